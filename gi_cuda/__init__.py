@@ -1,0 +1,3 @@
+"""gi-cuda: automatic improvement of CUDA source code by genetic improvement."""
+
+__version__ = "0.1.0"

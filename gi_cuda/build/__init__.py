@@ -1,0 +1,1 @@
+"""Phenotypes and binaries: preprocessing, batches, compilers, error attribution."""

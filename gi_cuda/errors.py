@@ -1,0 +1,25 @@
+"""What a user can get wrong, said once and clearly."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """A mistake the user can mend: what is wrong, where, and what to do.
+
+    The command line prints it without a traceback and exits with status 2.
+
+    Args:
+        what: what is wrong, one sentence without a final full stop.
+        where: file, line or key, e.g. ``targets/x/target.toml:12: parameter[0].values``.
+        hint: what to do about it.
+    """
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        return f"{text}\n  {self.hint}" if self.hint else text

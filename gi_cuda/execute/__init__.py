@@ -1,0 +1,1 @@
+"""Running variants in worker processes that can be killed, and timing them."""

@@ -1,0 +1,1 @@
+"""Genotypes: configuration values and edits, their notation and their variation."""

@@ -1,0 +1,116 @@
+"""The values a grammar is made of (Langdon et al., GECCO 2015, section 2.4 and figure 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class RuleType(StrEnum):
+    """What a rule stands for in the source; its value is the prefix of the rule's name."""
+
+    STATEMENT = "_"
+    IF = "IF"
+    ELSE = "ELSE"
+    FOR1 = "for1"
+    FOR2 = "for2"
+    FOR3 = "for3"
+    PRAGMA = "pragma"
+    RESTRICT = "optrestrict"
+    BOUNDS = "launchbounds"
+    WHILE = "WHILE"
+    COND = "COND"
+    RHS = "rhs"
+    OP = "op"
+
+
+PAPER_TYPES = frozenset(
+    {
+        RuleType.STATEMENT,
+        RuleType.IF,
+        RuleType.ELSE,
+        RuleType.FOR1,
+        RuleType.FOR2,
+        RuleType.FOR3,
+        RuleType.PRAGMA,
+        RuleType.RESTRICT,
+        RuleType.BOUNDS,
+    }
+)
+"""The nine rule types of the BarraCUDA paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One source file: its name (as rules are named after it) and its whole text.
+
+    The text is decoded so that encoding it again gives the file back byte for byte
+    (UTF-8 with ``surrogateescape``, line ends untouched).
+    """
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One nonterminal: a typed place in the source that edits may change.
+
+    Attributes:
+        name: e.g. ``_kernel.cu_126`` or ``for2_kernel.cu_415.2`` (no angle brackets).
+        type: what may replace it.
+        line: 1-based line on which it starts.
+        start, end: its span as character offsets into the source text; empty for a
+            pragma, restrict or launch-bounds rule that the source does not spell out.
+        function: the name of the function it stands in.
+        block: whether it is a statement standing directly in a ``{}`` block, so that it may
+            vanish altogether and take neighbours without braces.
+        sites: for ``optrestrict`` only: the offsets, one for each pointer parameter.
+    """
+
+    name: str
+    type: RuleType
+    line: int
+    start: int
+    end: int
+    function: str
+    block: bool = True
+    sites: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop that a guard can end.
+
+    Attributes:
+        ident: number of the loop in its source, from 0.
+        line: line of its keyword.
+        start, end: span of the whole loop statement, pragma line included.
+        condition: span of its condition (empty where the source has none).
+        header: names of the rules in its header (for1, for2, for3, WHILE).
+        assigned: names of the rules in its header or body that assign a control variable (a
+            local name its condition reads).
+    """
+
+    ident: int
+    line: int
+    start: int
+    end: int
+    condition: tuple[int, int]
+    header: frozenset[str]
+    assigned: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """What a variant makes of one rule: donors put before it, and perhaps a new body.
+
+    Attributes:
+        before: donors inserted before the rule, in order. For a statement they are statements
+            of their own; for a condition they are further conjuncts in front of it.
+        body: the donor that replaces the rule's own text, ``""`` where it is deleted, None where
+            the rule's own text (with whatever its nested rules became) stays.
+    """
+
+    before: tuple[str, ...] = ()
+    body: str | None = None

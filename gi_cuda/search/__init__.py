@@ -1,0 +1,1 @@
+"""The search: tabu, population, strategies and the evolution loop. Knows nothing of CUDA."""

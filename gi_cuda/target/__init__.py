@@ -1,0 +1,1 @@
+"""A target: what to evolve, how to launch it, its inputs and its oracle."""

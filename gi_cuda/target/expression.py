@@ -10,14 +10,16 @@ shift by the whole width) evaluation fails rather than guesses.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import index
 from typing import Any
 
 from pycparser import c_ast, c_parser
 
 from gi_cuda.errors import UserError
+from gi_cuda.target.c_words import CASTS, SIZES, read_character, read_integer
 
 Names = Mapping[str, int]
 Calls = Mapping[str, Callable[..., int]]
@@ -170,9 +172,9 @@ class _Compiler:
     def _constant(self, node: Any) -> _Value:
         kind, text = node.type, node.value
         if kind == "char":
-            number = _character(text)
+            number = read_character(text)
         elif "int" in kind:
-            number = _integer(text)
+            number = read_integer(text)
         else:
             raise self._error(f"{text} is not an integer", node)
         if number is None or number > _MASK:
@@ -193,12 +195,13 @@ class _Compiler:
             except KeyError:
                 raise ExpressionError(f"{name} has no value here", text, column) from None
             try:
-                if _MIN <= value <= _MAX:
-                    return int(value.__index__())
-            except (TypeError, AttributeError):
+                value = index(value)
+            except TypeError:
                 raise ExpressionError(
                     f"{name} is {value!r}, which is not an integer", text, column
                 ) from None
+            if _MIN <= value <= _MAX:
+                return value
             raise ExpressionError(f"{name} = {value} does not fit into 64 bits", text, column)
 
         return _Value(run)
@@ -253,15 +256,15 @@ class _Compiler:
 
     def _sizeof(self, node: Any) -> _Value:
         name = _type_name(node.expr)
-        if name not in _SIZES:
+        if name not in SIZES:
             raise self._error("sizeof takes the name of a built-in type here", node)
-        return _constant(_SIZES[name], True)
+        return _constant(SIZES[name], True)
 
     def _cast(self, node: Any) -> _Value:
         name = _type_name(node.to_type)
-        if name not in _CASTS:
+        if name not in CASTS:
             raise self._error("only casts to built-in integer types are understood", node)
-        bits, unsigned = _CASTS[name]
+        bits, unsigned = CASTS[name]
         run = self.compile(node.expr).run
         mask, top = (1 << bits) - 1, 1 << (bits - 1)
         if unsigned:
@@ -373,35 +376,6 @@ _LOGICAL: dict[str, Callable[[_Run, _Run], _Run]] = {
     "||": lambda a, b: lambda names, calls: int(bool(a(names, calls)) or bool(b(names, calls))),
 }
 
-_ESCAPES = dict(zip("abfnrtv\\'\"?0", b"\a\b\f\n\r\t\v\\'\"?\0", strict=True))
-
-
-def _character(text: str) -> int | None:
-    """The value of a plain character constant, None if it is not one."""
-    body = text[1:-1]
-    code: int | None = None
-    if len(body) == 1 and ord(body) < 128 and body != "\\":
-        code = ord(body)
-    elif len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
-        code = _ESCAPES[body[1]]
-    elif re.fullmatch(r"\\[0-7]{1,3}", body):
-        code = int(body[1:], 8) & 0xFF
-    elif re.fullmatch(r"\\x[0-9a-fA-F]{1,2}", body):
-        code = int(body[2:], 16)
-    return code if code is None or code < 128 else code - 256
-
-
-def _integer(text: str) -> int | None:
-    """The value of an integer constant in base 2, 8, 10 or 16, None if it is none."""
-    digits = text.lower().rstrip("ul")
-    for prefix, base in (("0x", 16), ("0b", 2)):
-        if digits.startswith(prefix):
-            return int(digits[2:], base)
-    try:
-        return int(digits, 8 if digits.startswith("0") else 10)
-    except ValueError:
-        return None
-
 
 def _type_name(node: Any) -> str:
     """The words of a type in alphabetical order, or the name of a type that C does not know."""
@@ -416,33 +390,3 @@ def _kind(node: Any) -> str:
     return {"Assignment": "an assignment", "ExprList": "the comma operator"}.get(
         type(node).__name__, f"this ({type(node).__name__})"
     )
-
-
-def _spellings() -> Iterator[tuple[str, int, bool]]:
-    """Every way to write a built-in integer type: its words, its bits, unsigned or not."""
-    yield from (("char", 8, False), ("char signed", 8, False), ("char unsigned", 8, True))
-    for bits, words in ((16, "short"), (32, ""), (64, "long"), (64, "long long")):
-        for sign in ("", "signed", "unsigned"):
-            for noun in ("", "int"):
-                name = " ".join(sorted(f"{words} {sign} {noun}".split()))
-                if name:
-                    yield name, bits, sign == "unsigned"
-
-
-_CASTS = {name: (bits, unsigned) for name, bits, unsigned in _spellings()}
-_SCALARS = {
-    **{name: bits // 8 for name, (bits, _) in _CASTS.items()},
-    **{f"{sign}int{bits}_t": bits // 8 for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    **{"float": 4, "double": 8, "half": 2, "size_t": 8, "bool": 1, "_Bool": 1},
-}
-_VECTORS = {
-    f"{sign}{name}{lanes}": size * lanes
-    for sign in ("", "u")
-    for name, size in (("char", 1), ("short", 2), ("int", 4), ("long", 8), ("longlong", 8))
-    for lanes in (1, 2, 3, 4)
-} | {
-    f"{name}{lanes}": size * lanes
-    for name, size in (("float", 4), ("double", 8))
-    for lanes in (1, 2, 3, 4)
-}
-_SIZES = {**_SCALARS, **_VECTORS, "half2": 4}

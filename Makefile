@@ -1,0 +1,42 @@
+# Two commands do all their own set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := runs/demo
+
+.PHONY: demo test lint bench clean requirements
+
+demo: $(VENV)/.run
+	$(BIN)/gi-cuda check targets/bwt_exact
+	$(BIN)/gi-cuda evolve targets/bwt_exact --run $(RUN) --force --population 100 --generations 20 --time 150
+	$(BIN)/gi-cuda show $(RUN)
+	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch
+	git apply --check --verbose $(RUN)/bwt_exact.patch
+
+test: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+bench: $(VENV)/.run
+	$(BIN)/python -m benchmarks.throughput
+
+clean:
+	rm -rf $(VENV) runs build
+
+requirements:
+	@command -v $(PYTHON) >/dev/null || { echo "gi-cuda needs python3 (3.11 or later); Debian and Ubuntu: apt-get install python3 python3-venv"; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "gi-cuda needs Python 3.11 or later; $(PYTHON) is $$($(PYTHON) --version). Name another: make PYTHON=python3.12 ..."; exit 2; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { echo "gi-cuda needs Python's venv; Debian and Ubuntu: apt-get install python3-venv"; exit 2; }
+	@command -v "$${CXX:-c++}" >/dev/null || command -v g++ >/dev/null || command -v clang++ >/dev/null || { echo "gi-cuda needs a C++17 compiler; Debian and Ubuntu: apt-get install g++"; exit 2; }
+
+$(VENV)/.run: pyproject.toml | requirements
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | requirements
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@touch $@ $(VENV)/.run

@@ -1,0 +1,110 @@
+"""The host back end's compiler: batches of variants to shared libraries for the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
+from gi_cuda.build.preprocess import batch_text, split
+from gi_cuda.build.process import Finished, run
+from gi_cuda.build.shards import attribute, build, first_error
+from gi_cuda.host import HEADER, INCLUDE_FOLDER, prepare
+
+PREPROCESS_LIMIT = 120.0
+"""Seconds of wall time one preprocessor process may take."""
+
+COMPILE_LIMIT = 300.0
+"""Seconds of wall time one shard may take to compile; a shard over it is halved."""
+
+_FLAGS = (
+    "-fPIC",
+    "-shared",
+    "-w",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fno-diagnostics-show-caret",
+    "-fmax-errors=0",
+    "-falign-functions=64",
+    "-falign-loops=32",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HostCompiler:
+    """g++ or clang++ as the compiler of a batch.
+
+    Attributes:
+        cxx: path of the compiler.
+        file_name: the source's name, for line markers.
+        front: the batch's prelude (see :func:`gi_cuda.build.preprocess.prelude`).
+        kernels: the kernels each variant exports.
+        options: options that all variants share: language standard, optimisation, -I, -D.
+        jobs: compiler processes at a time.
+        largest: most variants in one shard.
+    """
+
+    cxx: str
+    file_name: str
+    front: str
+    kernels: tuple[str, ...]
+    options: tuple[str, ...]
+    jobs: int
+    largest: int = 32
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Preprocess a batch with one process; variants whose directives fail are left out of it."""
+        answer: dict[int, Phenotype | BuildFailure] = {}
+        rest = list(variants)
+        while rest:
+            finished = self._preprocess(batch_text(self.front, rest, self.file_name))
+            if finished.ok:
+                answer.update(split(finished.stdout, rest))
+                break
+            failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
+            for ident, message in failed.items():
+                answer[ident] = BuildFailure(ident, message)
+            rest = [v for v in rest if v.ident not in failed]
+        return answer
+
+    def _preprocess(self, text: str) -> Finished:
+        command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE_FOLDER}", "-"]
+        return run(command, limit=PREPROCESS_LIMIT, stdin=text)
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Compile a batch into shared libraries below ``folder``."""
+        return build(
+            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, largest=self.largest
+        )
+
+    def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        source = path.with_suffix(".cpp")
+        text = shard_text(self.front, shard, self.kernels)
+        source.write_text(text, encoding="utf-8", errors="surrogateescape")
+        command = [self.cxx, *self.options, *shard[0].options, *_FLAGS, f"-I{INCLUDE_FOLDER}"]
+        return run(
+            [*command, "-o", path.with_suffix(".so"), source],
+            limit=COMPILE_LIMIT,
+        )
+
+
+def shard_text(front: str, shard: Sequence[Phenotype], kernels: Sequence[str]) -> str:
+    """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
+    parts = [f'#include "{HEADER}"\n', front]
+    for phenotype in shard:
+        name = f"v{phenotype.ident}"
+        parts += (
+            f"#define __shared__ GI_SHARED({name})\n",
+            f"namespace {{ namespace {name} {{\n",
+            prepare(phenotype.text),
+            '\n# 1 "batch"\n}}\n',
+            *(f"GI_EXPORT({name}, {name}::{kernel}, {kernel})\n" for kernel in kernels),
+            "#undef __shared__\n",
+        )
+    return "".join(parts)
+
+
+def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+    library = path.with_suffix(".so")
+    return [Binary(phenotype.ident, library) for phenotype in shard]

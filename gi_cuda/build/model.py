@@ -1,0 +1,72 @@
+"""The values that pass through a build: variants in, binaries or messages out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One variant's source, before preprocessing.
+
+    Attributes:
+        ident: its number within the run; names its namespace ``v<ident>``.
+        text: the rendered source.
+        macros: what is defined before it and undefined after it.
+        options: compiler options of its own; variants that share them share a batch.
+    """
+
+    ident: int
+    text: str
+    macros: Mapping[str, str]
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Phenotype:
+    """A variant after preprocessing: macros expanded, inactive branches gone.
+
+    Attributes:
+        ident: the variant's number.
+        text: the preprocessed source with its line markers, ready to be compiled.
+        options: compiler options of its own.
+        key: 128-bit xxh3 of the text with white space and line markers normalised.
+    """
+
+    ident: int
+    text: str
+    options: tuple[str, ...]
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A compiled variant: the shared file that holds it and, where known, its machine code's key."""
+
+    ident: int
+    path: Path
+    code_key: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFailure:
+    """Why a variant did not compile: the compiler's first message about it."""
+
+    ident: int
+    message: str
+
+
+Built = Binary | BuildFailure
+
+
+class Compiler(Protocol):
+    """What a back end's compiler does with a batch (one object per run)."""
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Preprocess a whole batch with one process; every variant's number is in the answer."""
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Compile a batch in shards below ``folder``; results come as shards end."""

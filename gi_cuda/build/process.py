@@ -1,0 +1,71 @@
+"""Running compilers: their output, their limits, and finding them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a compiler process ended: exit status (None: stopped at its limit) and its output."""
+
+    status: int | None
+    stdout: str
+    stderr: str
+
+    @property
+    def ok(self) -> bool:
+        return self.status == 0
+
+
+def run(command: Sequence[str | Path], *, limit: float, stdin: str | None = None) -> Finished:
+    """Run a compiler in a process group of its own, so that stopping it stops its children too.
+
+    Args:
+        command: program and arguments.
+        limit: seconds of wall time after which the group is killed.
+        stdin: text for its standard input.
+    """
+    process = subprocess.Popen(
+        [str(word) for word in command],
+        stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+        errors="surrogateescape",
+        start_new_session=True,
+        env={**os.environ, "LC_ALL": "C"},
+    )
+    try:
+        stdout, stderr = process.communicate(stdin, timeout=limit)
+    except BaseException as error:
+        os.killpg(process.pid, signal.SIGKILL)
+        stdout, stderr = process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            return Finished(None, stdout, stderr)
+        raise
+    return Finished(process.returncode, stdout, stderr)
+
+
+def find_cxx() -> str:
+    """The C++ compiler of the host back end: ``$CXX``, else g++, clang++ or c++ on PATH."""
+    wanted = os.environ.get("CXX")
+    for name in [wanted] if wanted else ["g++", "clang++", "c++"]:
+        found = shutil.which(name)
+        if found:
+            return found
+    raise UserError(
+        f"no C++ compiler found: {wanted!r} (from CXX) is not a program on PATH"
+        if wanted
+        else "no C++ compiler found: none of g++, clang++, c++ is on PATH",
+        where="host back end",
+        hint="install one (Debian and Ubuntu: apt-get install g++) or set CXX to its path",
+    )

@@ -1,0 +1,115 @@
+"""Batches in shards, one compiler process per core, and errors brought home to their variants.
+
+A shard that does not compile is tried again without the variants its messages name. What no
+message names is found by halving the shard.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from itertools import count
+from pathlib import Path
+
+from gi_cuda.build.model import BuildFailure, Built, Phenotype
+from gi_cuda.build.process import Finished
+
+_ERROR = re.compile(r"^v(\d+)/([^\n:(]+)[:(](\d+)[^\n]*?\b(?:error|fatal error)\b\s*:?\s*([^\n]*)", re.M)
+
+CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
+"""Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
+
+CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Built]]
+"""What a shard that compiled holds: one binary a variant."""
+
+
+def cut(phenotypes: Sequence[Phenotype], jobs: int, largest: int) -> list[list[Phenotype]]:
+    """Cut a batch into shards of equal size: as few as keep all cores busy and none too large.
+
+    Variants with different compiler options never share a shard.
+    """
+    groups: dict[tuple[str, ...], list[Phenotype]] = {}
+    for phenotype in phenotypes:
+        groups.setdefault(phenotype.options, []).append(phenotype)
+    shards = []
+    for group in groups.values():
+        share = max(1, round(jobs * len(group) / len(phenotypes)))
+        number = min(len(group), max(share, -(-len(group) // largest)))
+        shards += [group[i::number] for i in range(number)]
+    return shards
+
+
+def attribute(stderr: str) -> dict[int, str]:
+    """The first error message about each variant: ``kernel.cu:126: message``."""
+    found: dict[int, str] = {}
+    for ident, name, line, message in _ERROR.findall(stderr):
+        found.setdefault(int(ident), f"{name}:{line}: {message}")
+    return found
+
+
+def first_error(finished: Finished) -> str:
+    """The line of a compiler's output that says best why it failed."""
+    if finished.status is None:
+        return "the compiler did not end within its limit"
+    lines = [line for line in finished.stderr.splitlines() if line.strip()]
+    named = [line for line in lines if "error" in line]
+    return (named or lines or [f"the compiler ended with status {finished.status}"])[0]
+
+
+def build(
+    phenotypes: Sequence[Phenotype],
+    folder: Path,
+    compile_shard: CompileShard,
+    collect: CollectShard,
+    *,
+    jobs: int,
+    largest: int,
+) -> Iterator[Built]:
+    """Compile a batch in shards; yield each variant's binary or failure as shards end.
+
+    Args:
+        phenotypes: the batch.
+        folder: where the shards' files go.
+        compile_shard, collect: the back end's part.
+        jobs: compiler processes at a time.
+        largest: most variants in one shard.
+    """
+    if not phenotypes:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    numbers = count()
+    with ThreadPoolExecutor(jobs) as pool:
+        running: dict[Future[Finished], tuple[list[Phenotype], Path]] = {}
+
+        def submit(shard: list[Phenotype]) -> None:
+            path = folder / f"shard{next(numbers)}"
+            running[pool.submit(compile_shard, shard, path)] = (shard, path)
+
+        for shard in cut(phenotypes, jobs, largest):
+            submit(shard)
+        try:
+            while running:
+                done, _ = wait(running, return_when=FIRST_COMPLETED)
+                for future in done:
+                    shard, path = running.pop(future)
+                    finished = future.result()
+                    if finished.ok:
+                        yield from collect(shard, path)
+                        continue
+                    failed = attribute(finished.stderr)
+                    guilty = [p for p in shard if p.ident in failed]
+                    if guilty:
+                        yield from (BuildFailure(p.ident, failed[p.ident]) for p in guilty)
+                        rest = [p for p in shard if p.ident not in failed]
+                        if rest:
+                            submit(rest)
+                    elif len(shard) == 1:
+                        yield BuildFailure(shard[0].ident, first_error(finished))
+                    else:
+                        middle = len(shard) // 2
+                        submit(shard[:middle])
+                        submit(shard[middle:])
+        finally:
+            for future in running:
+                future.cancel()

@@ -1,0 +1,44 @@
+"""What every back end's device can do. A new back end is one module that implements it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from gi_cuda.build.model import Binary
+from gi_cuda.execute.model import CasePlan, Outputs
+
+
+class LaunchRefused(Exception):
+    """The device will not launch this: geometry, shared memory or a symbol that is not there."""
+
+
+class Loaded(Protocol):
+    """A binary that a device has loaded."""
+
+
+class Device(Protocol):
+    """One worker's device. Every method may take the whole process down; that is foreseen."""
+
+    def load(self, binary: Binary) -> Loaded:
+        """Load a variant."""
+
+    def unload(self, loaded: Loaded) -> None:
+        """Forget a variant and free what it holds."""
+
+    def prepare(self, plan: CasePlan) -> None:
+        """Restore inputs, poison outputs and scratch buffers."""
+
+    def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
+        """Run the launches of a plan; seconds on the device's clock.
+
+        Past ``limit`` seconds the process ends as hung.
+        """
+
+    def outputs(self, plan: CasePlan) -> Outputs:
+        """What the launches wrote."""
+
+    def damaged(self, plan: CasePlan) -> list[str]:
+        """Names of the read-only inputs that no longer hold what they should."""
+
+    def loop_counts(self, loaded: Loaded, loops: int) -> tuple[int, ...]:
+        """The most iterations each loop of an instrumented variant made."""

@@ -1,0 +1,161 @@
+"""What is asked of a worker and what it answers. All of it travels between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from gi_cuda.build.model import Binary
+from gi_cuda.target import Launch
+
+
+@dataclass(frozen=True, slots=True)
+class CasePlan:
+    """How one variant runs one case: its launches in order and its buffers' sizes in elements."""
+
+    case: str
+    launches: tuple[Launch, ...]
+    sizes: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A binary and what to do with it on each case."""
+
+    binary: Binary
+    plans: tuple[CasePlan, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How many timed launches a measurement takes (rules of "Execute" in the design).
+
+    Attributes:
+        screen: pairs of launches, variant and reference in turn, that every variant gets.
+        step: pairs added at a time while a variant looks faster and this is not yet certain.
+        most: pairs after which it stays uncertain.
+        floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
+        limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
+    """
+
+    screen: int = 5
+    step: int = 4
+    most: int = 33
+    floor: float = 0.01
+    limit: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Verify a variant, time it against the reference, verify it again."""
+
+    variant: Program
+    reference: Program
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder."""
+
+    reference: Program
+    folder: Path
+    runs: int
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class CountLoops:
+    """Run an instrumented reference and report the most iterations of each loop."""
+
+    program: Program
+    loops: int
+    limit: float
+
+
+Request = Measure | Record | CountLoops
+
+
+class Survival(StrEnum):
+    """What became of the worker. Whether the answers were right is another question."""
+
+    NORMAL = "normal"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    REFUSED = "refused"
+
+
+class Verdict(StrEnum):
+    """A variant's speed beside the reference's."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    UNCERTAIN = "uncertain"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One pair of timed runs over one case, in seconds."""
+
+    case: str
+    variant: float
+    reference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What measuring one variant gave.
+
+    Attributes:
+        ident: the variant's number.
+        survival: what became of the worker.
+        penalty: the oracle's penalty summed over the cases; 0 where all answers were acceptable,
+            None where it never came to that.
+        message: why it was wrong, crashed, hung or was refused.
+        samples: every pair of timed runs.
+        run_seconds, verify_seconds: wall time the worker spent on each.
+    """
+
+    ident: int
+    survival: Survival
+    penalty: float | None = None
+    message: str = ""
+    samples: tuple[Sample, ...] = ()
+    run_seconds: float = 0.0
+    verify_seconds: float = 0.0
+
+    @property
+    def correct(self) -> bool:
+        """Whether it ran to its end and all its answers were acceptable."""
+        return self.survival is Survival.NORMAL and self.penalty == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The reference's outputs were stored; ``seconds`` is its median time over all cases."""
+
+    seconds: float
+    penalties: Mapping[str, float] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCounts:
+    """The most iterations each loop made in one entry, by loop number."""
+
+    most: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The worker lives, but could not do what was asked: a launch it refuses, a symbol missing."""
+
+    message: str
+
+
+Outputs = Mapping[str, np.ndarray]

@@ -1,0 +1,210 @@
+"""A pool of killable workers with a warm spare.
+
+The pool speaks to a zygote process that has the target loaded and forks a worker on demand, so a
+worker that a variant took down costs milliseconds. Each worker has a connection of its own; one
+request is in flight per worker, so it is always known which variant a dead worker was running.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from typing import Any, Generic, TypeVar
+
+from gi_cuda.execute.model import Request, Survival
+from gi_cuda.execute.zygote import Forked, Gone, Session
+
+Key = TypeVar("Key")
+
+PATIENCE = 60.0
+"""Seconds of wall time after which a request that never answers is killed from outside.
+
+The worker's own limit counts device or CPU time and does not fire because the machine is busy;
+this one is for what that limit cannot see."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A worker died over a request: how (a signal or our own limit) and what it said last."""
+
+    survival: Survival
+    message: str
+
+
+@dataclass(slots=True, eq=False)
+class _Worker:
+    pid: int
+    connection: Connection
+    deadline: float = 0.0
+
+
+class WorkerFault(Exception):
+    """The workers cannot be started at all: what the zygote said."""
+
+
+class Pool(Generic[Key]):
+    """Workers for one session.
+
+    Args:
+        session: what every worker loads first.
+        workers: how many run at a time.
+    """
+
+    def __init__(self, session: Session, workers: int) -> None:
+        self._workers = workers
+        ours, theirs = socket.socketpair()
+        self._zygote = subprocess.Popen(
+            [sys.executable, "-m", "gi_cuda.execute.zygote", str(theirs.fileno())],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        theirs.close()
+        self._control = Connection(os.dup(ours.fileno()))
+        self._socket = ours
+        self._idle: deque[_Worker] = deque()
+        self._statuses: dict[int, Gone] = {}
+        self._control.send(session)
+        self._expect_ready()
+
+    def _expect_ready(self) -> None:
+        try:
+            answer = self._control.recv()
+        except EOFError:
+            raise WorkerFault("the worker process ended while it was starting") from None
+        if isinstance(answer, Exception):
+            self.close()
+            raise answer
+
+    def __enter__(self) -> Pool[Key]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End all workers and the zygote."""
+        for worker in self._idle:
+            worker.connection.close()
+        self._idle.clear()
+        self._control.close()
+        self._socket.close()
+        try:
+            self._zygote.wait(5)
+        except subprocess.TimeoutExpired:
+            self._zygote.kill()
+            self._zygote.wait()
+
+    def _fork(self) -> _Worker:
+        ours, theirs = socket.socketpair()
+        try:
+            self._control.send("fork")
+            socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
+        finally:
+            theirs.close()
+        while not isinstance(message := self._control.recv(), Forked):
+            self._note(message)
+        return _Worker(message.pid, Connection(ours.detach()))
+
+    def _note(self, message: object) -> None:
+        if isinstance(message, Gone):
+            self._statuses[message.pid] = message
+
+    def _take(self) -> _Worker:
+        """A worker that is ready; a spare is forked so that the next is ready too."""
+        worker = self._idle.popleft() if self._idle else self._fork()
+        if not self._idle:
+            self._idle.append(self._fork())
+        return worker
+
+    def one(self, request: Request) -> Any:
+        """Run a single request in a fresh worker; its answer or :class:`Lost`."""
+        while self._idle:
+            self._idle.pop().connection.close()
+        ((_, answer),) = self.map([(None, request)])  # type: ignore[list-item]
+        return answer
+
+    def map(self, requests: Iterable[tuple[Key, Request]]) -> Iterator[tuple[Key, Any]]:
+        """Run requests on all workers; yields ``(key, answer)`` in the order they end.
+
+        An answer is what the worker sent, or :class:`Lost`.
+        """
+        waiting = iter(requests)
+        busy: dict[Connection, tuple[_Worker, Key]] = {}
+        exhausted = False
+        try:
+            while True:
+                while not exhausted and len(busy) < self._workers:
+                    try:
+                        key, request = next(waiting)
+                    except StopIteration:
+                        exhausted = True
+                        break
+                    self._submit(busy, key, request)
+                if not busy:
+                    return
+                soonest = min(worker.deadline for worker, _ in busy.values())
+                ready = wait(list(busy), max(0.0, soonest - time.monotonic()))
+                for connection in ready:
+                    worker, key = busy.pop(connection)  # type: ignore[index]
+                    yield key, self._receive(worker)
+                for worker, key in self._overdue(busy):
+                    yield key, self._kill(worker)
+        finally:
+            for worker, _ in busy.values():
+                self._end(worker)
+
+    def _submit(
+        self, busy: dict[Connection, tuple[_Worker, Key]], key: Key, request: Request
+    ) -> None:
+        while True:
+            worker = self._take()
+            try:
+                worker.connection.send(request)
+            except (BrokenPipeError, ConnectionResetError):
+                worker.connection.close()  # it died while idle; the next one will do
+                continue
+            worker.deadline = time.monotonic() + PATIENCE
+            busy[worker.connection] = (worker, key)
+            return
+
+    def _receive(self, worker: _Worker) -> Any:
+        try:
+            answer = worker.connection.recv()
+        except (EOFError, ConnectionResetError):
+            worker.connection.close()
+            return self._obituary(worker)
+        self._idle.appendleft(worker)
+        return answer
+
+    @staticmethod
+    def _overdue(busy: dict[Connection, tuple[_Worker, Key]]) -> list[tuple[_Worker, Key]]:
+        now = time.monotonic()
+        late = [connection for connection, (w, _) in busy.items() if w.deadline <= now]
+        return [busy.pop(connection) for connection in late]
+
+    def _kill(self, worker: _Worker) -> Lost:
+        self._end(worker)
+        return Lost(Survival.HUNG, f"no answer within {PATIENCE:g} s; killed")
+
+    def _end(self, worker: _Worker) -> None:
+        os.kill(worker.pid, signal.SIGKILL)
+        worker.connection.close()
+
+    def _obituary(self, worker: _Worker) -> Lost:
+        """How a worker died, from the zygote that waited for it."""
+        while worker.pid not in self._statuses:
+            try:
+                self._note(self._control.recv())
+            except EOFError:
+                raise WorkerFault("the zygote process ended") from None
+        gone = self._statuses.pop(worker.pid)
+        return Lost(gone.survival, gone.message)

@@ -1,0 +1,82 @@
+"""Ratios of paired times and what may be concluded from them.
+
+Variant and reference are timed in turn, so that a disturbance meets both; a pair's ratio is
+``variant / reference`` and below 1 where the variant is faster.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from gi_cuda.execute.model import Sample, Verdict
+
+CONFIDENCE = 0.99
+"""Confidence of a verdict; above the reports' 95 % because sampling stops when it is reached."""
+
+
+def ratios(samples: Sequence[Sample]) -> np.ndarray:
+    """One ratio per repetition: the geometric mean over the cases of variant / reference.
+
+    Shape ``(repetitions,)``; repetitions that did not reach every case are left out.
+    """
+    by_case: dict[str, list[float]] = defaultdict(list)
+    for sample in samples:
+        by_case[sample.case].append(sample.variant / sample.reference)
+    if not by_case:
+        return np.empty(0)
+    shortest = min(map(len, by_case.values()))
+    table = np.array([values[:shortest] for values in by_case.values()])
+    return np.asarray(np.exp(np.log(table).mean(axis=0)))
+
+
+@lru_cache(maxsize=1024)
+def _rank(count: int, confidence: float) -> int:
+    """Largest r so that the r-th smallest and r-th largest of ``count`` enclose the median."""
+    tail, best = 0.0, 0
+    for r in range(count // 2 + 1):
+        tail += math.comb(count, r) / 2.0**count
+        if 2 * tail > 1 - confidence:
+            break
+        best = r + 1
+    return best
+
+
+def median_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """Distribution-free interval of the median from order statistics (sign test).
+
+    Infinite where there are too few values for the confidence asked.
+    """
+    rank = _rank(len(values), confidence)
+    if rank == 0:
+        return (-math.inf, math.inf)
+    ordered = np.sort(values)
+    return (float(ordered[rank - 1]), float(ordered[-rank]))
+
+
+def bootstrap_interval(
+    values: np.ndarray, *, confidence: float = 0.95, draws: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile bootstrap interval of the median of ``values`` (shape ``(n,)``)."""
+    rng = np.random.default_rng(seed)
+    picked = rng.integers(0, len(values), size=(draws, len(values)))
+    medians = np.median(values[picked], axis=1)
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(medians, [tail, 1 - tail])
+    return (float(low), float(high))
+
+
+def judge(values: np.ndarray, floor: float) -> Verdict:
+    """The verdict on ratios: certain only where the whole interval lies on one side."""
+    low, high = median_interval(values, CONFIDENCE)
+    if high < 1 - floor:
+        return Verdict.FASTER
+    if low > 1 + floor:
+        return Verdict.SLOWER
+    if low >= 1 - floor and high <= 1 + floor:
+        return Verdict.SAME
+    return Verdict.UNCERTAIN

@@ -1,0 +1,167 @@
+"""The process that workers are forked from: target and cases are loaded here once.
+
+Run as ``python -m gi_cuda.execute.zygote FD``. It holds no device context and has one thread, so a
+fork is safe and cheap. When the pool goes away, however it goes, the workers go too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import socket
+import sys
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import NoReturn
+
+from gi_cuda.errors import UserError
+from gi_cuda.execute.model import Survival
+
+HUNG_STATUS = 86
+"""Exit status of a worker that ended itself because a launch passed its limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What workers of one pool have in common.
+
+    Attributes:
+        target: path of the target's folder.
+        backend: ``host`` or ``cuda``.
+        cases: names of the cases they will be asked about.
+        reference: folder with the reference's recorded outputs.
+    """
+
+    target: Path
+    backend: str
+    cases: tuple[str, ...]
+    reference: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Forked:
+    """A worker was forked."""
+
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """A worker ended."""
+
+    pid: int
+    survival: Survival
+    message: str
+
+
+def obituary(pid: int, status: int, last_words: str) -> Gone:
+    """What a wait status says: a CPU limit is a hang, any other signal a crash."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        name = signal.Signals(number).name
+        if number in (signal.SIGPROF, signal.SIGXCPU, signal.SIGVTALRM):
+            return Gone(pid, Survival.HUNG, last_words or "over its time limit")
+        return Gone(pid, Survival.CRASHED, f"{name}: {last_words}" if last_words else name)
+    code = os.WEXITSTATUS(status)
+    if code == HUNG_STATUS:
+        return Gone(pid, Survival.HUNG, last_words or "over its time limit")
+    return Gone(pid, Survival.CRASHED, last_words or f"exit status {code}")
+
+
+class _Zygote:
+    def __init__(self, descriptor: int) -> None:
+        self._socket = socket.socket(fileno=descriptor)
+        self._control = Connection(os.dup(descriptor))
+        self._last_words: dict[int, int] = {}
+        self._ended, ended_end = os.pipe()
+        os.set_blocking(ended_end, False)
+        signal.set_wakeup_fd(ended_end, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def run(self) -> None:
+        from gi_cuda.execute.worker import Workshop
+
+        session: Session = self._control.recv()
+        try:
+            workshop = Workshop.open(session)
+        except UserError as error:
+            self._control.send(error)
+            return
+        self._control.send("ready")
+        try:
+            self._serve(workshop)
+        finally:
+            for pid in self._last_words:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
+    def _serve(self, workshop: object) -> None:
+        poll = select.poll()
+        poll.register(self._control.fileno(), select.POLLIN)
+        poll.register(self._ended, select.POLLIN)
+        while True:
+            for descriptor, _ in poll.poll():
+                if descriptor == self._ended:
+                    os.read(self._ended, 4096)
+                    self._reap()
+                    continue
+                try:
+                    self._control.recv()
+                except EOFError:
+                    return
+                self._fork(workshop)
+
+    def _fork(self, workshop: object) -> None:
+        _, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
+        (descriptor,) = descriptors
+        words, words_end = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(words)
+            self._become_worker(workshop, descriptor, words_end)
+        os.close(words_end)
+        os.close(descriptor)
+        self._last_words[pid] = words
+        self._control.send(Forked(pid))
+
+    def _become_worker(self, workshop: object, descriptor: int, words: int) -> NoReturn:
+        from gi_cuda.execute.worker import Workshop, serve
+
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self._socket.close()
+        self._control.close()
+        for other in self._last_words.values():
+            os.close(other)
+        assert isinstance(workshop, Workshop)
+        try:
+            serve(workshop, Connection(descriptor), words)
+        except BaseException as error:
+            os.write(words, f"{type(error).__name__}: {error}".encode()[:1000])
+            os._exit(1)
+        os._exit(0)
+
+    def _reap(self) -> None:
+        while self._last_words:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            words = self._last_words.pop(pid)
+            os.set_blocking(words, False)
+            try:
+                text = os.read(words, 4096).decode("utf-8", "replace").strip()
+            except BlockingIOError:
+                text = ""
+            os.close(words)
+            self._control.send(obituary(pid, status, text))
+
+
+if __name__ == "__main__":
+    # The module must be the one that pickles name, not __main__.
+    from gi_cuda.execute import zygote
+
+    zygote._Zygote(int(sys.argv[1])).run()

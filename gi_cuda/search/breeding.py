@@ -1,0 +1,80 @@
+"""Breeding a generation of individuals that are all new, in genotype and in phenotype."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gi_cuda.genome import Genotype
+from gi_cuda.search.model import Child, Laboratory, Settings, Variation
+from gi_cuda.search.recipes import Fresh, Recipe, fill
+from gi_cuda.search.tabu import Tabu
+
+
+@dataclass(frozen=True, slots=True)
+class Brood:
+    """A bred generation.
+
+    Attributes:
+        children: the new individuals by number, with their phenotypic keys (None where a child
+            has no phenotype, because it does not even preprocess).
+        created: how many children were made, duplicates included.
+        genotype_duplicates, phenotype_duplicates: how many of them were tabu.
+    """
+
+    children: Mapping[int, tuple[Child, bytes | None]]
+    created: int
+    genotype_duplicates: int
+    phenotype_duplicates: int
+
+
+def breed(
+    recipes: Sequence[Recipe],
+    variation: Variation,
+    laboratory: Laboratory,
+    tabu: Tabu,
+    settings: Settings,
+    rng: random.Random,
+    *,
+    first: int,
+) -> Brood:
+    """Fill every place that can be filled with an individual that was never tried.
+
+    Children whose phenotype is tabu are dropped and their places filled again by the same recipe,
+    then by random mutants, for a bounded number of rounds. An empty brood means that the space
+    is used up.
+
+    Args:
+        first: number of the first new individual.
+    """
+    places: list[Recipe] = list(recipes)
+    kept: dict[int, tuple[Child, bytes | None]] = {}
+    made = genotypic = phenotypic = 0
+    ident = first
+    for _ in range(settings.rounds):
+        batch: dict[int, tuple[Recipe, Child]] = {}
+        for recipe in places:
+            attempt = fill(recipe, variation, tabu, settings, rng)
+            genotypic += attempt.duplicates
+            made += attempt.duplicates
+            if attempt.child is None or attempt.recipe is None:
+                continue
+            made += 1
+            batch[ident] = (attempt.recipe, attempt.child)
+            ident += 1
+        if not batch:
+            break
+        genotypes: dict[int, Genotype] = {i: child.genotype for i, (_, child) in batch.items()}
+        keys = laboratory.phenotypes(genotypes)
+        places = []
+        for number, (recipe, child) in batch.items():
+            phenotype = keys[number]
+            if phenotype is not None and not tabu.add_phenotype(phenotype):
+                phenotypic += 1
+                places.append(recipe.fallback() or Fresh(settings.depth))
+            else:
+                kept[number] = (child, phenotype)
+        if not places:
+            break
+    return Brood(kept, made, genotypic, phenotypic)

@@ -1,0 +1,111 @@
+"""How one place in the next generation is filled, and what it falls back to."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, field
+
+from gi_cuda.genome import Genotype
+from gi_cuda.search.model import Child, Member, Origin, Settings, Variation
+from gi_cuda.search.tabu import Tabu
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A random mutant of the original.
+
+    It starts with one mutation and gets more while all it comes to is tabu, so that a search which
+    has seen every single mutation goes on to pairs.
+    """
+
+    depth: int
+    parents: tuple[int, ...] = field(default=(), init=False)
+    origin: Origin = field(default=Origin.RANDOM, init=False)
+
+    def make(self, variation: Variation, tabu: Tabu, rng: random.Random) -> Genotype | None:
+        genotype = variation.original
+        for _ in range(self.depth):
+            mutant = variation.mutate(genotype, rng)
+            if mutant is None:
+                return None
+            if variation.key(mutant) not in tabu.genotypes:
+                return mutant
+            genotype = mutant
+        return None
+
+    def fallback(self) -> Fresh | None:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mutation:
+    """A mutant of one parent; if none comes out new, a random mutant."""
+
+    parent: Member
+    depth: int
+    origin: Origin = field(default=Origin.MUTATION, init=False)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return (self.parent.ident,)
+
+    def make(self, variation: Variation, tabu: Tabu, rng: random.Random) -> Genotype | None:
+        return variation.mutate(self.parent.genotype, rng)
+
+    def fallback(self) -> Fresh:
+        return Fresh(self.depth)
+
+
+@dataclass(frozen=True, slots=True)
+class Crossover:
+    """A child of two parents; if none comes out new, a mutant of the first."""
+
+    first: Member
+    second: Member
+    depth: int
+    origin: Origin = field(default=Origin.CROSSOVER, init=False)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return (self.first.ident, self.second.ident)
+
+    def make(self, variation: Variation, tabu: Tabu, rng: random.Random) -> Genotype | None:
+        return variation.crossover(self.first.genotype, self.second.genotype, rng)
+
+    def fallback(self) -> Mutation:
+        return Mutation(self.first, self.depth)
+
+
+Recipe = Fresh | Mutation | Crossover
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What filling one place gave: a child or none, and how many tabu genotypes came up."""
+
+    child: Child | None
+    recipe: Recipe | None
+    duplicates: int
+
+
+def fill(
+    recipe: Recipe, variation: Variation, tabu: Tabu, settings: Settings, rng: random.Random
+) -> Attempt:
+    """Follow a recipe until a genotype comes out that was never tried, or nothing is left to try.
+
+    The genotype is entered in the tabu list at once. ``Attempt.recipe`` is the one that worked.
+    """
+    duplicates = 0
+    current: Recipe | None = recipe
+    while current is not None:
+        for _ in range(settings.tries):
+            genotype = current.make(variation, tabu, rng)
+            if genotype is None:
+                break
+            key = variation.key(genotype)
+            if tabu.add_genotype(key):
+                child = Child(genotype, key, current.origin, current.parents)
+                return Attempt(child, current, duplicates)
+            duplicates += 1
+        current = current.fallback()
+    return Attempt(None, None, duplicates)

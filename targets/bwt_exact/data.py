@@ -146,7 +146,7 @@ def _stored(genome: Codes) -> tuple[Index, Index]:
 
 
 def _store(path: Path, arrays: dict[str, Words]) -> None:
-    """Write arrays so that a reader sees all of them or none; without a cache folder, not at all."""
+    """Write arrays so that a reader sees all or none of them; not at all without a cache folder."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:

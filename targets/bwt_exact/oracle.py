@@ -61,10 +61,8 @@ def answers(case: Mapping[str, Any]) -> dict[str, np.ndarray]:
     }
 
 
-def _search(
-    bwt: np.ndarray, head: np.ndarray, codes: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """First and last row of each read (a row of codes) in one index, 1 and 0 where there is none."""
+def _search(bwt: np.ndarray, head: np.ndarray, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and last row of each read (a row of codes) in one index; 1 and 0: there is none."""
     length, primary, smaller = int(head[0]), int(head[1]), head[2:6]
     packed = np.asarray(bwt, np.uint32).reshape(-1, 12)[:, 4:, None]
     bases = (packed >> np.arange(0, 32, 2, dtype=np.uint32) & 3).reshape(-1)[:length]

@@ -1,0 +1,39 @@
+"""CUDA's words on a CPU: a header for kernels, the runtime that runs them, and its Python side.
+
+Kernels compiled with :data:`INCLUDE` and :data:`COMPILE_OPTIONS` into a shared library (a shard)
+are loaded and run by :class:`Runtime`. Nothing here knows of targets, grammars or genotypes.
+"""
+
+from gi_cuda.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.host.prepare import export, export_symbol, prepare, variant_text
+from gi_cuda.host.runtime import (
+    BadLaunch,
+    BadMask,
+    Call,
+    Deadlock,
+    Kernel,
+    LaunchError,
+    Overrun,
+    Runtime,
+    Shard,
+)
+
+__all__ = [
+    "COMPILE_OPTIONS",
+    "INCLUDE",
+    "BadLaunch",
+    "BadMask",
+    "Call",
+    "Deadlock",
+    "Kernel",
+    "LaunchError",
+    "Overrun",
+    "Runtime",
+    "Shard",
+    "build_library",
+    "export",
+    "export_symbol",
+    "find_compiler",
+    "prepare",
+    "variant_text",
+]

@@ -1,0 +1,47 @@
+// Atomic functions. Threads change only where they wait, so a plain read and write is atomic.
+#pragma once
+
+#define GI_ATOMIC(function, type, value)                      \
+  static inline type function(type *address, type operand) { \
+    type old = *address;                                      \
+    *address = (value);                                       \
+    return old;                                               \
+  }
+#define GI_ATOMIC_INTEGERS(function, value)      \
+  GI_ATOMIC(function, int, value)                \
+  GI_ATOMIC(function, unsigned, value)           \
+  GI_ATOMIC(function, unsigned long long, value)
+
+GI_ATOMIC_INTEGERS(atomicAdd, old + operand)
+GI_ATOMIC(atomicAdd, float, old + operand)
+GI_ATOMIC(atomicAdd, double, old + operand)
+GI_ATOMIC(atomicSub, int, old - operand)
+GI_ATOMIC(atomicSub, unsigned, old - operand)
+GI_ATOMIC_INTEGERS(atomicExch, operand)
+GI_ATOMIC(atomicExch, float, operand)
+GI_ATOMIC_INTEGERS(atomicMin, operand < old ? operand : old)
+GI_ATOMIC_INTEGERS(atomicMax, operand > old ? operand : old)
+GI_ATOMIC(atomicMin, long long, operand < old ? operand : old)
+GI_ATOMIC(atomicMax, long long, operand > old ? operand : old)
+GI_ATOMIC_INTEGERS(atomicAnd, old & operand)
+GI_ATOMIC_INTEGERS(atomicOr, old | operand)
+GI_ATOMIC_INTEGERS(atomicXor, old ^ operand)
+GI_ATOMIC(atomicInc, unsigned, old >= operand ? 0 : old + 1)
+GI_ATOMIC(atomicDec, unsigned, old == 0 || old > operand ? operand : old - 1)
+
+#undef GI_ATOMIC_INTEGERS
+#undef GI_ATOMIC
+
+#define GI_ATOMIC_CAS(type)                                                  \
+  static inline type atomicCAS(type *address, type compare, type operand) { \
+    type old = *address;                                                     \
+    if (old == compare) *address = operand;                                  \
+    return old;                                                              \
+  }
+
+GI_ATOMIC_CAS(int)
+GI_ATOMIC_CAS(unsigned)
+GI_ATOMIC_CAS(unsigned long long)
+GI_ATOMIC_CAS(unsigned short)
+
+#undef GI_ATOMIC_CAS

@@ -1,0 +1,146 @@
+// CUDA's words on a CPU: what device code needs to be compiled by g++ or clang++ and run by gi-cuda's host runtime.
+//
+// Read once per batch, so it includes next to nothing. `__shared__` is left to each variant of a batch, whose shared
+// memory has a section of its own:
+//
+//   #define __shared__ GI_SHARED(v17)
+//   namespace { namespace v17 {
+//   ...
+//   } }
+//   #undef __shared__
+//   GI_EXPORT(v17, match, v17::match)
+#pragma once
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gi_atomics.hpp"
+#include "gi_math.hpp"
+#include "gi_runtime.hpp"
+#include "gi_vectors.hpp"
+#include "gi_warp.hpp"
+
+#define __global__
+#define __device__
+#define __host__
+#define __constant__
+#define __managed__
+#define __grid_constant__
+#define __launch_bounds__(...)
+#define __forceinline__ inline __attribute__((always_inline))
+#define __noinline__ __attribute__((noinline))
+#define __align__(bytes) __attribute__((aligned(bytes)))
+
+// Constant for a thread, and so for the compiler.
+extern "C" {
+extern const uint3 threadIdx __asm__("gi_thread_index");
+extern const uint3 blockIdx __asm__("gi_block_index");
+extern const uint3 blockDim __asm__("gi_block_size");
+extern const uint3 gridDim __asm__("gi_grid_size");
+extern unsigned char *const gi_dynamic_shared;
+
+int printf(const char *, ...);
+int snprintf(char *, size_t, const char *, ...) noexcept;
+void *malloc(size_t) noexcept;
+void free(void *) noexcept;
+void *memcpy(void *, const void *, size_t) noexcept;
+void *memset(void *, int, size_t) noexcept;
+}
+enum { warpSize = 32 };
+
+// Counts the iterations of an instrumented loop.
+static inline bool gi_loop(unsigned loop, unsigned iterations) {
+  if (iterations > gi_loop_most[loop]) gi_loop_most[loop] = iterations;
+  return true;
+}
+
+static inline void __trap() { __builtin_trap(); }
+static inline void __brkpt() { __builtin_trap(); }
+
+#if defined(__x86_64__)
+static inline long long clock64() { return (long long)__builtin_ia32_rdtsc(); }
+#else
+static inline long long clock64() {
+  long long ticks;
+  __asm__ volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+  return ticks;
+}
+#endif
+static inline int clock() { return int(clock64()); }
+
+// Loads and stores with cache hints are plain ones.
+#define GI_LOAD(name)                        \
+  template <class T>                         \
+  static inline T name(const T *address) {   \
+    return *address;                         \
+  }
+GI_LOAD(__ldg) GI_LOAD(__ldca) GI_LOAD(__ldcg) GI_LOAD(__ldcs) GI_LOAD(__ldcv) GI_LOAD(__ldlu)
+#undef GI_LOAD
+#define GI_STORE(name)                              \
+  template <class T>                                \
+  static inline void name(T *address, T value) {    \
+    *address = value;                               \
+  }
+GI_STORE(__stwb) GI_STORE(__stcg) GI_STORE(__stcs) GI_STORE(__stwt)
+#undef GI_STORE
+
+// Outside its texels a linear texture is zero.
+typedef unsigned long long cudaTextureObject_t;
+template <class T>
+static inline T tex1Dfetch(cudaTextureObject_t object, int index) {
+  const gi_texture *texture = reinterpret_cast<const gi_texture *>(object);
+  if (index < 0 || size_t(index) >= texture->bytes / sizeof(T)) return T();
+  return static_cast<const T *>(texture->address)[index];
+}
+template <class T>
+static inline void tex1Dfetch(T *value, cudaTextureObject_t object, int index) {
+  *value = tex1Dfetch<T>(object, index);
+}
+
+// `used`: the runtime writes to it (poison) where the compiler cannot see.
+#define GI_SHARED(variant) static __attribute__((section("gi_shared_" #variant), used))
+
+// Calls a kernel with arguments as cuLaunchKernel takes them. One for all kernels of a signature.
+template <class... P>
+struct gi_caller {
+  struct call {
+    call(void (*kernel)(P...), P... values) { kernel(values...); }
+  };
+  static void run(void (*function)(), void **arguments) {
+    (void)arguments;
+    // Elements of a braced list are evaluated in order.
+    call{reinterpret_cast<void (*)(P...)>(function), *static_cast<P *>(*arguments++)...};
+  }
+  static const unsigned sizes[sizeof...(P) + 1];
+  static const gi_signature signature;
+};
+template <class... P>
+const unsigned gi_caller<P...>::sizes[sizeof...(P) + 1] = {unsigned(sizeof(P))..., 0};
+template <class... P>
+const gi_signature gi_caller<P...>::signature = {run, sizeof...(P), sizes};
+
+template <class... P>
+static constexpr const gi_signature *gi_signature_of(void (*)(P...)) {
+  return &gi_caller<P...>::signature;
+}
+
+// Makes a kernel known as gi_kernel_<variant>_<name>. The third argument may be a template's instance.
+#define GI_EXPORT(variant, name, ...)                                                                             \
+  extern "C" {                                                                                                    \
+  extern unsigned char gi_begin_##variant[] __asm__("__start_gi_shared_" #variant)                                \
+      __attribute__((weak, visibility("hidden")));                                                                \
+  extern unsigned char gi_end_##variant[] __asm__("__stop_gi_shared_" #variant)                                   \
+      __attribute__((weak, visibility("hidden")));                                                                \
+  extern const gi_kernel gi_kernel_##variant##_##name __attribute__((visibility("default")));                     \
+  const gi_kernel gi_kernel_##variant##_##name = {reinterpret_cast<void (*)()>(&__VA_ARGS__),                     \
+                                                  gi_signature_of(&__VA_ARGS__), gi_begin_##variant,              \
+                                                  gi_end_##variant};                                              \
+  }
+
+// Makes a __constant__ or __device__ variable known as gi_symbol_<variant>_<name>.
+#define GI_SYMBOL(variant, name, ...)                                                         \
+  extern "C" {                                                                                \
+  extern const gi_symbol gi_symbol_##variant##_##name __attribute__((visibility("default"))); \
+  const gi_symbol gi_symbol_##variant##_##name = {(void *)&__VA_ARGS__, sizeof(__VA_ARGS__)}; \
+  }

@@ -1,0 +1,238 @@
+// Mathematical functions and integer intrinsics.
+//
+// <cmath> takes longer to read than dozens of kernels take to compile, so the C library's functions are declared here.
+// Overloads that C++ has too are templates without parameters: where a source also includes <cmath> and names those,
+// its plain functions win and nothing is ambiguous.
+#pragma once
+
+#include <stdint.h>
+
+#define GI_MATH1(name)                        \
+  extern "C" double name(double) noexcept;    \
+  extern "C" float name##f(float) noexcept;   \
+  template <int = 0>                          \
+  static inline float name(float x) {         \
+    return name##f(x);                        \
+  }
+#define GI_MATH2(name)                               \
+  extern "C" double name(double, double) noexcept;   \
+  extern "C" float name##f(float, float) noexcept;   \
+  template <int = 0>                                 \
+  static inline float name(float x, float y) {       \
+    return name##f(x, y);                            \
+  }
+
+GI_MATH1(sin) GI_MATH1(cos) GI_MATH1(tan) GI_MATH1(asin) GI_MATH1(acos) GI_MATH1(atan)
+GI_MATH1(sinh) GI_MATH1(cosh) GI_MATH1(tanh) GI_MATH1(asinh) GI_MATH1(acosh) GI_MATH1(atanh)
+GI_MATH1(exp) GI_MATH1(exp2) GI_MATH1(exp10) GI_MATH1(expm1)
+GI_MATH1(log) GI_MATH1(log2) GI_MATH1(log10) GI_MATH1(log1p) GI_MATH1(logb)
+GI_MATH1(sqrt) GI_MATH1(cbrt) GI_MATH1(erf) GI_MATH1(erfc) GI_MATH1(lgamma) GI_MATH1(tgamma)
+GI_MATH1(ceil) GI_MATH1(floor) GI_MATH1(round) GI_MATH1(trunc) GI_MATH1(rint) GI_MATH1(nearbyint) GI_MATH1(fabs)
+GI_MATH2(pow) GI_MATH2(atan2) GI_MATH2(fmod) GI_MATH2(hypot) GI_MATH2(fmax) GI_MATH2(fmin)
+GI_MATH2(copysign) GI_MATH2(remainder) GI_MATH2(fdim) GI_MATH2(nextafter)
+
+#undef GI_MATH1
+#undef GI_MATH2
+
+extern "C" {
+double fma(double, double, double) noexcept;
+float fmaf(float, float, float) noexcept;
+double ldexp(double, int) noexcept;
+float ldexpf(float, int) noexcept;
+double frexp(double, int *) noexcept;
+float frexpf(float, int *) noexcept;
+double modf(double, double *) noexcept;
+float modff(float, float *) noexcept;
+long lrint(double) noexcept;
+long lrintf(float) noexcept;
+long lround(double) noexcept;
+long lroundf(float) noexcept;
+int ilogb(double) noexcept;
+int ilogbf(float) noexcept;
+void sincos(double, double *, double *) noexcept;
+void sincosf(float, float *, float *) noexcept;
+int abs(int) noexcept;
+long labs(long) noexcept;
+long long llabs(long long) noexcept;
+}
+
+template <int = 0> static inline float fma(float x, float y, float z) { return fmaf(x, y, z); }
+template <int = 0> static inline float ldexp(float x, int e) { return ldexpf(x, e); }
+template <int = 0> static inline float pow(float x, int y) { return powf(x, float(y)); }
+template <int = 0> static inline double pow(double x, int y) { return pow(x, double(y)); }
+template <int = 0> static inline float abs(float x) { return __builtin_fabsf(x); }
+template <int = 0> static inline double abs(double x) { return __builtin_fabs(x); }
+template <int = 0> static inline long abs(long x) { return x < 0 ? -x : x; }
+template <int = 0> static inline long long abs(long long x) { return x < 0 ? -x : x; }
+
+// <math.h> makes macros of these.
+#undef isnan
+#undef isinf
+#undef isfinite
+#undef signbit
+template <int = 0> static inline bool isnan(float x) { return __builtin_isnan(x); }
+template <int = 0> static inline bool isnan(double x) { return __builtin_isnan(x); }
+template <int = 0> static inline bool isinf(float x) { return __builtin_isinf(x); }
+template <int = 0> static inline bool isinf(double x) { return __builtin_isinf(x); }
+template <int = 0> static inline bool isfinite(float x) { return __builtin_isfinite(x); }
+template <int = 0> static inline bool isfinite(double x) { return __builtin_isfinite(x); }
+template <int = 0> static inline bool signbit(float x) { return __builtin_signbit(x); }
+template <int = 0> static inline bool signbit(double x) { return __builtin_signbit(x); }
+
+static inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
+static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
+static inline float rsqrt(float x) { return rsqrtf(x); }
+static inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
+static inline float sinpif(float x) { return float(sin(3.14159265358979323846 * double(x))); }
+static inline float cospif(float x) { return float(cos(3.14159265358979323846 * double(x))); }
+static inline double sinpi(double x) { return sin(3.14159265358979323846 * x); }
+static inline double cospi(double x) { return cos(3.14159265358979323846 * x); }
+static inline float fdividef(float x, float y) { return x / y; }
+
+#define GI_MIN_MAX(result, left, right)       \
+  static inline result min(left a, right b) { \
+    result x = a, y = b;                      \
+    return x < y ? x : y;                     \
+  }                                           \
+  static inline result max(left a, right b) { \
+    result x = a, y = b;                      \
+    return x > y ? x : y;                     \
+  }
+GI_MIN_MAX(int, int, int)
+GI_MIN_MAX(unsigned, unsigned, unsigned)
+GI_MIN_MAX(unsigned, int, unsigned)
+GI_MIN_MAX(unsigned, unsigned, int)
+GI_MIN_MAX(long, long, long)
+GI_MIN_MAX(unsigned long, unsigned long, unsigned long)
+GI_MIN_MAX(unsigned long, long, unsigned long)
+GI_MIN_MAX(unsigned long, unsigned long, long)
+GI_MIN_MAX(long long, long long, long long)
+GI_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+GI_MIN_MAX(unsigned long long, long long, unsigned long long)
+GI_MIN_MAX(unsigned long long, unsigned long long, long long)
+#undef GI_MIN_MAX
+// A NaN loses against a number, as on the device.
+static inline float min(float a, float b) { return __builtin_fminf(a, b); }
+static inline float max(float a, float b) { return __builtin_fmaxf(a, b); }
+static inline double min(double a, double b) { return __builtin_fmin(a, b); }
+static inline double max(double a, double b) { return __builtin_fmax(a, b); }
+static inline double min(float a, double b) { return __builtin_fmin(a, b); }
+static inline double max(float a, double b) { return __builtin_fmax(a, b); }
+static inline double min(double a, float b) { return __builtin_fmin(a, b); }
+static inline double max(double a, float b) { return __builtin_fmax(a, b); }
+static inline unsigned umin(unsigned a, unsigned b) { return a < b ? a : b; }
+static inline unsigned umax(unsigned a, unsigned b) { return a > b ? a : b; }
+
+// Integer intrinsics.
+static inline int __popc(unsigned x) { return __builtin_popcount(x); }
+static inline int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
+static inline int __clz(int x) { return x ? __builtin_clz(unsigned(x)) : 32; }
+static inline int __clzll(long long x) { return x ? __builtin_clzll((unsigned long long)x) : 64; }
+static inline int __ffs(int x) { return __builtin_ffs(x); }
+static inline int __ffsll(long long x) { return __builtin_ffsll(x); }
+static inline unsigned __brev(unsigned x) {
+  x = (x >> 1 & 0x55555555u) | (x & 0x55555555u) << 1;
+  x = (x >> 2 & 0x33333333u) | (x & 0x33333333u) << 2;
+  x = (x >> 4 & 0x0f0f0f0fu) | (x & 0x0f0f0f0fu) << 4;
+  return __builtin_bswap32(x);
+}
+static inline unsigned long long __brevll(unsigned long long x) {
+  return (unsigned long long)__brev(unsigned(x)) << 32 | __brev(unsigned(x >> 32));
+}
+static inline unsigned __byte_perm(unsigned x, unsigned y, unsigned selector) {
+  uint64_t bytes = uint64_t(y) << 32 | x;
+  unsigned result = 0;
+  for (int i = 0; i < 4; ++i) result |= unsigned(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+  return result;
+}
+static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return unsigned(((uint64_t(high) << 32 | low) << (shift & 31)) >> 32);
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return unsigned((uint64_t(high) << 32 | low) >> (shift & 31));
+}
+static inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
+  return unsigned(((uint64_t(high) << 32 | low) << (shift < 32 ? shift : 32)) >> 32);
+}
+static inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+  return unsigned((uint64_t(high) << 32 | low) >> (shift < 32 ? shift : 32));
+}
+static inline int __mul24(int x, int y) {
+  return int(unsigned(int(unsigned(x) << 8) >> 8) * unsigned(int(unsigned(y) << 8) >> 8));
+}
+static inline unsigned __umul24(unsigned x, unsigned y) { return (x & 0xffffffu) * (y & 0xffffffu); }
+static inline int __mulhi(int x, int y) { return int(int64_t(x) * y >> 32); }
+static inline unsigned __umulhi(unsigned x, unsigned y) { return unsigned(uint64_t(x) * y >> 32); }
+static inline long long __mul64hi(long long x, long long y) { return (long long)((__int128)x * y >> 64); }
+static inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
+  return (unsigned long long)((unsigned __int128)x * y >> 64);
+}
+static inline unsigned __sad(int x, int y, unsigned z) { return z + (x < y ? unsigned(y) - unsigned(x) : unsigned(x) - unsigned(y)); }
+static inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (x < y ? y - x : x - y); }
+static inline int __hadd(int x, int y) { return int((int64_t(x) + y) >> 1); }
+static inline unsigned __uhadd(unsigned x, unsigned y) { return unsigned((uint64_t(x) + y) >> 1); }
+
+// Floating-point intrinsics; the fast ones are as exact as the plain ones here.
+static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
+static inline float __fdividef(float x, float y) { return x / y; }
+static inline float __expf(float x) { return expf(x); }
+static inline float __exp10f(float x) { return exp10f(x); }
+static inline float __logf(float x) { return logf(x); }
+static inline float __log2f(float x) { return log2f(x); }
+static inline float __log10f(float x) { return log10f(x); }
+static inline float __sinf(float x) { return sinf(x); }
+static inline float __cosf(float x) { return cosf(x); }
+static inline float __tanf(float x) { return tanf(x); }
+static inline float __powf(float x, float y) { return powf(x, y); }
+static inline void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
+static inline float __frcp_rn(float x) { return 1.0f / x; }
+static inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
+static inline float __frsqrt_rn(float x) { return 1.0f / __builtin_sqrtf(x); }
+static inline float __fadd_rn(float x, float y) { return x + y; }
+static inline float __fsub_rn(float x, float y) { return x - y; }
+static inline float __fmul_rn(float x, float y) { return x * y; }
+static inline float __fdiv_rn(float x, float y) { return x / y; }
+static inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+static inline double __dadd_rn(double x, double y) { return x + y; }
+static inline double __dmul_rn(double x, double y) { return x * y; }
+static inline double __ddiv_rn(double x, double y) { return x / y; }
+static inline double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
+static inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+// Bits and conversions. Conversions saturate, and NaN becomes 0, as on the device.
+#define GI_REINTERPRET(name, to, from)          \
+  static inline to name(from x) {               \
+    to bits;                                    \
+    __builtin_memcpy(&bits, &x, sizeof bits);   \
+    return bits;                                \
+  }
+GI_REINTERPRET(__float_as_int, int, float)
+GI_REINTERPRET(__float_as_uint, unsigned, float)
+GI_REINTERPRET(__int_as_float, float, int)
+GI_REINTERPRET(__uint_as_float, float, unsigned)
+GI_REINTERPRET(__double_as_longlong, long long, double)
+GI_REINTERPRET(__longlong_as_double, double, long long)
+#undef GI_REINTERPRET
+
+static inline int gi_to_int(double x) {
+  return x != x ? 0 : x <= -2147483648.0 ? -2147483647 - 1 : x >= 2147483647.0 ? 2147483647 : int(x);
+}
+static inline unsigned gi_to_uint(double x) { return !(x > 0.0) ? 0u : x >= 4294967295.0 ? 4294967295u : unsigned(x); }
+static inline int __float2int_rn(float x) { return gi_to_int(rintf(x)); }
+static inline int __float2int_rz(float x) { return gi_to_int(truncf(x)); }
+static inline int __float2int_rd(float x) { return gi_to_int(floorf(x)); }
+static inline int __float2int_ru(float x) { return gi_to_int(ceilf(x)); }
+static inline unsigned __float2uint_rn(float x) { return gi_to_uint(rintf(x)); }
+static inline unsigned __float2uint_rz(float x) { return gi_to_uint(truncf(x)); }
+static inline unsigned __float2uint_rd(float x) { return gi_to_uint(floorf(x)); }
+static inline unsigned __float2uint_ru(float x) { return gi_to_uint(ceilf(x)); }
+static inline int __double2int_rn(double x) { return gi_to_int(rint(x)); }
+static inline int __double2int_rz(double x) { return gi_to_int(trunc(x)); }
+static inline float __int2float_rn(int x) { return float(x); }
+static inline float __int2float_rz(int x) {
+  float y = float(x);
+  return fabs(double(y)) > fabs(double(x)) ? nextafterf(y, 0.0f) : y;
+}
+static inline float __uint2float_rn(unsigned x) { return float(x); }
+static inline double __int2double_rn(int x) { return double(x); }
+static inline float __double2float_rn(double x) { return float(x); }

@@ -1,0 +1,89 @@
+// What compiled kernels and the runtime library agree on. Everything has C linkage and plain data.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+// Fills shared memory at the start of every block, and what lies around buffers: a quiet NaN as float and as
+// double, negative as int, and as an unsigned index far beyond any buffer.
+#define GI_POISON 0xFFFDA5A5u
+
+struct gi_index {
+  unsigned x, y, z;
+};
+
+struct gi_signature {
+  void (*call)(void (*function)(), void **arguments);  // arguments: pointers to values, as in cuLaunchKernel
+  unsigned count;
+  const unsigned *sizes;  // of the parameters, bytes
+};
+
+struct gi_kernel {
+  void (*function)();
+  const gi_signature *signature;
+  unsigned char *shared_begin, *shared_end;  // the variant's static shared memory
+};
+
+struct gi_symbol {
+  void *address;
+  size_t bytes;
+};
+
+// A 1-D texture object is the address of one of these.
+struct gi_texture {
+  const void *address;
+  size_t bytes;
+};
+
+// How a launch ended.
+enum gi_status : int {
+  GI_OK = 0,
+  GI_BAD_LAUNCH = 1,  // the device would refuse the geometry
+  GI_DEADLOCK = 2,    // threads wait for others that never come
+  GI_BAD_MASK = 3,    // a thread calls a warp function with a mask that leaves it out
+  GI_OVERRUN = 4,     // the bytes between a buffer and its guard page were written
+};
+
+// The warp functions that exchange values. A mask of 0 stands for "the threads that are here together".
+enum gi_warp_function : unsigned {
+  GI_SYNC,
+  GI_SHUFFLE,
+  GI_BALLOT,
+  GI_MATCH_ANY,
+  GI_ADD,
+  GI_MIN_SIGNED,
+  GI_MAX_SIGNED,
+  GI_MIN_UNSIGNED,
+  GI_MAX_UNSIGNED,
+  GI_AND,
+  GI_OR,
+  GI_XOR,
+};
+
+struct gi_votes {
+  unsigned yes, all;
+};
+
+#define GI_LOOPS 65536
+
+#pragma GCC visibility push(default)
+extern "C" {
+
+// For kernels.
+gi_votes gi_barrier(bool vote);
+uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument);
+void gi_yield(void);
+unsigned gi_lane(void) __attribute__((const));  // within one thread it is
+extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop
+
+// For the host.
+int gi_launch(const gi_kernel *kernel, void **arguments, const unsigned grid[3], const unsigned block[3],
+              size_t dynamic_shared, uint64_t *cpu_nanoseconds);
+const char *gi_message(void);    // about the last launch that did not end with GI_OK
+uint64_t gi_switches(void);      // fibre switches since the library was loaded
+void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 0: none
+void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
+void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
+void gi_free(void *buffer);
+}
+#pragma GCC visibility pop

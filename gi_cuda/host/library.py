@@ -1,0 +1,130 @@
+"""Building the runtime library, once per machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+import xxhash
+
+from gi_cuda.errors import UserError
+
+HERE = Path(__file__).parent
+
+INCLUDE = HERE / "include"
+"""Where ``gi_cuda_host.hpp`` is."""
+
+COMPILE_OPTIONS = (
+    "-std=c++17",
+    "-fPIC",
+    "-shared",
+    "-w",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fvisibility=hidden",
+    # A shard that is closed must really go.
+    "-fno-gnu-unique",
+    # Where the code of one variant comes to lie must not depend on the variant before it.
+    "-falign-functions=64",
+    # What the device defines, and edits provoke, must not be undefined here.
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-fno-finite-loops",
+    "-fno-delete-null-pointer-checks",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-stack-protector",
+)
+"""Options for shards of kernels; ``-O1`` or ``-O2`` and the include path come on top."""
+
+_LIBRARY_OPTIONS = (
+    "-std=c++17",
+    "-O3",
+    "-fPIC",
+    "-shared",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-fvisibility=hidden",
+)
+
+
+def find_compiler() -> str:
+    """Path of the C++ compiler: ``$CXX``, else ``g++``, else ``clang++``.
+
+    Raises:
+        UserError: there is none.
+    """
+    wanted = os.environ.get("CXX")
+    for name in (wanted,) if wanted else ("g++", "clang++"):
+        if found := shutil.which(name):
+            return found
+    raise UserError(
+        f"no C++ compiler: {wanted} is not there" if wanted else "no C++ compiler found",
+        where="CXX" if wanted else None,
+        hint="install one that knows C++17, e.g. `apt install g++`, or name it in CXX",
+    )
+
+
+def cache_folder() -> Path:
+    """``$XDG_CACHE_HOME/gi-cuda``, by default ``~/.cache/gi-cuda``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gi-cuda"
+
+
+def build_library(compiler: str | None = None, cache: Path | None = None) -> Path:
+    """Path of the runtime library, compiled if the cache does not have it.
+
+    The name holds the hash of the sources, the options and the compiler's version. Any number of
+    processes may do this at once: each writes a file of its own, and renaming is atomic.
+
+    Args:
+        compiler: see :func:`find_compiler`.
+        cache: see :func:`cache_folder`.
+
+    Raises:
+        UserError: there is no compiler, it fails, or the cache cannot be written.
+    """
+    compiler = compiler or find_compiler()
+    folder = cache or cache_folder()
+    library = folder / f"host-{_key(compiler)}.so"
+    if library.exists():
+        return library
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix="host-") as scratch:
+            fresh = Path(scratch) / library.name
+            sources = [str(path) for path in _sources() if path.suffix == ".cpp"]
+            _run([compiler, *_LIBRARY_OPTIONS, *sources, "-o", str(fresh)])
+            os.replace(fresh, library)
+    except OSError as error:
+        raise UserError(
+            f"the cache folder cannot be written: {error.strerror}",
+            where=str(folder),
+            hint="set XDG_CACHE_HOME to a folder that can",
+        ) from error
+    return library
+
+
+def _sources() -> list[Path]:
+    return [INCLUDE / "gi_runtime.hpp", *sorted((HERE / "src").iterdir())]
+
+
+def _key(compiler: str) -> str:
+    digest = xxhash.xxh3_128()
+    digest.update(" ".join([compiler, *_LIBRARY_OPTIONS]).encode())
+    digest.update(_run([compiler, "--version"]).encode())
+    for path in _sources():
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _run(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise UserError(
+            f"the compiler fails with status {done.returncode}: {done.stderr.strip()}",
+            where=" ".join(command),
+        )
+    return done.stdout

@@ -1,0 +1,35 @@
+// What the parts of the runtime know of each other.
+#pragma once
+
+#include "../include/gi_runtime.hpp"
+
+namespace gi {
+
+// Room around buffers and below fibre stacks that nobody may touch. It costs address space only, so it is wide
+// enough for an index that is wrong by a lot.
+constexpr size_t kBufferGuard = size_t(64) << 20;
+constexpr size_t kStackGuard = size_t(64) << 10;
+constexpr size_t kStackBytes = size_t(256) << 10;
+constexpr unsigned kMostThreads = 1024;  // of a block
+
+void poison(void *begin, size_t bytes);
+size_t page_bytes();
+
+// memory.cpp
+struct Place {
+  const char *name;       // of the nearest buffer, or null
+  const void *begin;      // of that buffer
+  size_t bytes;           // its length
+};
+Place find_buffer(const void *address);
+const char *overrun_buffer();  // whose margin was written, or null
+unsigned char *reserve_dynamic_shared(size_t bytes);
+
+// scheduler.cpp
+bool is_stack_guard(const void *address);
+struct Where {
+  bool running;
+  gi_index block, thread;
+};
+Where where();
+}  // namespace gi

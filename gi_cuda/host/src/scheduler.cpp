@@ -1,0 +1,489 @@
+// Runs the blocks of a launch one after another, the threads of a block as lazy fibres.
+//
+// One fibre runs thread after thread as a plain loop. Only where a thread has to wait, at a barrier or in a warp
+// function, does it keep its fibre, and another fibre goes on with the threads that are left. A block that never
+// waits switches never. Everything happens in one system thread: nothing here needs to be atomic.
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
+
+#include "internal.hpp"
+#include "switch.hpp"
+
+#pragma GCC visibility push(default)
+extern "C" {
+// Read by kernels as constants: within one thread they are.
+gi_index gi_thread_index, gi_block_index, gi_block_size, gi_grid_size;
+unsigned char *gi_dynamic_shared;
+unsigned gi_loop_most[GI_LOOPS];
+}
+#pragma GCC visibility pop
+
+namespace gi {
+namespace {
+
+struct Fibre {
+  void *stack_pointer;
+  Fibre *next;  // in the one list where it stands: idle, ready, or at the barrier
+
+  // The thread that it carries while it waits, and what that thread waits for in its warp.
+  gi_index thread;
+  unsigned number;
+  gi_warp_function function;
+  unsigned mask;
+  unsigned argument;  // the source lane of a shuffle; above its five bits, the line of a call without a mask
+  uint64_t value, result;
+};
+
+struct Queue {
+  Fibre *first = nullptr, *last = nullptr;
+
+  void push(Fibre *fibre) {
+    fibre->next = nullptr;
+    (first ? last->next : first) = fibre;
+    last = fibre;
+  }
+  Fibre *pop() {
+    Fibre *fibre = first;
+    if (fibre) first = fibre->next;
+    return fibre;
+  }
+  void append(Queue &other) {
+    if (!other.first) return;
+    (first ? last->next : first) = other.first;
+    last = other.last;
+    other.first = nullptr;
+  }
+};
+
+struct Warp {
+  unsigned live;     // lanes that have not exited
+  unsigned waiting;  // lanes that wait in a warp function
+  Fibre *lanes[32];
+};
+
+// The launch.
+const gi_kernel *kernel;
+void **arguments;
+gi_status status;
+char message[256];
+bool launched;
+double limit_seconds;
+uint64_t switches;
+size_t dynamic_bytes;
+
+// The block.
+unsigned size, started, live;
+unsigned arrived, votes;
+gi_votes outcome;
+Queue at_barrier, ready;
+Warp warps[kMostThreads / 32];
+unsigned together;  // lanes that wait for "the threads that are here together"
+
+// The fibres. One more than a block has threads: the one that finds all others waiting.
+Fibre fibres[kMostThreads + 1];
+unsigned made;
+Fibre *idle;
+Fibre host;
+Fibre *running;
+unsigned number;  // of the running thread in its block
+unsigned char *stacks;
+
+constexpr size_t kStride = kStackGuard + kStackBytes;
+
+void carry_threads();
+
+// The only place where fibres change. One return address for all of them keeps the processor's prediction of
+// returns right across switches.
+__attribute__((noinline)) void switch_to(Fibre *other) {
+  Fibre *self = running;
+  running = other;
+  ++switches;
+  gi_switch(&self->stack_pointer, other->stack_pointer);
+}
+
+Fibre *fresh_fibre() {
+  if (Fibre *fibre = idle) {
+    idle = fibre->next;
+    return fibre;
+  }
+  Fibre *fibre = &fibres[made];
+  unsigned char *bottom = stacks + made * kStride + kStackGuard;
+  // Stacks that begin at the same offset of a page fight for the same cache lines.
+  size_t colour = (made % 32) * 128;
+  ++made;
+  fibre->stack_pointer = fresh_stack(bottom + kStackBytes - colour, carry_threads);
+  return fibre;
+}
+
+// Leaves the launch for good; the fibres that still wait are forgotten.
+__attribute__((noreturn)) void abandon(gi_status why) {
+  status = why;
+  switch_to(&host);
+  __builtin_unreachable();
+}
+
+// --- warp functions ---
+
+constexpr uint64_t kPoison = uint64_t(GI_POISON) << 32 | GI_POISON;
+
+uint64_t reduce(gi_warp_function function, uint64_t left, uint64_t right) {
+  unsigned a = unsigned(left), b = unsigned(right);
+  switch (function) {
+    case GI_ADD: return a + b;
+    case GI_MIN_SIGNED: return int(a) < int(b) ? a : b;
+    case GI_MAX_SIGNED: return int(a) > int(b) ? a : b;
+    case GI_MIN_UNSIGNED: return a < b ? a : b;
+    case GI_MAX_UNSIGNED: return a > b ? a : b;
+    case GI_AND: return a & b;
+    case GI_OR: return a | b;
+    default: return a ^ b;
+  }
+}
+
+template <class Visit>
+inline void each_lane(unsigned lanes, Visit visit) {
+  for (; lanes; lanes &= lanes - 1) visit(unsigned(__builtin_ctz(lanes)));
+}
+
+// Gives each lane of the group its result. All at once, so that nobody's value is gone when another one reads it.
+void exchange(Warp &warp, unsigned group) {
+  Fibre **lanes = warp.lanes;
+  gi_warp_function function = lanes[__builtin_ctz(group)]->function;
+  switch (function) {
+    case GI_SYNC: break;
+    case GI_SHUFFLE:
+      // What a lane outside the group would send is undefined on the device.
+      each_lane(group, [&](unsigned lane) {
+        unsigned source = lanes[lane]->argument % 32;
+        lanes[lane]->result = group >> source & 1 ? lanes[source]->value : kPoison;
+      });
+      break;
+    case GI_BALLOT: {
+      unsigned ballot = 0;
+      each_lane(group, [&](unsigned lane) { ballot |= unsigned(lanes[lane]->value != 0) << lane; });
+      each_lane(group, [&](unsigned lane) { lanes[lane]->result = ballot; });
+      break;
+    }
+    case GI_MATCH_ANY:
+      each_lane(group, [&](unsigned lane) {
+        unsigned same = 0;
+        each_lane(group, [&](unsigned other) {
+          same |= unsigned(lanes[lane]->value == lanes[other]->value) << other;
+        });
+        lanes[lane]->result = same;
+      });
+      break;
+    default: {
+      unsigned first = __builtin_ctz(group);
+      uint64_t total = lanes[first]->value;
+      each_lane(group & (group - 1),
+                [&](unsigned lane) { total = reduce(function, total, lanes[lane]->value); });
+      each_lane(group, [&](unsigned lane) { lanes[lane]->result = total; });
+    }
+  }
+  warp.waiting &= ~group;
+}
+
+bool same_call(const Fibre &a, const Fibre &b) { return a.function == b.function && a.mask == b.mask; }
+
+// The threads that the waiting lane's call is about, once all of them wait in it; else 0. Exited ones do not count.
+unsigned complete_group(const Warp &warp, unsigned lane) {
+  const Fibre &call = *warp.lanes[lane];
+  unsigned group = call.mask & warp.live;
+  if (!group || group & ~warp.waiting) return 0;
+  for (unsigned rest = group; rest; rest &= rest - 1)
+    if (!same_call(call, *warp.lanes[__builtin_ctz(rest)])) return 0;
+  return group;
+}
+
+void wake(Warp &warp, unsigned group) {
+  each_lane(group, [&](unsigned lane) { ready.push(warp.lanes[lane]); });
+}
+
+// Nobody can go on. Threads that wait for those "that are here together" need not wait for more: on the device,
+// what a warp does between two points where its threads diverge and meet again. The lanes at the place of the
+// lowest waiting one form the group.
+bool release_together() {
+  if (!together) return false;
+  for (Warp *warp = warps; warp < warps + (size + 31) / 32; ++warp) {
+    unsigned group = 0;
+    const Fibre *first = nullptr;
+    each_lane(warp->waiting, [&](unsigned lane) {
+      const Fibre &call = *warp->lanes[lane];
+      if (call.mask) return;
+      if (!first) first = &call;
+      if (call.function == first->function && call.argument / 32 == first->argument / 32) group |= 1u << lane;
+    });
+    if (!group) continue;
+    exchange(*warp, group);
+    wake(*warp, group);
+    together -= unsigned(__builtin_popcount(group));
+  }
+  return true;
+}
+
+// --- threads ---
+
+__attribute__((noreturn)) void deadlock() {
+  unsigned waiting_in_warps = 0;
+  for (unsigned i = 0; i < (size + 31) / 32; ++i)
+    waiting_in_warps += unsigned(__builtin_popcount(warps[i].waiting));
+  snprintf(message, sizeof message,
+           "deadlock in block (%u,%u,%u): of %u threads %u have exited, %u wait at __syncthreads, %u in warp functions",
+           gi_block_index.x, gi_block_index.y, gi_block_index.z, size, size - live, arrived, waiting_in_warps);
+  abandon(GI_DEADLOCK);
+}
+
+// Whoever goes on next: those who can, before those who have not begun, so that few stacks are in use.
+Fibre *next_fibre() {
+  for (;;) {
+    if (Fibre *fibre = ready.pop()) return fibre;
+    if (started < size) return fresh_fibre();
+    if (!release_together()) deadlock();
+  }
+}
+
+// The running thread cannot go on; returns when it can.
+void wait_for(Fibre *(*choose)()) {
+  Fibre *self = running;
+  self->thread = gi_thread_index;
+  self->number = number;
+  Fibre *other = choose();
+  if (other != self) switch_to(other);
+  gi_thread_index = self->thread;
+  number = self->number;
+}
+
+void open_barrier() {
+  outcome = {votes, arrived};
+  arrived = votes = 0;
+  ready.append(at_barrier);
+}
+
+// A thread that exits may be the one that others were waiting for.
+void exit_thread() {
+  Warp &warp = warps[number / 32];
+  warp.live &= ~(1u << number % 32);
+  --live;
+  if (arrived && arrived == live) open_barrier();
+  for (unsigned rest = warp.waiting; rest;) {
+    unsigned lane = unsigned(__builtin_ctz(rest));
+    rest &= rest - 1;
+    if (unsigned group = complete_group(warp, lane)) {
+      exchange(warp, group);
+      wake(warp, group);
+      rest &= ~group;
+    }
+  }
+}
+
+void begin_block() {
+  started = 0;
+  live = size;
+  for (unsigned i = 0; i < size; i += 32) {
+    warps[i / 32].live = size - i >= 32 ? ~0u : (1u << (size - i)) - 1;
+    warps[i / 32].waiting = 0;
+  }
+  poison(kernel->shared_begin, size_t(kernel->shared_end - kernel->shared_begin));
+  poison(gi_dynamic_shared, dynamic_bytes);
+}
+
+bool next_block() {
+  if (++gi_block_index.x == gi_grid_size.x) {
+    gi_block_index.x = 0;
+    if (++gi_block_index.y == gi_grid_size.y) {
+      gi_block_index.y = 0;
+      if (++gi_block_index.z == gi_grid_size.z) return false;
+    }
+  }
+  begin_block();
+  return true;
+}
+
+void advance(gi_index &thread) {
+  if (++thread.x == gi_block_size.x) {
+    thread.x = 0;
+    if (++thread.y == gi_block_size.y) {
+      thread.y = 0;
+      ++thread.z;
+    }
+  }
+}
+
+gi_index upcoming;  // the thread to be started next
+
+// What every fibre does, for as long as there are fibres.
+void carry_threads() {
+  for (;;) {
+    if (started < size) {
+      if (started == 0) upcoming = {0, 0, 0};
+      gi_thread_index = upcoming;
+      advance(upcoming);
+      number = started++;
+      kernel->signature->call(kernel->function, arguments);
+      exit_thread();
+    } else if (live == 0) {
+      if (!next_block()) {
+        running->next = idle;
+        idle = running;
+        switch_to(&host);
+      }
+    } else {
+      Fibre *other = next_fibre();
+      running->next = idle;
+      idle = running;
+      switch_to(other);
+      // Back here there are threads to be started, or a launch.
+    }
+  }
+}
+
+bool refuse(const char *what) {
+  snprintf(message, sizeof message, "%s", what);
+  return false;
+}
+
+bool acceptable(const unsigned grid[3], const unsigned block[3], size_t shared) {
+  for (int i = 0; i < 3; ++i)
+    if (!grid[i] || !block[i]) return refuse("a grid and a block have at least one element in each dimension");
+  if (grid[0] > 0x7fffffffu || grid[1] > 65535 || grid[2] > 65535)
+    return refuse("a grid has at most 2147483647 x 65535 x 65535 blocks");
+  if (block[0] > 1024 || block[1] > 1024 || block[2] > 64 ||
+      uint64_t(block[0]) * block[1] * block[2] > kMostThreads)
+    return refuse("a block has at most 1024 threads, and 64 in its third dimension");
+  if (shared > size_t(227) << 10) return refuse("a block has at most 227 KiB of dynamic shared memory");
+  return true;
+}
+
+uint64_t thread_nanoseconds() {
+  timespec now;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return uint64_t(now.tv_sec) * 1000000000u + uint64_t(now.tv_nsec);
+}
+
+void arm(double seconds) {
+  if (limit_seconds <= 0) return;
+  itimerval timer = {};
+  timer.it_value.tv_sec = time_t(seconds);
+  timer.it_value.tv_usec = suseconds_t((seconds - double(timer.it_value.tv_sec)) * 1e6);
+  setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
+bool prepare_stacks() {
+  if (stacks) return true;
+  size_t bytes = kStride * (kMostThreads + 1);
+  void *region = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) return refuse("no address space for the stacks of 1024 threads");
+  stacks = static_cast<unsigned char *>(region);
+  for (unsigned i = 0; i <= kMostThreads; ++i) mprotect(stacks + i * kStride, kStackGuard, PROT_NONE);
+  return true;
+}
+
+}  // namespace
+
+bool is_stack_guard(const void *address) {
+  size_t offset = size_t(static_cast<const unsigned char *>(address) - stacks);
+  return stacks && offset < kStride * (kMostThreads + 1) && offset % kStride < kStackGuard;
+}
+
+Where where() { return {launched, gi_block_index, gi_thread_index}; }
+
+}  // namespace gi
+
+using namespace gi;
+
+extern "C" {
+
+gi_votes gi_barrier(bool vote) {
+  votes += vote;
+  if (++arrived == live) {
+    open_barrier();
+  } else {
+    at_barrier.push(running);
+    wait_for(next_fibre);
+  }
+  return outcome;
+}
+
+uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument) {
+  Warp &warp = warps[number / 32];
+  unsigned lane = number % 32;
+  Fibre *self = running;
+  self->function = function;
+  self->mask = mask;
+  self->value = value;
+  self->argument = argument;
+  if (!mask) {
+    ++together;
+  } else if (!(mask >> lane & 1)) {
+    snprintf(message, sizeof message, "lane %u calls a warp function with the mask 0x%08x, which leaves it out", lane,
+             mask);
+    abandon(GI_BAD_MASK);
+  }
+  warp.lanes[lane] = self;
+  warp.waiting |= 1u << lane;
+  if (unsigned group = complete_group(warp, lane)) {
+    exchange(warp, group);
+    wake(warp, group & ~(1u << lane));
+  } else {
+    wait_for(next_fibre);
+  }
+  return self->result;
+}
+
+void gi_yield(void) {
+  ready.push(running);
+  wait_for([]() -> Fibre * { return started < size ? fresh_fibre() : ready.pop(); });
+}
+
+unsigned gi_lane(void) { return number % 32; }
+
+int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned grid[3], const unsigned block[3],
+              size_t dynamic_shared, uint64_t *cpu_nanoseconds) {
+  message[0] = 0;
+  if (!acceptable(grid, block, dynamic_shared) || !prepare_stacks()) return GI_BAD_LAUNCH;
+  kernel = the_kernel;
+  arguments = the_arguments;
+  gi_grid_size = {grid[0], grid[1], grid[2]};
+  gi_block_size = {block[0], block[1], block[2]};
+  gi_block_index = {0, 0, 0};
+  size = block[0] * block[1] * block[2];
+  dynamic_bytes = dynamic_shared;
+  gi_dynamic_shared = reserve_dynamic_shared(dynamic_shared);
+  if (!gi_dynamic_shared) {
+    refuse("no memory for dynamic shared memory");
+    return GI_BAD_LAUNCH;
+  }
+  status = GI_OK;
+  arrived = votes = together = 0;
+  running = &host;
+
+  arm(limit_seconds);
+  uint64_t begin = thread_nanoseconds();
+  launched = true;
+  begin_block();
+  switch_to(fresh_fibre());
+  launched = false;
+  uint64_t end = thread_nanoseconds();
+  arm(0);
+
+  if (cpu_nanoseconds) *cpu_nanoseconds = end - begin;
+  if (status != GI_OK) {
+    made = 0;
+    idle = nullptr;
+    ready = at_barrier = Queue();
+  } else if (const char *name = overrun_buffer()) {
+    snprintf(message, sizeof message, "the bytes beside buffer '%s' were written", name);
+    status = GI_OVERRUN;
+  }
+  return status;
+}
+
+const char *gi_message(void) { return message; }
+uint64_t gi_switches(void) { return switches; }
+void gi_limit(double seconds) { limit_seconds = seconds; }
+}

@@ -1,1 +1,27 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
+
+from gi_cuda.grammar.cuda import convert
+from gi_cuda.grammar.grammar import Function, Grammar, View, operations
+from gi_cuda.grammar.kinds import Operation
+from gi_cuda.grammar.model import PAPER_TYPES, Expansion, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.render import instrument, render, touched_loops
+from gi_cuda.grammar.source import read_source
+
+__all__ = [
+    "PAPER_TYPES",
+    "Expansion",
+    "Function",
+    "Grammar",
+    "Loop",
+    "Operation",
+    "Rule",
+    "RuleType",
+    "Source",
+    "View",
+    "convert",
+    "instrument",
+    "operations",
+    "read_source",
+    "render",
+    "touched_loops",
+]

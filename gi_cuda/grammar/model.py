@@ -65,7 +65,8 @@ class Rule:
         function: the name of the function it stands in.
         block: whether it is a statement standing directly in a ``{}`` block, so that it may
             vanish altogether and take neighbours without braces.
-        sites: for ``optrestrict`` only: the offsets, one for each pointer parameter.
+        sites: for ``optrestrict`` only: where the keyword stands, or is to be put (an empty span),
+            for each pointer parameter that the switch sets.
     """
 
     name: str
@@ -75,7 +76,7 @@ class Rule:
     end: int
     function: str
     block: bool = True
-    sites: tuple[int, ...] = ()
+    sites: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,10 @@ class Loop:
         start, end: span of the whole loop statement, pragma line included.
         condition: span of its condition (empty where the source has none).
         header: names of the rules in its header (for1, for2, for3, WHILE).
-        assigned: names of the rules in its header or body that assign a control variable (a
-            local name its condition reads).
+        assigned: names of the rules in its header or body that assign a control variable, or
+            decide whether one is assigned.
+        controls: its control variables: the names its condition reads, and those they are
+            computed from within the loop.
     """
 
     ident: int
@@ -99,6 +102,7 @@ class Loop:
     condition: tuple[int, int]
     header: frozenset[str]
     assigned: frozenset[str]
+    controls: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,46 @@
+"""The CUDA front end: source text to grammar.
+
+Reads sources as they are, unpreprocessed; what it does not understand becomes fixed text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gi_cuda.grammar.cuda.body import BodyReader
+from gi_cuda.grammar.cuda.findings import Findings
+from gi_cuda.grammar.cuda.functions import definitions, evolved, host_spans
+from gi_cuda.grammar.cuda.macros import study
+from gi_cuda.grammar.cuda.naming import assemble
+from gi_cuda.grammar.cuda.syntax import parse
+from gi_cuda.grammar.cuda.toplevel import declare_file_level, read_head
+from gi_cuda.grammar.grammar import Function, Grammar
+from gi_cuda.grammar.model import Source
+from gi_cuda.grammar.presence import read_presence
+
+
+def convert(source: Source, kernels: Sequence[str] | None = None) -> Grammar:
+    """Read a CUDA source as a grammar.
+
+    The kernels named (None: every ``__global__`` function) and the device functions of the file
+    that they reach are read as rules; everything else is fixed text.
+
+    Raises:
+        UserError: there is no kernel, or none of a name asked for.
+    """
+    presence = read_presence(source.text)
+    macros = study(presence.macros())
+    root = parse(source.text)
+    found = tuple(definitions(root, source.text, macros.names))
+    chosen = evolved(found, kernels, source, macros.names)
+    findings = Findings(source.text, presence, macros)
+    declare_file_level(root, findings)
+    for number, definition in enumerate(chosen):
+        read_head(definition, number, findings)
+        body = definition.node.child_by_field_name("body")
+        if body is not None:
+            BodyReader(findings, number).read(body)
+    functions = tuple(
+        Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
+    )
+    return assemble(source, findings, functions, host_spans(found, source.text))

@@ -1,0 +1,430 @@
+"""Reading a function's body: its rules, loops, declarations and uses of names.
+
+One pass over the syntax tree with a stack of its own, so that the deepest nesting does no harm.
+Statements are read by `_STATEMENTS`, everything inside them by `_EXPRESSIONS`; a further rule type
+is a further rule made where its construct is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.cuda.findings import Findings, LoopDraft, RuleDraft
+from gi_cuda.grammar.cuda.syntax import name_node
+from gi_cuda.grammar.model import RuleType
+
+
+class Place(NamedTuple):
+    """Where a node stands.
+
+    Attributes:
+        end: where names declared here go out of sight.
+        block: directly in a ``{}`` block, so that a statement may vanish.
+        dangling: an ``else`` further out would bind here if one in between vanished.
+        rules: whether rules are made here.
+    """
+
+    end: int
+    block: bool = True
+    dangling: bool = False
+    rules: bool = True
+
+
+Pending = Iterable[tuple[Node, Place]]
+_NO_STATEMENTS = frozenset({"comment", "preproc_call", "preproc_def", "preproc_function_def"})
+
+
+class BodyReader:
+    """Reads the body of one function into ``findings``."""
+
+    def __init__(self, findings: Findings, function: int) -> None:
+        self.findings = findings
+        self.function = function
+
+    def read(self, body: Node, rules: bool = True) -> None:
+        """Read a function's body (rules: whether it is one that evolves)."""
+        stack: list[tuple[Node, Place]] = [(body, Place(body.end_byte, rules=rules))]
+        while stack:
+            node, place = stack.pop()
+            reader = _READERS.get(node.type)
+            if reader is not None:
+                stack.extend(reader(self, node, place))
+            elif node.child_count:
+                inside = place._replace(rules=False, block=False)
+                stack.extend((child, inside) for child in node.children)
+
+    # -- statements -------------------------------------------------------------------------
+
+    def block(self, node: Node, place: Place) -> Pending:
+        return self._sequence(node.children, Place(node.end_byte, rules=place.rules))
+
+    def conditional_text(self, node: Node, place: Place) -> Pending:
+        """``#if`` and the like: what stands in it stands where the directive stands."""
+        skipped = node.child_by_field_name("condition") or node.child_by_field_name("name")
+        return self._sequence([child for child in node.children if child != skipped], place)
+
+    def _sequence(self, children: Iterable[Node], place: Place) -> Pending:
+        broken = False
+        for child in children:
+            if child.type in _NO_STATEMENTS:
+                if child.type == "preproc_call":
+                    self.findings.use_words(child)
+                continue
+            yield child, place._replace(block=place.block and not broken)
+            broken = child.has_error and child.is_named
+
+    def case(self, node: Node, place: Place) -> Pending:
+        value = node.child_by_field_name("value")
+        first = True
+        for child in node.children:
+            if child == value:
+                yield child, place._replace(rules=False)
+            elif child.is_named and child.type not in _NO_STATEMENTS:
+                yield child, place._replace(block=place.block and not first)
+                first = False
+
+    def passage(self, node: Node, place: Place) -> Pending:
+        """A construct that holds one statement, or blocks of their own (a label, ``try``)."""
+        return [(child, place._replace(block=False)) for child in node.named_children]
+
+    def handler(self, node: Node, place: Place) -> Pending:
+        return self.passage(node, place._replace(end=node.end_byte))
+
+    def if_(self, node: Node, place: Place) -> Pending:
+        clause = node.child_by_field_name("condition")
+        fixed = any(child.type == "constexpr" for child in node.children)
+        inside = place._replace(end=node.end_byte, block=False)
+        otherwise = node.child_by_field_name("alternative")
+        if clause is not None:
+            condition = clause.child_by_field_name("value")
+            if condition is not None:
+                if not fixed:
+                    self._rule(RuleType.IF, condition, place)
+                self.findings.exits.append(
+                    (condition.start_byte, condition.end_byte, node.start_byte, node.end_byte)
+                )
+            yield clause, inside._replace(rules=False)
+        body = node.child_by_field_name("consequence")
+        if body is not None:
+            yield body, inside._replace(dangling=place.dangling or otherwise is not None)
+        if otherwise is not None:
+            yield otherwise, inside
+
+    def else_(self, node: Node, place: Place) -> Pending:
+        if not _leaves_labels(node):
+            self._rule(RuleType.ELSE, node, place._replace(block=not place.dangling))
+        return [(child, place._replace(block=False)) for child in node.named_children]
+
+    def for_(self, node: Node, place: Place) -> Pending:
+        inside = place._replace(end=node.end_byte, block=False)
+        body = node.child_by_field_name("body")
+        condition = node.child_by_field_name("condition")
+        start = self._pragma(node, place)
+        header = []
+        for kind, part in (
+            (RuleType.FOR1, node.child_by_field_name("initializer")),
+            (RuleType.FOR2, condition),
+            (RuleType.FOR3, node.child_by_field_name("update")),
+        ):
+            if part is not None and self._rule(kind, part, place):
+                header.append((kind, part.start_byte))
+        if condition is not None:
+            span = (condition.start_byte, condition.end_byte)
+        else:
+            stops = [child.start_byte for child in node.children if child.type == ";"]
+            span = (stops[-1], stops[-1]) if stops else None
+        self._loop(node, start, condition, span, header, place)
+        for child in node.named_children:
+            yield child, inside if child == body else inside._replace(rules=False)
+
+    def while_(self, node: Node, place: Place) -> Pending:
+        """``while`` and ``do``: loops with nothing but a condition."""
+        inside = place._replace(end=node.end_byte, block=False)
+        if node.type == "do_statement":
+            inside = inside._replace(dangling=False)
+        body = node.child_by_field_name("body")
+        clause = node.child_by_field_name("condition")
+        condition = clause.child_by_field_name("value") if clause is not None else None
+        if condition is None and clause is not None:
+            condition = next((c for c in clause.named_children if c.type != "comment"), None)
+        span = None if condition is None else (condition.start_byte, condition.end_byte)
+        self._loop(node, node.start_byte, condition, span, [], place)
+        for child in node.named_children:
+            yield child, inside if child == body else inside._replace(rules=False)
+
+    def for_each(self, node: Node, place: Place) -> Pending:
+        inside = place._replace(end=node.end_byte, block=False)
+        body = node.child_by_field_name("body")
+        declared = node.child_by_field_name("declarator")
+        if declared is not None:
+            self.findings.declare_all(node, node.end_byte, self.function)
+        self._around(node, "break", "continue")
+        for child in node.named_children:
+            yield child, inside if child == body else inside._replace(rules=False)
+
+    def switch(self, node: Node, place: Place) -> Pending:
+        inside = place._replace(end=node.end_byte, block=False)
+        body = node.child_by_field_name("body")
+        self._around(node, "break")
+        for child in node.named_children:
+            yield child, inside if child == body else inside._replace(rules=False)
+
+    def simple(self, node: Node, place: Place) -> Pending:
+        expression = next((c for c in node.named_children if c.type != "comment"), None)
+        if expression is None:
+            return []
+        if _may_declare(expression):
+            self.findings.declare_opaque(expression, place.end, self.function)
+        else:
+            self._rule(RuleType.STATEMENT, node, place)
+        if node.has_error:
+            self.findings.declare_opaque(node, place.end, self.function)
+        return [(expression, place._replace(rules=False))]
+
+    def jump(self, node: Node, place: Place) -> Pending:
+        self.findings.jumps.append(node.start_byte)
+        keyword = node.type.removesuffix("_statement")
+        self.findings.use(keyword, node.start_byte)
+        return [(child, place._replace(rules=False)) for child in node.named_children]
+
+    # -- declarations -----------------------------------------------------------------------
+
+    def declaration(self, node: Node, place: Place) -> Pending:
+        self.findings.declare_all(node, place.end, self.function)
+        return [(child, place._replace(rules=False)) for child in node.children]
+
+    def initialised(self, node: Node, place: Place) -> Pending:
+        self.findings.assign(name_node(node), node)
+        return self._within(node, place)
+
+    def local_type(self, node: Node, place: Place) -> Pending:
+        """A class defined in a function; its members stay its own."""
+        if node.child_by_field_name("body") is None:
+            return self._within(node, place)
+        name = node.child_by_field_name("name")
+        if name is not None:
+            self.findings.declare_name(name, place.end, self.function)
+        return self._within(node, place._replace(end=node.end_byte))
+
+    def alias(self, node: Node, place: Place) -> Pending:
+        """``using a = b`` or ``typedef b a``."""
+        name = node.child_by_field_name("name")
+        name = name or name_node(node.child_by_field_name("declarator"))
+        if name is not None:
+            self.findings.declare_name(name, place.end, self.function)
+        return self._within(node, place)
+
+    def enumeration(self, node: Node, place: Place) -> Pending:
+        name = node.child_by_field_name("name")
+        if name is not None and node.child_by_field_name("body") is not None:
+            self.findings.declare_name(name, place.end, self.function)
+        return self._within(node, place)
+
+    def enumerator(self, node: Node, place: Place) -> Pending:
+        name = node.child_by_field_name("name")
+        if name is not None:
+            self.findings.declare_name(name, place.end, self.function)
+        return self._within(node, place)
+
+    def error(self, node: Node, place: Place) -> Pending:
+        self.findings.declare_opaque(node, place.end, self.function)
+        self.findings.use_words(node)
+        return []
+
+    # -- expressions ------------------------------------------------------------------------
+
+    def name(self, node: Node, place: Place) -> Pending:
+        if node.start_byte not in self.findings.declared_at:
+            self.findings.use(self.findings.span(node), node.start_byte)
+        return []
+
+    def qualified(self, node: Node, place: Place) -> Pending:
+        """``a::b<c>``: only ``a`` and ``c`` are looked up from here."""
+        scope = node.child_by_field_name("scope")
+        if scope is not None:
+            yield scope, place
+        name = node.child_by_field_name("name")
+        arguments = None if name is None else name.child_by_field_name("arguments")
+        if arguments is not None:
+            yield arguments, place
+        elif name is not None and name.type == "qualified_identifier":
+            yield from self.qualified(name, place) if scope is None else ()
+
+    def assignment(self, node: Node, place: Place) -> Pending:
+        self.findings.assign(node.child_by_field_name("left"), node)
+        return self._within(node, place)
+
+    def update(self, node: Node, place: Place) -> Pending:
+        self.findings.assign(node.child_by_field_name("argument"), node)
+        return self._within(node, place)
+
+    def pointer(self, node: Node, place: Place) -> Pending:
+        operator = node.child_by_field_name("operator")
+        if operator is not None and operator.type == "&":
+            self.findings.assign(node.child_by_field_name("argument"), node)
+        return self._within(node, place)
+
+    def call(self, node: Node, place: Place) -> Pending:
+        called = node.child_by_field_name("function")
+        arguments = node.child_by_field_name("arguments")
+        if called is not None and arguments is not None:
+            name = self.findings.span(called)
+            if name in self.findings.macros.assigning:
+                for argument in arguments.named_children:
+                    self.findings.assign(argument, node)
+                for inner in self.findings.macros.names[name]:
+                    self.findings.assignments.append((node.start_byte, node.end_byte, inner))
+        return self._within(node, place)
+
+    def lambda_(self, node: Node, place: Place) -> Pending:
+        """A lambda's own names; what it does is not edited."""
+        inside = Place(node.end_byte, rules=False)
+        declarator = node.child_by_field_name("declarator")
+        parameters = None if declarator is None else declarator.child_by_field_name("parameters")
+        for parameter in parameters.named_children if parameters is not None else ():
+            self.findings.declare_all(parameter, node.end_byte, self.function)
+        self.findings.declare("return", "", node.start_byte, node.end_byte, self.function)
+        return [(child, inside) for child in node.named_children]
+
+    def parameter(self, node: Node, place: Place) -> Pending:
+        self.findings.declare_all(node, place.end, self.function)
+        return self._within(node, place)
+
+    # -- shared -----------------------------------------------------------------------------
+
+    def _within(self, node: Node, place: Place) -> Pending:
+        inside = place._replace(rules=False, block=False)
+        return [(child, inside) for child in node.children]
+
+    def _rule(self, kind: RuleType, node: Node, place: Place) -> bool:
+        """Make a rule of a node unless it must stay fixed; says whether it did."""
+        findings = self.findings
+        if not place.rules or node.has_error:
+            return False
+        end = node.end_byte
+        if kind is RuleType.FOR1 and node.type == "declaration":
+            end = findings.text.rindex(";", node.start_byte, end)
+        elif node.type == "declaration":
+            return False
+        if findings.macros.opaque_in(findings.span(node)):
+            return False
+        findings.rules.append(RuleDraft(kind, node.start_byte, end, self.function, place.block))
+        return True
+
+    def _pragma(self, loop: Node, place: Place) -> int:
+        """Make the unroll rule of a ``for``; returns where the loop starts with its pragma."""
+        if not place.rules:
+            return loop.start_byte
+        start = end = loop.start_byte
+        before = loop.prev_named_sibling
+        while before is not None and before.type == "comment":
+            before = before.prev_named_sibling
+        if before is not None and before.type == "preproc_call":
+            text = self.findings.span(before).rstrip()
+            words = text.replace("#", " ").replace("(", " ").split()
+            if words[:2] == ["pragma", "unroll"]:
+                start, end = before.start_byte, before.start_byte + len(text)
+        self.findings.rules.append(RuleDraft(RuleType.PRAGMA, start, end, self.function))
+        return start
+
+    def _loop(
+        self,
+        node: Node,
+        start: int,
+        condition: Node | None,
+        span: tuple[int, int] | None,
+        header: list[tuple[RuleType, int]],
+        place: Place,
+    ) -> None:
+        self._around(node, "break", "continue")
+        broken = span is None or (
+            condition is not None and (condition.has_error or condition.type == "declaration")
+        )
+        if not place.rules or broken or span is None:
+            return
+        endless = condition is None or condition.type in ("true", "number_literal")
+        self.findings.loops.append(
+            LoopDraft(
+                start, node.start_byte, node.end_byte, span, tuple(header), self.function, endless
+            )
+        )
+
+    def _around(self, node: Node, *jumps: str) -> None:
+        for jump in jumps:
+            start, end = node.start_byte, node.end_byte
+            self.findings.declare(jump, jump, start, end, self.function)
+
+
+def _may_declare(expression: Node) -> bool:
+    """Whether ``a * b;`` (as in ``T * b;``) may be a declaration taken for a product."""
+    operator = expression.child_by_field_name("operator")
+    return (
+        expression.type == "binary_expression"
+        and operator is not None
+        and operator.type in ("*", "&", "&&")
+    )
+
+
+def _leaves_labels(node: Node) -> bool:
+    """Whether a branch holds labels, so that it can neither be copied nor left out."""
+    stack = [node]
+    while stack:
+        inner = stack.pop()
+        if inner.type == "labeled_statement":
+            return True
+        if inner.type.endswith("_statement") or inner.type.startswith(("else", "preproc", "for")):
+            stack.extend(inner.named_children)
+    return False
+
+
+Reader = Callable[[BodyReader, Node, Place], Pending]
+
+_READERS: dict[str, Reader] = {
+    "compound_statement": BodyReader.block,
+    "preproc_if": BodyReader.conditional_text,
+    "preproc_ifdef": BodyReader.conditional_text,
+    "preproc_else": BodyReader.conditional_text,
+    "preproc_elif": BodyReader.conditional_text,
+    "preproc_elifdef": BodyReader.conditional_text,
+    "case_statement": BodyReader.case,
+    "labeled_statement": BodyReader.passage,
+    "attributed_statement": BodyReader.passage,
+    "try_statement": BodyReader.passage,
+    "catch_clause": BodyReader.handler,
+    "if_statement": BodyReader.if_,
+    "else_clause": BodyReader.else_,
+    "for_statement": BodyReader.for_,
+    "while_statement": BodyReader.while_,
+    "do_statement": BodyReader.while_,
+    "for_range_loop": BodyReader.for_each,
+    "switch_statement": BodyReader.switch,
+    "expression_statement": BodyReader.simple,
+    "return_statement": BodyReader.jump,
+    "break_statement": BodyReader.jump,
+    "continue_statement": BodyReader.jump,
+    "goto_statement": BodyReader.jump,
+    "declaration": BodyReader.declaration,
+    "init_declarator": BodyReader.initialised,
+    "struct_specifier": BodyReader.local_type,
+    "class_specifier": BodyReader.local_type,
+    "union_specifier": BodyReader.local_type,
+    "enum_specifier": BodyReader.enumeration,
+    "alias_declaration": BodyReader.alias,
+    "type_definition": BodyReader.alias,
+    "enumerator": BodyReader.enumerator,
+    "ERROR": BodyReader.error,
+    "identifier": BodyReader.name,
+    "type_identifier": BodyReader.name,
+    "namespace_identifier": BodyReader.name,
+    "qualified_identifier": BodyReader.qualified,
+    "assignment_expression": BodyReader.assignment,
+    "update_expression": BodyReader.update,
+    "pointer_expression": BodyReader.pointer,
+    "call_expression": BodyReader.call,
+    "lambda_expression": BodyReader.lambda_,
+    "parameter_declaration": BodyReader.parameter,
+    "comment": lambda reader, node, place: (),
+}

@@ -1,0 +1,165 @@
+"""What reading a function body finds, before rules get their names."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.cuda.macros import Macros
+from gi_cuda.grammar.cuda.syntax import assigned_root, declarators, name_node
+from gi_cuda.grammar.model import RuleType
+from gi_cuda.grammar.presence import Presence
+from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
+
+_SPACE = re.compile(r"\s+")
+_RESTRICT = re.compile(r"\b__restrict(?:__)?\b|\brestrict\b")
+_STORAGE = re.compile(r"\b(?:static|extern|register|inline|__forceinline__)\b")
+_TIGHT = re.compile(r"\s*([*&,\[\]()<>])\s*")
+_UNSPOKEN = re.compile(r"\bauto\b|\bdecltype\b")
+_WORD = re.compile(r"[^\W\d]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class RuleDraft:
+    """A rule without its name."""
+
+    type: RuleType
+    start: int
+    end: int
+    function: int
+    block: bool = True
+    sites: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoopDraft:
+    """A loop as the syntax has it; ``endless`` where no condition ends it."""
+
+    start: int
+    keyword: int
+    end: int
+    condition: tuple[int, int]
+    header: tuple[tuple[RuleType, int], ...]
+    function: int
+    endless: bool
+
+
+@dataclass(slots=True)
+class Findings:
+    """Collects what one source holds; only the front end's readers write to it."""
+
+    text: str
+    presence: Presence
+    macros: Macros
+    rules: list[RuleDraft] = field(default_factory=list)
+    loops: list[LoopDraft] = field(default_factory=list)
+    declarations: list[Declaration] = field(default_factory=list)
+    uses: list[tuple[int, str]] = field(default_factory=list)
+    assignments: list[tuple[int, int, str]] = field(default_factory=list)
+    """Start and end of an assignment, and the name it sets."""
+    exits: list[tuple[int, int, int, int]] = field(default_factory=list)
+    """For each ``if``: the spans of its condition and of the whole of it."""
+    jumps: list[int] = field(default_factory=list)
+    declared_at: set[int] = field(default_factory=set)
+    """Where names stand that are declared there, not used."""
+
+    def span(self, node: Node) -> str:
+        """A node's text."""
+        return self.text[node.start_byte : node.end_byte]
+
+    def use(self, name: str, at: int) -> None:
+        """Note that ``name`` is used there, and what it uses if it is a macro."""
+        self.uses.append((at, name))
+        for inner in self.macros.names.get(name, ()):
+            self.uses.append((at, inner))
+
+    def use_words(self, node: Node) -> None:
+        """Note every word of a text that has no syntax tree (a pragma, an error)."""
+        for match in _WORD.finditer(self.text, node.start_byte, node.end_byte):
+            self.use(match[0], match.start())
+
+    def declare(self, name: str, type_: str, start: int, end: int, function: int) -> None:
+        """Note a declaration that is visible from ``start`` to ``end``."""
+        region = self.presence.region(start)
+        self.declarations.append(Declaration(name, type_, start, end, function, region))
+
+    def declare_name(self, name: Node, end: int, function: int) -> None:
+        """Note a type or constant, visible from its name on."""
+        self.declared_at.add(name.start_byte)
+        self.declare(self.span(name), "", name.end_byte, end, function)
+
+    def declare_function(self, name: Node, end: int) -> None:
+        """Note a function of the file, visible from its head on."""
+        self.declare(self.span(name), "function", name.end_byte, end, FILE_LEVEL)
+
+    def declare_all(self, declaration: Node, end: int, function: int) -> None:
+        """Note what a declaration (or parameter) declares, visible up to ``end``."""
+        first = next(declarators(declaration), None)
+        if first is None:
+            return
+        start = declaration.start_byte
+        if declaration.type == "for_range_loop":
+            start = self.text.index("(", start) + 1
+        base = self.text[start : first.start_byte]
+        for declarator in declarators(declaration):
+            if declarator.type == "structured_binding_declarator":
+                for name in declarator.named_children:
+                    self.declared_at.add(name.start_byte)
+                    self.declare(self.span(name), "", declarator.end_byte, end, function)
+                continue
+            name = name_node(declarator)
+            if name is None:
+                continue
+            shape = (
+                self.text[declarator.start_byte : name.start_byte]
+                + self.text[name.end_byte : declarator.end_byte]
+            )
+            self.declared_at.add(name.start_byte)
+            known = declarator.type != "function_declarator" and not declaration.has_error
+            if function == FILE_LEVEL:
+                type_ = "function" if declarator.type == "function_declarator" else ""
+                self.declare(self.span(name), type_, declarator.end_byte, end, function)
+                continue
+            type_ = spelled_type(base + " " + shape) if known else ""
+            self.declare(self.span(name), type_, declarator.end_byte, end, function)
+
+    def declare_opaque(self, node: Node, end: int, function: int) -> None:
+        """Take every word of what is not understood for a declaration of unknown type."""
+        for name in set(_WORD.findall(self.span(node))):
+            self.declare(name, "", node.start_byte, end, function)
+
+    def assign(self, target: Node | None, node: Node) -> None:
+        """Note that ``node`` assigns to the variable at the root of ``target``."""
+        root = assigned_root(target)
+        if root is not None:
+            self.assignments.append((node.start_byte, node.end_byte, self.span(root)))
+
+    def used_in(self, start: int, end: int) -> Iterator[tuple[int, str]]:
+        """The uses within a span; ``uses`` must be sorted."""
+        for k in range(bisect_left(self.uses, (start, "")), len(self.uses)):
+            at, name = self.uses[k]
+            if at >= end:
+                return
+            yield at, name
+
+    def assigned_in(self, start: int, end: int) -> frozenset[str]:
+        """The names assigned within a span; ``assignments`` must be sorted."""
+        found = set()
+        for k in range(bisect_left(self.assignments, (start, 0, "")), len(self.assignments)):
+            at, _, name = self.assignments[k]
+            if at >= end:
+                break
+            found.add(name)
+        return frozenset(found)
+
+
+def spelled_type(text: str) -> str:
+    """A type as spelled, in one form; empty for one that is deduced."""
+    if _UNSPOKEN.search(text):
+        return ""
+    plain = _STORAGE.sub(" ", _RESTRICT.sub(" ", text))
+    return _SPACE.sub(" ", _TIGHT.sub(r"\1", plain)).strip()

@@ -1,0 +1,173 @@
+"""From findings to a grammar: rules get names and facts, loops their control variables."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+
+from gi_cuda.grammar.cuda.findings import Findings, LoopDraft, RuleDraft
+from gi_cuda.grammar.grammar import Facts, Function, Grammar
+from gi_cuda.grammar.kinds import SPECIALS
+from gi_cuda.grammar.model import Loop, Rule, RuleType, Source
+from gi_cuda.grammar.presence import spans_of
+from gi_cuda.grammar.scope import Scope, Use
+
+
+def assemble(
+    source: Source,
+    findings: Findings,
+    functions: tuple[Function, ...],
+    host: tuple[tuple[int, int], ...],
+) -> Grammar:
+    """Put a grammar together from what was found."""
+    findings.uses.sort()
+    findings.assignments.sort()
+    scope = Scope.of(findings.declarations)
+    drafts = sorted(findings.rules, key=lambda d: (d.start, -d.end, d.type))
+    rules = name_rules(source, drafts, functions)
+    facts = {
+        rule.name: facts_of(draft, findings, scope)
+        for rule, draft in zip(rules, drafts, strict=True)
+    }
+    loops = sorted(findings.loops, key=lambda loop: loop.start)
+    return Grammar(
+        source=source,
+        rules=rules,
+        loops=_loops(loops, rules, findings),
+        functions=functions,
+        facts=facts,
+        scope=scope,
+        presence=findings.presence,
+        specials=SPECIALS,
+        host_spans=host,
+        includes=spans_of(findings.presence.directives, "include", source.text),
+        macros=frozenset(findings.macros.names),
+    )
+
+
+def name_rules(
+    source: Source, drafts: Sequence[RuleDraft], functions: Sequence[Function]
+) -> tuple[Rule, ...]:
+    """Name rules after type, file and line; a second one of a type on a line gets ``.2``."""
+    lines = line_starts(source.text)
+    seen: Counter[str] = Counter()
+    rules = []
+    for draft in drafts:
+        line = bisect_right(lines, draft.start)
+        prefix = "" if draft.type is RuleType.STATEMENT else draft.type
+        name = f"{prefix}_{source.name}_{line}"
+        seen[name] += 1
+        if seen[name] > 1:
+            name = f"{name}.{seen[name]}"
+        function = functions[draft.function].name
+        rules.append(
+            Rule(name, draft.type, line, draft.start, draft.end, function, draft.block, draft.sites)
+        )
+    return tuple(rules)
+
+
+def line_starts(text: str) -> list[int]:
+    """The offset of each line's first character."""
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts
+
+
+def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> Facts:
+    """What a rule's text uses, assigns and declares."""
+    presence = findings.presence
+    uses: dict[tuple[str, int], Use] = {}
+    for at, name in findings.used_in(draft.start, draft.end):
+        meant = next(scope.visible(name, at, draft.function), None)
+        if meant is not None and draft.start <= meant.start < draft.end:
+            continue
+        region = presence.region(at)
+        uses.setdefault((name, region), Use(name, at, region))
+    declares = ()
+    if draft.type is RuleType.FOR1:
+        declares = tuple(
+            (d.name, d.type)
+            for d in findings.declarations
+            if draft.start < d.start <= draft.end and d.function == draft.function
+        )
+    return Facts(
+        draft.function,
+        presence.region(draft.start),
+        tuple(uses.values()),
+        findings.assigned_in(draft.start, draft.end),
+        declares,
+    )
+
+
+def _loops(
+    drafts: Sequence[LoopDraft], rules: Sequence[Rule], findings: Findings
+) -> tuple[Loop, ...]:
+    whole_if = {start: (first, last) for start, _, first, last in findings.exits}
+    effects = {}
+    for rule in rules:
+        first, last = rule.start, rule.end
+        if rule.type is RuleType.IF:
+            first, last = whole_if.get(rule.start, (first, last))
+        effects[rule.name] = findings.assigned_in(first, last)
+    starts = [rule.start for rule in rules]
+    lines = line_starts(findings.text)
+    loops = []
+    for ident, draft in enumerate(drafts):
+        controls = _controls(draft, findings)
+        inside = rules[bisect_right(starts, draft.keyword - 1) : bisect_right(starts, draft.end)]
+        wanted = set(draft.header)
+        header = frozenset(r.name for r in inside if (r.type, r.start) in wanted)
+        assigned = frozenset(r.name for r in inside if effects[r.name] & controls)
+        loops.append(
+            Loop(
+                ident,
+                bisect_right(lines, draft.keyword),
+                draft.start,
+                draft.end,
+                draft.condition,
+                header,
+                assigned | _exits(draft, inside, findings),
+                controls,
+            )
+        )
+    return tuple(loops)
+
+
+def _controls(loop: LoopDraft, findings: Findings) -> frozenset[str]:
+    """What the condition reads, and what that is computed from within the loop."""
+    controls = {name for _, name in findings.used_in(*loop.condition)}
+    if loop.endless:
+        for start, end, first, last in findings.exits:
+            if loop.keyword <= first and last <= loop.end and _jumps(first, last, findings):
+                controls |= {name for _, name in findings.used_in(start, end)}
+    inside = [a for a in findings.assignments if loop.keyword <= a[0] < loop.end]
+    grown = True
+    while grown:
+        grown = False
+        for start, end, name in inside:
+            if name in controls:
+                more = {used for _, used in findings.used_in(start, end)} - controls
+                controls |= more
+                grown = grown or bool(more)
+    return frozenset(controls)
+
+
+def _exits(loop: LoopDraft, inside: Sequence[Rule], findings: Findings) -> frozenset[str]:
+    """In a loop without a condition of its own: the rules that decide whether it is left."""
+    if not loop.endless:
+        return frozenset()
+    leaving = {start for start, _, first, last in findings.exits if _jumps(first, last, findings)}
+    return frozenset(
+        rule.name
+        for rule in inside
+        if (rule.type is RuleType.IF and rule.start in leaving)
+        or (rule.type is RuleType.ELSE and _jumps(rule.start, rule.end, findings))
+    )
+
+
+def _jumps(start: int, end: int, findings: Findings) -> bool:
+    return any(start <= at < end for at in findings.jumps)

@@ -1,0 +1,61 @@
+"""CUDA C++ as a syntax tree, by tree-sitter.
+
+Nodes count bytes and the rest of the grammar counts characters; so every character beyond ASCII
+is replaced by one ASCII character before parsing, and both counts agree.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import tree_sitter_cuda
+from tree_sitter import Language, Node, Parser
+
+_LANGUAGE = Language(tree_sitter_cuda.language())
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+_DECLARATOR_ENDS = frozenset({"identifier", "type_identifier", "field_identifier"})
+
+
+def parse(text: str) -> Node:
+    """The root of the syntax tree; node offsets are character offsets into ``text``."""
+    plain = _BEYOND_ASCII.sub(lambda m: "x" if m[0].isalnum() else " ", text)
+    return Parser(_LANGUAGE).parse(plain.encode("ascii")).root_node
+
+
+def name_node(declarator: Node | None) -> Node | None:
+    """The identifier that a declarator declares; None for an unnamed or unusual one."""
+    while declarator is not None and declarator.type not in _DECLARATOR_ENDS:
+        inner = declarator.child_by_field_name("declarator")
+        if inner is None and declarator.type in (
+            "reference_declarator",
+            "parenthesized_declarator",
+            "attributed_declarator",
+            "variadic_declarator",
+        ):
+            named = declarator.named_children
+            inner = named[-1] if named else None
+        declarator = inner
+    return declarator
+
+
+def declarators(declaration: Node) -> Iterator[Node]:
+    """The declarators of a declaration, without their initialisers."""
+    for declarator in declaration.children_by_field_name("declarator"):
+        if declarator.type == "init_declarator":
+            inner = declarator.child_by_field_name("declarator")
+            if inner is not None:
+                yield inner
+        else:
+            yield declarator
+
+
+def assigned_root(target: Node | None) -> Node | None:
+    """The variable at the root of an assignment's left side (``a`` of ``a.b[i]`` or ``*a``)."""
+    while target is not None and target.type != "identifier":
+        if target.type == "parenthesized_expression":
+            named = target.named_children
+            target = named[0] if named else None
+        else:
+            target = target.child_by_field_name("argument")
+    return target

@@ -1,0 +1,237 @@
+"""Presence conditions: which parts of a source a configuration compiles.
+
+Directives are read line by line, apart from the syntax tree, because `#if` may cut through any
+construct. Every stretch of text between two conditional directives belongs to one *region*;
+regions nest as the directives do. Region 0 is the unconditional text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from gi_cuda.errors import UserError
+
+_TOKENS = re.compile(
+    r"""//(?:\\\r?\n|[^\n])*
+      | /\*.*?(?:\*/|\Z)
+      | R"(?P<tag>[^()\\\s"]{0,16})\(.*?\)(?P=tag)"
+      | "(?:\\.|[^"\\\n])*"?
+      | '(?:\\.|[^'\\\n]){1,6}'
+      | ^[ \t]*\#[ \t]*(?P<word>[a-z_]*)
+        (?P<rest>(?:\\\r?\n|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|(?!//)[^\n])*)
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+_DEFINE = re.compile(r"\s*(?P<name>[^\W\d]\w*)(?P<parameters>\([^)]*\))?(?P<body>.*)", re.DOTALL)
+_WORD = re.compile(r"[^\W\d]\w*")
+_DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(?P<a>\w+)\s*\)|(?P<b>\w+))")
+_COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
+_COMPILER = re.compile(r"__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
+_PROBES = (0, 1, 1_000_000)
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A preprocessor line: its word (``if``, ``define``, ...), the rest, span and region."""
+
+    word: str
+    rest: str
+    start: int
+    end: int
+    region: int
+
+
+@dataclass(frozen=True, slots=True)
+class Macro:
+    """A ``#define`` of the source: its parameters (None: object-like) and its body."""
+
+    name: str
+    parameters: tuple[str, ...] | None
+    body: str
+    directive: Directive
+
+    @property
+    def free_names(self) -> frozenset[str]:
+        """The names its body uses besides its parameters."""
+        return frozenset(_WORD.findall(_COMMENT.sub(" ", self.body))) - set(self.parameters or ())
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """The conditional structure of one source text."""
+
+    directives: tuple[Directive, ...]
+    parents: tuple[int, ...]
+    _starts: tuple[int, ...] = field(repr=False)
+    _regions: tuple[int, ...] = field(repr=False)
+
+    def region(self, offset: int) -> int:
+        """The region that the character at ``offset`` stands in."""
+        return self._regions[bisect_right(self._starts, offset) - 1]
+
+    def encloses(self, outer: int, inner: int) -> bool:
+        """Whether region ``inner`` is compiled only where ``outer`` is."""
+        while inner > outer:
+            inner = self.parents[inner]
+        return inner == outer
+
+    def macros(self) -> Iterator[Macro]:
+        """The macros the source defines, in order."""
+        for directive in self.directives:
+            if directive.word == "define" and (macro := _macro(directive)) is not None:
+                yield macro
+
+    def active(self, macros: Mapping[str, str]) -> tuple[bool, ...]:
+        """For every region, whether it is compiled when ``macros`` are defined before the source.
+
+        The source's own ``#define`` and ``#undef`` count from where they stand. A condition that
+        cannot be evaluated (a compiler's or header's macro, a function-like macro) counts as
+        true, and so does its ``#else``.
+        """
+        environment: dict[str, str | None] = dict(macros)
+        active = [True] * len(self.parents)
+        settled: list[bool] = []
+        region = 0
+        for directive in self.directives:
+            word = directive.word
+            if word in ("if", "ifdef", "ifndef"):
+                region += 1
+                holds = _holds(word, directive.rest, environment)
+                active[region] = active[directive.region] and holds is not False
+                settled.append(holds is True)
+            elif word in ("elif", "elifdef", "elifndef", "else") and settled:
+                region += 1
+                holds = True if word == "else" else _holds(word[2:], directive.rest, environment)
+                around = active[self.parents[region]]
+                active[region] = around and not settled[-1] and holds is not False
+                settled[-1] = settled[-1] or holds is True
+            elif word == "endif" and settled:
+                settled.pop()
+            elif active[directive.region]:
+                _remember(directive, environment)
+        return tuple(active)
+
+
+def read_presence(text: str) -> Presence:
+    """Read the directives of a source text; unbalanced ones do no harm."""
+    directives: list[Directive] = []
+    parents, starts, regions = [0], [0], [0]
+    stack = [0]
+    for match in _TOKENS.finditer(text):
+        word = match["word"]
+        if word is None:
+            continue
+        here = stack[-1]
+        opens = word in ("if", "ifdef", "ifndef")
+        turns = word in ("elif", "elifdef", "elifndef", "else") and len(stack) > 1
+        rest = match["rest"].replace("\\\r\n", " ").replace("\\\n", " ")
+        directives.append(Directive(word, rest.rstrip("\r"), match.start(), match.end(), here))
+        if opens or turns:
+            parent = parents[stack.pop()] if turns else here
+            parents.append(parent)
+            stack.append(len(parents) - 1)
+        elif word == "endif" and len(stack) > 1:
+            stack.pop()
+        else:
+            continue
+        starts.append(match.end())
+        regions.append(stack[-1])
+    return Presence(tuple(directives), tuple(parents), tuple(starts), tuple(regions))
+
+
+def _macro(directive: Directive) -> Macro | None:
+    match = _DEFINE.match(directive.rest)
+    if match is None:
+        return None
+    parameters = match["parameters"]
+    names = None if parameters is None else tuple(_WORD.findall(parameters))
+    return Macro(match["name"], names, match["body"].strip(), directive)
+
+
+def _remember(directive: Directive, environment: dict[str, str | None]) -> None:
+    """Let a define or undef take effect; a function-like macro's value is None."""
+    if directive.word == "define" and (macro := _macro(directive)) is not None:
+        body = _COMMENT.sub(" ", macro.body).strip()
+        environment[macro.name] = body if macro.parameters is None else None
+    elif directive.word == "undef" and (match := _WORD.search(directive.rest)) is not None:
+        environment.pop(match[0], None)
+
+
+def _holds(word: str, rest: str, environment: Mapping[str, str | None]) -> bool | None:
+    """Whether a condition holds; None where that cannot be told."""
+    if word in ("ifdef", "ifndef", "def", "ndef"):
+        match = _WORD.search(rest)
+        if match is None:
+            return None
+        known = _is_defined(match[0], environment)
+        return known if known is None or word in ("ifdef", "def") else not known
+    unknown = False
+
+    def defined(match: re.Match[str]) -> str:
+        nonlocal unknown
+        known = _is_defined(match["a"] or match["b"], environment)
+        unknown = unknown or known is None
+        return "__unknown_macro" if known is None else str(int(known))
+
+    text = _expand(_DEFINED.sub(defined, _COMMENT.sub(" ", rest)), environment)
+    if text is None:
+        return None
+    truths = {_truth(text, probe) for probe in _PROBES}
+    return truths.pop() if len(truths) == 1 else None
+
+
+def _is_defined(name: str, environment: Mapping[str, str | None]) -> bool | None:
+    if name in environment:
+        return True
+    return None if _COMPILER.fullmatch(name) else False
+
+
+def _expand(text: str, environment: Mapping[str, str | None], depth: int = 0) -> str | None:
+    """Put object-like macros in; None if a function-like one is called."""
+    failed = False
+
+    def body(match: re.Match[str]) -> str:
+        nonlocal failed
+        name = match[0]
+        if name not in environment or depth > 20:
+            return name
+        value = environment[name]
+        inner = None if value is None else _expand(value, environment, depth + 1)
+        failed = failed or inner is None
+        return inner or ""
+
+    expanded = _WORD.sub(body, text)
+    return None if failed else expanded
+
+
+@lru_cache(maxsize=4096)
+def _truth(text: str, unknown: int) -> bool | None:
+    """Evaluate a condition with macros expanded; the compiler's own names mean ``unknown``."""
+    from gi_cuda.target import expression
+
+    try:
+        parsed = expression.parse(text)
+        names = {name: _name_value(name, unknown) for name in parsed.names}
+        return bool(parsed.evaluate(names))
+    except (UserError, ArithmeticError, ValueError):
+        return None
+
+
+def _name_value(name: str, unknown: int) -> int:
+    if _COMPILER.fullmatch(name):
+        return unknown
+    return 1 if name == "true" else 0
+
+
+def spans_of(directives: Sequence[Directive], word: str, text: str) -> tuple[tuple[int, int], ...]:
+    """The spans of all directives of one kind, line ends included."""
+    spans = []
+    for directive in directives:
+        if directive.word == word:
+            newline = text.find("\n", directive.end)
+            spans.append((directive.start, len(text) if newline < 0 else newline + 1))
+    return tuple(spans)

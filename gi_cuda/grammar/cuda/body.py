@@ -131,6 +131,7 @@ class BodyReader:
         ):
             if part is not None and self._rule(kind, part, place):
                 header.append((kind, part.start_byte))
+        span: tuple[int, int] | None
         if condition is not None:
             span = (condition.start_byte, condition.end_byte)
         else:

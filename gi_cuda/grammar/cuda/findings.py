@@ -107,24 +107,23 @@ class Findings:
         base = self.text[start : first.start_byte]
         for declarator in declarators(declaration):
             if declarator.type == "structured_binding_declarator":
-                for name in declarator.named_children:
-                    self.declared_at.add(name.start_byte)
-                    self.declare(self.span(name), "", declarator.end_byte, end, function)
+                for bound in declarator.named_children:
+                    self.declared_at.add(bound.start_byte)
+                    self.declare(self.span(bound), "", declarator.end_byte, end, function)
                 continue
             name = name_node(declarator)
             if name is None:
                 continue
-            shape = (
-                self.text[declarator.start_byte : name.start_byte]
-                + self.text[name.end_byte : declarator.end_byte]
-            )
             self.declared_at.add(name.start_byte)
-            known = declarator.type != "function_declarator" and not declaration.has_error
+            is_function = declarator.type == "function_declarator"
             if function == FILE_LEVEL:
-                type_ = "function" if declarator.type == "function_declarator" else ""
-                self.declare(self.span(name), type_, declarator.end_byte, end, function)
-                continue
-            type_ = spelled_type(base + " " + shape) if known else ""
+                type_ = "function" if is_function else ""
+            elif is_function or declaration.has_error:
+                type_ = ""
+            else:
+                before = self.text[declarator.start_byte : name.start_byte]
+                after = self.text[name.end_byte : declarator.end_byte]
+                type_ = spelled_type(f"{base} {before}{after}")
             self.declare(self.span(name), type_, declarator.end_byte, end, function)
 
     def declare_opaque(self, node: Node, end: int, function: int) -> None:

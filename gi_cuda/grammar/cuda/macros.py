@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tree_sitter import Node
+
 from gi_cuda.grammar.cuda.syntax import parse
 from gi_cuda.grammar.presence import Macro
 
@@ -85,9 +87,9 @@ def _is_opaque(body: str) -> bool:
     )
 
 
-def _is_product(children: list[object]) -> bool:
+def _is_product(children: list[Node]) -> bool:
     """Whether a "declaration" is really ``a * b``."""
-    types = [getattr(child, "type", "") for child in children]
+    types = [child.type for child in children]
     return types[:2] == ["type_identifier", "pointer_declarator"]
 
 

@@ -87,7 +87,7 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> Facts:
             continue
         region = presence.region(at)
         uses.setdefault((name, region), Use(name, at, region))
-    declares = ()
+    declares: tuple[tuple[str, str], ...] = ()
     if draft.type is RuleType.FOR1:
         declares = tuple(
             (d.name, d.type)

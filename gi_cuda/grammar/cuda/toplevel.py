@@ -52,9 +52,9 @@ def _declare(node: Node, end: int, findings: Findings) -> None:
         name = name_node(function_declarator(node))
         if name is not None:
             findings.declare_function(name, end)
-    elif node.type in _TYPES and node.child_by_field_name("body") is not None:
-        _declare_named(node.child_by_field_name("name"), end, findings)
-    elif node.type in ("alias_declaration", "enumerator"):
+    elif node.type in ("alias_declaration", "enumerator") or (
+        node.type in _TYPES and node.child_by_field_name("body") is not None
+    ):
         _declare_named(node.child_by_field_name("name"), end, findings)
     elif node.type == "type_definition":
         _declare_named(name_node(node.child_by_field_name("declarator")), end, findings)

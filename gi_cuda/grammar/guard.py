@@ -1,0 +1,110 @@
+"""Loops that an edit may keep from ending get a counter that ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.kinds import KINDS
+from gi_cuda.grammar.model import Expansion, Loop, Rule, RuleType
+from gi_cuda.grammar.splice import Splice, closing, newline, opening, splice
+
+UNSEEN_LIMIT = 1000
+"""Iterations allowed to a loop for which no limit is given."""
+
+
+def touched_loops(grammar: Grammar, expansions: Mapping[str, Expansion]) -> frozenset[int]:
+    """Idents of the loops that the expansions may keep from ending.
+
+    Those whose header changes; those in which a rule changes that assigns a control variable,
+    or decides whether one is assigned; those into which a donor comes that assigns one; and
+    those that come with a donor.
+    """
+    touched = set()
+    for name, expansion in expansions.items():
+        place = grammar.rule(name)
+        donors = (*expansion.before, *((expansion.body,) if expansion.body else ()))
+        for loop in grammar.loops:
+            if loop.start <= place.start <= loop.end and _touches(
+                grammar, loop, place, expansion, donors
+            ):
+                touched.add(loop.ident)
+        for donor in donors:
+            touched.update(loop.ident for loop in loops_in(grammar, donor))
+    return frozenset(touched)
+
+
+def _touches(
+    grammar: Grammar, loop: Loop, place: Rule, expansion: Expansion, donors: Iterable[str]
+) -> bool:
+    if place.name in loop.header:
+        return True
+    if place.name in loop.assigned and (
+        expansion.body is not None or place.type is not RuleType.STATEMENT
+    ):
+        return True
+    facts = grammar.facts
+    return any(donor in facts and facts[donor].assigns & loop.controls for donor in donors)
+
+
+def loops_in(grammar: Grammar, donor: str) -> tuple[Loop, ...]:
+    """The loops that a donor's text holds."""
+    if donor in grammar.specials:
+        return ()
+    rule = grammar.rule(donor)
+    if rule.type is not RuleType.ELSE:
+        return ()
+    return tuple(loop for loop in grammar.loops if rule.start < loop.start and loop.end <= rule.end)
+
+
+def guards(
+    grammar: Grammar,
+    loops: Iterable[Loop],
+    expansions: Mapping[str, Expansion],
+    limits: Mapping[int, int],
+) -> Iterator[Splice]:
+    """What ends each loop after ``limits[ident]`` iterations."""
+    for loop in loops:
+        counter = f"gi_guard_{loop.ident}"
+        test = f"{counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)}"
+        yield from _wrap(grammar, loop, counter, test, _has_condition(grammar, loop, expansions))
+
+
+def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:
+    """Whether the loop still has a condition once the expansions are made."""
+    for name in loop.header & expansions.keys():
+        rule, expansion = grammar.rule(name), expansions[name]
+        if (rule.start, rule.end) == loop.condition and not KINDS[rule.type].deleted:
+            return expansion.body != "" or bool(expansion.before)
+    return loop.condition[0] < loop.condition[1]
+
+
+def _wrap(
+    grammar: Grammar, loop: Loop, counter: str, test: str, conditional: bool
+) -> Iterator[Splice]:
+    """Give a loop a counter of its own and one more conjunct."""
+    text = grammar.source.text
+    start, end = loop.condition
+    gap = newline(text) if text.startswith("#", loop.start) else " "
+    yield opening(loop.start, loop.end, f"{{ unsigned {counter} = 0;{gap}")
+    if conditional:
+        # One character wider than the condition: outside what an edit puts around it.
+        yield opening(start, end + 1, "(")
+        yield closing(start - 1, end, f") && {test}")
+    else:
+        yield closing(start - 1, end, test)
+    yield closing(loop.start, loop.end, " }")
+
+
+def instrument(grammar: Grammar) -> str:
+    """The source with every loop of the evolved functions counting.
+
+    After each true condition a loop calls ``gi_loop(ident, iterations so far)``, which the back
+    end supplies and which returns true.
+    """
+    splices: list[Splice] = []
+    for loop in grammar.loops:
+        counter = f"gi_count_{loop.ident}"
+        test = f"gi_loop({loop.ident}u, ++{counter})"
+        splices += _wrap(grammar, loop, counter, test, loop.condition[0] < loop.condition[1])
+    return splice(grammar.source.text, splices)

@@ -27,21 +27,39 @@ _SCALE = WORST / 34.0  # log2(1 + distance) of two 32-bit numbers each stays bel
 _UNKNOWN_BITS = np.uint32(0x44444444)
 
 
-def penalty(
+def judge(
     case: Mapping[str, Any], outputs: Mapping[str, Any], reference: Mapping[str, Any]
-) -> float:
-    """Penalty of `outputs` (k_out, l_out: one value for each strand and read, strand by strand)."""
+) -> tuple[float, str]:
+    """Penalty of `outputs`, and what is wrong with the first wrong answer.
+
+    `outputs` and `reference` have k_out and l_out: one value for each strand and read, strand by
+    strand.
+    """
     k, l = (np.asarray(outputs[name], np.int64) for name in ("k_out", "l_out"))  # noqa: E741
     want_k, want_l = (np.asarray(reference[name], np.int64) for name in ("k_out", "l_out"))
     match = (want_k <= want_l) & ~_has_unknown(case, want_k.size)
     most = int(case["n_bases"]) + 1
     stray = (k < 0) | (k > most) | (l < 0) | (l > most)
     distance = np.where(match, abs(k - want_k) + abs(l - want_l), np.maximum(l - k + 1, 0))
-    wrong = stray | (distance > 0)
-    if not wrong.any():
-        return 0.0
-    graded = np.where(stray, WORST, np.log2(1.0 + distance) * _SCALE)
-    return float(np.count_nonzero(wrong) + graded[wrong].sum())
+    wrong = np.flatnonzero(stray | (distance > 0))
+    if not wrong.size:
+        return 0.0, ""
+    graded = np.where(stray[wrong], WORST, np.log2(1.0 + distance[wrong]) * _SCALE)
+    first = int(wrong[0])
+    strand, read = divmod(first, int(case["n_reads"]))
+    expected = f"{want_k[first]}..{want_l[first]}" if match[first] else "no match"
+    reason = (
+        f"{wrong.size} of {k.size} answers are wrong, the first for read {read} on strand "
+        f"{strand}: {k[first]}..{l[first]}, not {expected}"
+    )
+    return float(wrong.size + graded.sum()), reason
+
+
+def penalty(
+    case: Mapping[str, Any], outputs: Mapping[str, Any], reference: Mapping[str, Any]
+) -> float:
+    """The penalty alone; 0: every answer is acceptable."""
+    return judge(case, outputs, reference)[0]
 
 
 def answers(case: Mapping[str, Any]) -> dict[str, np.ndarray]:

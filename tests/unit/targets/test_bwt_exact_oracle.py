@@ -268,3 +268,14 @@ def test_a_reference_that_matches_an_unknown_base_does_not_pass():
     at = answers_where("unknown")[0]
     wrong["k_out"][at] = wrong["l_out"][at] = 7
     assert oracle.penalty(case_of(1), wrong, wrong) > 0
+
+
+def test_the_reason_names_the_first_wrong_answer():
+    k, l = (right()[name].copy() for name in ("k_out", "l_out"))  # noqa: E741
+    at = int(answers_where("unique")[-1])
+    want = int(k[at])
+    k[at] -= 1
+    _, reason = oracle.judge(case_of(1), copied(k, l), right())
+    strand, read = divmod(at, READS)
+    assert "1 of 600" in reason
+    assert f"read {read} on strand {strand}: {want - 1}..{want}, not {want}..{want}" in reason

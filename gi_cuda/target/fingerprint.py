@@ -1,0 +1,40 @@
+"""Telling whether a target changed since it was last used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import xxhash
+
+from gi_cuda.errors import UserError
+from gi_cuda.target.model import Target
+from gi_cuda.target.oracle import Python
+
+
+def content_hash(target: Target) -> str:
+    """A 128-bit hash, in hexadecimal, of the target's own files.
+
+    Those are ``target.toml``, the source, the data module and the oracle's; where the folder
+    lies does not matter. Files that these read in turn do not count.
+
+    Raises:
+        UserError: a file is gone.
+    """
+    files = [target.folder / target.file.name, target.source, target.data]
+    files += [check.file for check in target.oracle.checks if isinstance(check, Python)]
+    digest = xxhash.xxh3_128()
+    for file in dict.fromkeys(files):
+        content = _content(file)
+        # With the length in front, no two lists of contents give the same bytes.
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"a file of the target cannot be read: {error.strerror}", where=str(file)
+        ) from None

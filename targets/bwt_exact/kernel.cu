@@ -234,7 +234,7 @@ static __device__ uint2 search(const uint32_t *bwt, const uint32_t *head, const 
             return none;
         if (strand == 1)
             c = 3 - c;
-        start = start * 4 + c;
+        start |= c << (2 * (READ_LENGTH - 1 - i));
     }
     k = starts[strand * STARTS + start].x;
     l = starts[strand * STARTS + start].y;

@@ -1,0 +1,176 @@
+"""bwt_exact under many configurations: compiled in one batch, run, and held against its oracle."""
+
+import multiprocessing
+import random
+import re
+import shutil
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda import host
+from gi_cuda.host.runtime import POISON
+from gi_cuda.target import (
+    Configuration,
+    Reference,
+    Target,
+    cases_for,
+    compiler_options,
+    defaults,
+    find_case,
+    load_case,
+    load_target,
+    macros,
+    plan,
+)
+from gi_cuda.target.model import CaseRole
+from gi_cuda.target.modules import load_function
+
+FOLDER = Path(__file__).parents[3] / "targets" / "bwt_exact"
+SAMPLED = 36
+
+_INCLUDE = re.compile(r"^#include .*$", re.M)
+_DEFINE = re.compile(r"^#\s*define (\w+)", re.M)
+
+
+def target() -> Target:
+    return load_target(FOLDER)
+
+
+def configurations() -> list[Configuration]:
+    """The default, each value of each parameter once, and some that are drawn."""
+    shipped = target()
+    default = defaults(shipped)
+    found: list[Configuration] = [default]
+    for parameter in shipped.parameters:
+        # In the largest block, where every number of cache threads is allowed.
+        found += [{**default, "BLOCK_W": 512, parameter.name: value} for value in parameter.values]
+    rng = random.Random(1)
+    while len(found) < 1 + sum(len(p.values) for p in shipped.parameters) + SAMPLED:
+        drawn = {p.name: rng.choice(p.values) for p in shipped.parameters}
+        if all(constraint.allows(drawn) for constraint in shipped.constraints):
+            found.append(drawn)
+    return found
+
+
+def variants(chosen: Sequence[Configuration]) -> list[str]:
+    """The kernel's text under each configuration, leaving no macro behind."""
+    shipped = target()
+    source = shipped.source.read_text()
+    names = {*_DEFINE.findall(source), *(parameter.name for parameter in shipped.parameters)}
+    body = _INCLUDE.sub("", source)
+    before = [
+        "".join(f"#define {name} {value}\n" for name, value in macros(shipped, one).items())
+        for one in chosen
+    ]
+    after = "".join(f"#undef {name}\n" for name in sorted(names))
+    return [f"{defines}{body}\n{after}" for defines in before]
+
+
+def host_cases() -> list[str]:
+    shipped = target()
+    roles = (CaseRole.TRAIN, CaseRole.HELD_OUT)
+    return [case.name for role in roles for case in cases_for(shipped, "host", role)]
+
+
+def answers_on_the_host(
+    library: Path, chosen: Sequence[Configuration], case_name: str
+) -> list[dict[str, np.ndarray]]:
+    """What each variant of a shard writes for a case."""
+    shipped = target()
+    case = load_case(shipped, find_case(shipped, case_name))
+    runtime = host.Runtime(host.build_library())
+    shard = runtime.open(library)
+    count = 2 * int(case.scalars["n_reads"])
+    outputs = {name: runtime.alloc(name, np.uint32, count) for name in ("k_out", "l_out")}
+    buffers = dict(outputs)
+    for name, values in case.buffers.items():
+        buffers[name] = runtime.alloc(name, values.dtype, values.size)
+        buffers[name][:] = values
+    found = []
+    for number, configuration in enumerate(chosen):
+        for output in outputs.values():
+            output[:] = POISON
+        kernel = shard.kernel(f"v{number}", "bwt_match")
+        for launch in plan(shipped, configuration, case.scalars):
+            values = [buffers[a] if isinstance(a, str) else a for a in launch.args]
+            runtime.launch(kernel, values, launch.grid, launch.block, launch.shared)
+        found.append({name: output.copy() for name, output in outputs.items()})
+    return found
+
+
+@pytest.fixture(scope="module")
+def shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All configurations, compiled by one compiler process."""
+    shipped = target()
+    folder = tmp_path_factory.mktemp("bwt_exact")
+    parts = [
+        host.variant_text(f"v{number}", text, ["bwt_match"])
+        for number, text in enumerate(variants(configurations()))
+    ]
+    source = folder / "batch.cpp"
+    source.write_text('#include "gi_cuda_host.hpp"\n' + "".join(parts))
+    options = compiler_options(shipped, defaults(shipped), "host")
+    command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
+    subprocess.run([*command, "-o", folder / "batch.so", source], check=True, timeout=120)
+    return folder / "batch.so"
+
+
+@pytest.mark.parametrize("case_name", host_cases())
+def test_every_configuration_gives_the_right_answers(shard: Path, case_name: str):
+    shipped, chosen = target(), configurations()
+    # In a process of its own, which a fault may take down.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        found = pool.submit(answers_on_the_host, shard, chosen, case_name).result(timeout=120)
+    case = load_case(shipped, find_case(shipped, case_name))
+    right = Reference(load_function(FOLDER / "oracle.py", "answers", "oracle")(case.values))
+    wrong = [
+        (configuration, verdict.reason)
+        for configuration, outputs in zip(chosen, found, strict=True)
+        if (verdict := shipped.oracle.judge(case.values, outputs, right)).penalty
+    ]
+    assert not wrong
+
+
+def test_configurations_differ_in_code(tmp_path: Path):
+    """Each value of each parameter changes what is compiled."""
+    shipped = target()
+    default = defaults(shipped)
+    for parameter in shipped.parameters:
+        chosen = [{**default, "BLOCK_W": 512, parameter.name: v} for v in parameter.values]
+        texts = set()
+        for text in variants(chosen):
+            command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+            texts.add(done.stdout)
+        assert len(texts) == len(parameter.values), parameter.name
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_configurations_compile_for_the_device(tmp_path: Path):
+    shipped = target()
+    parts = [
+        f"namespace v{number} {{\n{text}\n}}\n"
+        for number, text in enumerate(variants(configurations()[::3]))
+    ]
+    source = tmp_path / "batch.cu"
+    source.write_text("#include <stdint.h>\n" + "".join(parts))
+    options = compiler_options(shipped, defaults(shipped), "cuda")
+    command = ["nvcc", "-arch=sm_90", "-cubin", f"-std={shipped.build.standard}", *options]
+    done = subprocess.run(
+        [*command, "-o", tmp_path / "batch.cubin", source], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_cases_for_the_device_are_declared_with_the_papers_number_of_reads():
+    shipped = target()
+    (train,) = cases_for(shipped, "cuda", CaseRole.TRAIN)
+    assert train.args["reads"] == 159744
+    assert len(cases_for(shipped, "cuda", CaseRole.HELD_OUT)) == 2
+    assert len(cases_for(shipped, "host", CaseRole.HELD_OUT)) == 2

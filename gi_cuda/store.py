@@ -285,7 +285,7 @@ class Store:
             f"SELECT * FROM individual {where} ORDER BY id",
             () if generation is None else (generation,),
         )
-        return [Individual(*row[:6], tuple(json.loads(row[6]))) for row in rows]
+        return [_individual(row) for row in rows]
 
     def next_ident(self) -> int:
         """The number of the next new individual; 0 is the reference."""
@@ -295,7 +295,7 @@ class Store:
     def individual(self, ident: int) -> Individual | None:
         """One individual by its number."""
         row = self._db.execute("SELECT * FROM individual WHERE id = ?", (ident,)).fetchone()
-        return Individual(*row[:6], tuple(json.loads(row[6]))) if row else None
+        return _individual(row) if row else None
 
     def pending(self, generation: int) -> list[Individual]:
         """The individuals of a generation that have no evaluation yet."""
@@ -304,7 +304,7 @@ class Store:
             " WHERE generation = ? AND individual IS NULL ORDER BY id",
             (generation,),
         )
-        return [Individual(*row[:6], tuple(json.loads(row[6]))) for row in rows]
+        return [_individual(row) for row in rows]
 
     def evaluations(self, generation: int | None = None) -> dict[int, Evaluation]:
         """Evaluations by individual, of one generation or of all."""
@@ -315,6 +315,15 @@ class Store:
         )
         return {row[0]: _evaluation(row) for row in rows}
 
+    def best_ratio(self, generation: int) -> float | None:
+        """The lowest ratio among a generation's faster individuals."""
+        (ratio,) = self._db.execute(
+            "SELECT MIN(ratio) FROM evaluation JOIN individual ON individual = id"
+            " WHERE generation = ? AND verdict = 'faster'",
+            (generation,),
+        ).fetchone()
+        return None if ratio is None else float(ratio)
+
     def best(self, count: int) -> list[tuple[Individual, Evaluation]]:
         """The individuals with the lowest ratio among those that are faster, best first."""
         rows = self._db.execute(
@@ -322,9 +331,7 @@ class Store:
             " WHERE verdict = 'faster' ORDER BY ratio, id LIMIT ?",
             (count,),
         )
-        return [
-            (Individual(*row[:6], tuple(json.loads(row[6]))), _evaluation(row[7:])) for row in rows
-        ]
+        return [(_individual(row[:7]), _evaluation(row[7:])) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,6 +340,19 @@ class Tabued:
 
     genotypes: frozenset[bytes] = frozenset()
     phenotypes: frozenset[bytes] = frozenset()
+
+
+def _individual(row: Sequence[Any]) -> Individual:
+    ident, generation, genotype, genotype_key, phenotype_key, origin, parents = row
+    return Individual(
+        ident,
+        generation,
+        genotype,
+        genotype_key,
+        phenotype_key,
+        origin,
+        tuple(json.loads(parents)),
+    )
 
 
 def _evaluation(row: Sequence[Any]) -> Evaluation:

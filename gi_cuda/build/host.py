@@ -10,7 +10,7 @@ from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.preprocess import batch_text, split
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import attribute, build, first_error
-from gi_cuda.host import HEADER, INCLUDE_FOLDER, prepare
+from gi_cuda.host import COMPILE_OPTIONS, INCLUDE, prepare, variant_text
 
 PREPROCESS_LIMIT = 120.0
 """Seconds of wall time one preprocessor process may take."""
@@ -18,17 +18,7 @@ PREPROCESS_LIMIT = 120.0
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
-_FLAGS = (
-    "-fPIC",
-    "-shared",
-    "-w",
-    "-fno-exceptions",
-    "-fno-rtti",
-    "-fno-diagnostics-show-caret",
-    "-fmax-errors=0",
-    "-falign-functions=64",
-    "-falign-loops=32",
-)
+_MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +33,7 @@ class HostCompiler:
         options: options that all variants share: language standard, optimisation, -I, -D.
         jobs: compiler processes at a time.
         largest: most variants in one shard.
+        symbols: variables each variant exports.
     """
 
     cxx: str
@@ -52,9 +43,10 @@ class HostCompiler:
     options: tuple[str, ...]
     jobs: int
     largest: int = 32
+    symbols: tuple[str, ...] = ()
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a batch with one process; variants whose directives fail are left out of it."""
+        """Preprocess a batch with one process, without the variants whose directives fail."""
         answer: dict[int, Phenotype | BuildFailure] = {}
         rest = list(variants)
         while rest:
@@ -69,7 +61,7 @@ class HostCompiler:
         return answer
 
     def _preprocess(self, text: str) -> Finished:
-        command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE_FOLDER}", "-"]
+        command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]
         return run(command, limit=PREPROCESS_LIMIT, stdin=text)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
@@ -80,28 +72,22 @@ class HostCompiler:
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         source = path.with_suffix(".cpp")
-        text = shard_text(self.front, shard, self.kernels)
+        text = shard_text(self.front, shard, self.kernels, self.symbols)
         source.write_text(text, encoding="utf-8", errors="surrogateescape")
-        command = [self.cxx, *self.options, *shard[0].options, *_FLAGS, f"-I{INCLUDE_FOLDER}"]
-        return run(
-            [*command, "-o", path.with_suffix(".so"), source],
-            limit=COMPILE_LIMIT,
-        )
+        command = [self.cxx, *COMPILE_OPTIONS, *_MESSAGES, f"-I{INCLUDE}"]
+        command += [*self.options, *shard[0].options]
+        return run([*command, "-o", path.with_suffix(".so"), source], limit=COMPILE_LIMIT)
 
 
-def shard_text(front: str, shard: Sequence[Phenotype], kernels: Sequence[str]) -> str:
+def shard_text(
+    front: str, shard: Sequence[Phenotype], kernels: Sequence[str], symbols: Sequence[str]
+) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
-    parts = [f'#include "{HEADER}"\n', front]
+    parts = ['#include "gi_cuda_host.hpp"\n', front]
     for phenotype in shard:
         name = f"v{phenotype.ident}"
-        parts += (
-            f"#define __shared__ GI_SHARED({name})\n",
-            f"namespace {{ namespace {name} {{\n",
-            prepare(phenotype.text),
-            '\n# 1 "batch"\n}}\n',
-            *(f"GI_EXPORT({name}, {name}::{kernel}, {kernel})\n" for kernel in kernels),
-            "#undef __shared__\n",
-        )
+        text = f'{prepare(phenotype.text)}\n# 1 "{name}/export"'
+        parts.append(variant_text(name, text, kernels, symbols))
     return "".join(parts)
 
 

@@ -44,7 +44,7 @@ class Phenotype:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A compiled variant: the shared file that holds it and, where known, its machine code's key."""
+    """A compiled variant: the file that holds it and, where known, its machine code's key."""
 
     ident: int
     path: Path

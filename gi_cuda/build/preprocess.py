@@ -14,7 +14,9 @@ import xxhash
 from gi_cuda.build.model import Phenotype, Variant
 
 _MARKER = "#pragma gi_cuda variant "
-_DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\(?!\r?\n))*(?:\\\r?\n(?:[^\\\n]|\\(?!\r?\n))*)*", re.M)
+_DIRECTIVE = re.compile(
+    r"^[ \t]*#(?:[^\\\n]|\\(?!\r?\n))*(?:\\\r?\n(?:[^\\\n]|\\(?!\r?\n))*)*", re.M
+)
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.M)
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
@@ -59,7 +61,7 @@ def split(output: str, variants: Sequence[Variant]) -> dict[int, Phenotype]:
     options = {v.ident: v.options for v in variants}
     found: dict[int, Phenotype] = {}
     _, *pieces = output.split(_MARKER)
-    for piece, _follower in zip(pieces, pieces[1:], strict=False):
+    for piece in pieces[:-1]:
         number, _, text = piece.partition("\n")
         ident = int(number)
         found[ident] = Phenotype(ident, text, options[ident], key(text, options[ident]))
@@ -73,4 +75,6 @@ def normalised(text: str) -> str:
 
 def key(text: str, options: Sequence[str]) -> bytes:
     """The 128-bit phenotypic key: what compiles to the same program has the same key."""
-    return xxhash.xxh3_128_digest("\0".join([normalised(text), *options]).encode("utf-8", "replace"))
+    return xxhash.xxh3_128_digest(
+        "\0".join([normalised(text), *options]).encode("utf-8", "replace")
+    )

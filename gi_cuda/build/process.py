@@ -1,16 +1,13 @@
-"""Running compilers: their output, their limits, and finding them."""
+"""Running compilers: their output and their limits."""
 
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from gi_cuda.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +50,3 @@ def run(command: Sequence[str | Path], *, limit: float, stdin: str | None = None
             return Finished(None, stdout, stderr)
         raise
     return Finished(process.returncode, stdout, stderr)
-
-
-def find_cxx() -> str:
-    """The C++ compiler of the host back end: ``$CXX``, else g++, clang++ or c++ on PATH."""
-    wanted = os.environ.get("CXX")
-    for name in [wanted] if wanted else ["g++", "clang++", "c++"]:
-        found = shutil.which(name)
-        if found:
-            return found
-    raise UserError(
-        f"no C++ compiler found: {wanted!r} (from CXX) is not a program on PATH"
-        if wanted
-        else "no C++ compiler found: none of g++, clang++, c++ is on PATH",
-        where="host back end",
-        hint="install one (Debian and Ubuntu: apt-get install g++) or set CXX to its path",
-    )

@@ -15,7 +15,9 @@ from pathlib import Path
 from gi_cuda.build.model import BuildFailure, Built, Phenotype
 from gi_cuda.build.process import Finished
 
-_ERROR = re.compile(r"^v(\d+)/([^\n:(]+)[:(](\d+)[^\n]*?\b(?:error|fatal error)\b\s*:?\s*([^\n]*)", re.M)
+_ERROR = re.compile(
+    r"^v(\d+)/([^\n:(]+)[:(](\d+)[^\n]*?\b(?:error|fatal error)\b\s*:?\s*([^\n]*)", re.M
+)
 
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""

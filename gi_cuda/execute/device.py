@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
 
 from gi_cuda.build.model import Binary
 from gi_cuda.execute.model import CasePlan, Outputs
@@ -12,8 +14,16 @@ class LaunchRefused(Exception):
     """The device will not launch this: geometry, shared memory or a symbol that is not there."""
 
 
-class Loaded(Protocol):
-    """A binary that a device has loaded."""
+class LaunchHung(Exception):
+    """A launch can never end. The worker is not fit for use any more."""
+
+
+class LaunchCrashed(Exception):
+    """A launch did damage beyond its own buffers. The worker is not fit for use any more."""
+
+
+Loaded: TypeAlias = Any
+"""What a device makes of a binary; only that device looks into it."""
 
 
 class Device(Protocol):
@@ -40,5 +50,7 @@ class Device(Protocol):
     def damaged(self, plan: CasePlan) -> list[str]:
         """Names of the read-only inputs that no longer hold what they should."""
 
-    def loop_counts(self, loaded: Loaded, loops: int) -> tuple[int, ...]:
-        """The most iterations each loop of an instrumented variant made."""
+    def counting(
+        self, loaded: Loaded, loops: int
+    ) -> AbstractContextManager[Callable[[], Sequence[int]]]:
+        """While an instrumented variant runs inside: asks for the most iterations of each loop."""

@@ -4,48 +4,96 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.execute.device import Device, Loaded
+from gi_cuda.execute.device import Device, LaunchRefused, Loaded
 from gi_cuda.execute.model import (
     CasePlan,
     CountLoops,
     LoopCounts,
     Measure,
     Measurement,
-    Outputs,
     Program,
     Record,
     Recorded,
     Sample,
     Sampling,
     Survival,
+    Verdict,
 )
 from gi_cuda.execute.statistics import judge, ratios
-from gi_cuda.execute.model import Verdict
-from gi_cuda.target import CaseData, Oracle
+from gi_cuda.target import (
+    CaseData,
+    LaunchError,
+    Reference,
+    Target,
+    Value,
+    buffer_sizes,
+    final_storage,
+    plan,
+)
+from gi_cuda.target import Verdict as OracleVerdict
 
 
-@dataclass(slots=True)
 class Bench:
-    """A device with the cases and the oracle that its variants are held against."""
+    """A device with the cases and the oracle that its variants are held against.
 
-    device: Device
-    cases: Mapping[str, CaseData]
-    oracle: Oracle
-    folder: Path
-    _stored: dict[str, Outputs]
-    _reference: tuple[Program, Loaded] | None = None
+    Args:
+        device: where variants run.
+        target: what they are variants of.
+        cases: its cases by name.
+        folder: holds the reference's recorded outputs.
+    """
 
-    def stored(self, case: str) -> Outputs:
-        """The reference's recorded outputs of a case."""
+    def __init__(
+        self, device: Device, target: Target, cases: Mapping[str, CaseData], folder: Path
+    ) -> None:
+        self.device = device
+        self.target = target
+        self.cases = cases
+        self._folder = folder
+        self._stored: dict[str, Reference] = {}
+        self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
+        self._reference: tuple[Program, Loaded] | None = None
+
+    def stored(self, case: str) -> Reference:
+        """What a case's outputs are judged against: the reference's recorded runs."""
         if case not in self._stored:
-            with np.load(self.folder / f"{case}.npz") as arrays:
-                self._stored[case] = dict(arrays)
+            with np.load(self._folder / f"{case}.npz") as stacks:
+                arrays = dict(stacks)
+            count = len(next(iter(arrays.values())))
+            runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
+            self._stored[case] = self.target.oracle.reference(runs)
         return self._stored[case]
+
+    def plans(self, program: Program) -> list[CasePlan]:
+        """How a program's configuration runs each of its cases.
+
+        Raises:
+            LaunchRefused: an expression has no value, or gives a geometry that CUDA forbids.
+        """
+        values = tuple(program.configuration.values())
+        plans = []
+        for name in program.cases:
+            key = (name, values)
+            if key not in self._plans:
+                self._plans[key] = self._plan(name, program.configuration)
+            plans.append(self._plans[key])
+        return plans
+
+    def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
+        case = self.cases[name]
+        try:
+            return CasePlan(
+                name,
+                plan(self.target, configuration, case.scalars),
+                buffer_sizes(self.target, configuration, case),
+                final_storage(self.target, configuration, case.scalars),
+            )
+        except LaunchError as error:
+            raise LaunchRefused(str(error)) from None
 
     def reference(self, program: Program) -> Loaded:
         """The reference, loaded once and kept as long as it is the same."""
@@ -55,29 +103,38 @@ class Bench:
             self._reference = (program, self.device.load(program.binary))
         return self._reference[1]
 
+    def judge(self, case_plan: CasePlan) -> OracleVerdict:
+        """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
+        case = case_plan.case
+        damaged = self.device.damaged(case_plan)
+        if damaged:
+            reason = f"{case}: wrote to the read-only input {', '.join(damaged)}"
+            return OracleVerdict(float(len(damaged)), reason)
+        outputs = self.device.outputs(case_plan)
+        verdict = self.target.oracle.judge(self.cases[case].values, outputs, self.stored(case))
+        return OracleVerdict(
+            verdict.penalty, "" if verdict.acceptable else f"{case}: {verdict.reason}"
+        )
+
 
 def record(bench: Bench, request: Record) -> Recorded:
-    """Run the reference; store its outputs and hold them against its own oracle."""
+    """Run the reference, store its outputs, and hold the last ones against its own oracle."""
     loaded = bench.device.load(request.reference.binary)
-    seconds = 0.0
+    request.folder.mkdir(parents=True, exist_ok=True)
     penalties: dict[str, float] = {}
     reasons: dict[str, str] = {}
-    for plan in request.reference.plans:
-        case = bench.cases[plan.case]
-        runs, times = [], []
+    for case_plan in bench.plans(request.reference):
+        runs = []
         for _ in range(request.runs):
-            bench.device.prepare(plan)
-            times.append(bench.device.run(loaded, plan, request.limit))
-            runs.append({name: np.copy(a) for name, a in bench.device.outputs(plan).items()})
-        seconds += float(np.median(times))
-        outputs = bench.oracle.reference(runs)
-        request.folder.mkdir(parents=True, exist_ok=True)
-        np.savez(request.folder / f"{plan.case}.npz", **outputs)
-        verdict = bench.oracle.judge(case, runs[-1], outputs)
-        damaged = bench.device.damaged(plan)
-        penalties[plan.case] = verdict.penalty + len(damaged)
-        reasons[plan.case] = _damage(damaged) or verdict.reason
-    return Recorded(seconds, penalties, reasons)
+            bench.device.prepare(case_plan)
+            bench.device.run(loaded, case_plan, request.limit)
+            outputs = bench.device.outputs(case_plan)
+            runs.append({name: np.copy(array) for name, array in outputs.items()})
+        stacks = {name: np.stack([one[name] for one in runs]) for name in runs[0]}
+        np.savez(request.folder / f"{case_plan.case}.npz", **stacks)  # type: ignore[arg-type]
+        verdict = bench.judge(case_plan)
+        penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
+    return Recorded(penalties, reasons)
 
 
 def measure(bench: Bench, request: Measure) -> Measurement:
@@ -109,51 +166,41 @@ def measure(bench: Bench, request: Measure) -> Measurement:
 def count_loops(bench: Bench, request: CountLoops) -> LoopCounts:
     """Run an instrumented variant over its cases; the most iterations of each loop."""
     loaded = bench.device.load(request.program.binary)
-    for plan in request.program.plans:
-        bench.device.prepare(plan)
-        bench.device.run(loaded, plan, request.limit)
-    return LoopCounts(bench.device.loop_counts(loaded, request.loops))
+    with bench.device.counting(loaded, request.loops) as counts:
+        for case_plan in bench.plans(request.program):
+            bench.device.prepare(case_plan)
+            bench.device.run(loaded, case_plan, request.limit)
+        return LoopCounts(tuple(counts()))
 
 
 def _verify(
     bench: Bench, loaded: Loaded, program: Program, limit: float, clock: _Clock
 ) -> OracleVerdict:
-    for plan in program.plans:
-        bench.device.prepare(plan)
-        bench.device.run(loaded, plan, limit)
+    for case_plan in bench.plans(program):
+        bench.device.prepare(case_plan)
+        bench.device.run(loaded, case_plan, limit)
         clock.ran()
-        verdict = _judge(bench, plan)
+        verdict = bench.judge(case_plan)
         clock.verified()
         if verdict.penalty:
             return verdict
     return OracleVerdict(0.0, "")
 
 
-def _judge(bench: Bench, plan: CasePlan) -> OracleVerdict:
-    damaged = bench.device.damaged(plan)
-    if damaged:
-        reason = f"{plan.case}: wrote to the read-only input {', '.join(damaged)}"
-        return OracleVerdict(float(len(damaged)), reason)
-    verdict = bench.oracle.judge(
-        bench.cases[plan.case], bench.device.outputs(plan), bench.stored(plan.case)
-    )
-    reason = f"{plan.case}: {verdict.reason}" if verdict.penalty else ""
-    return OracleVerdict(verdict.penalty, reason)
-
-
 def _time(bench: Bench, loaded: Loaded, request: Measure) -> tuple[Sample, ...]:
     """Pairs of runs, variant and reference in turn, as many as the sampling rules ask for."""
     sampling = request.sampling
     reference = bench.reference(request.reference)
+    plans = list(zip(bench.plans(request.variant), bench.plans(request.reference), strict=True))
     samples: list[Sample] = []
 
     def pair(first_variant: bool) -> None:
-        for mine, theirs in zip(request.variant.plans, request.reference.plans, strict=True):
+        for mine, theirs in plans:
             runs = [(loaded, mine), (reference, theirs)]
             seconds = []
-            for which, plan in runs if first_variant else runs[::-1]:
-                bench.device.prepare(plan)
-                seconds.append(bench.device.run(which, plan, sampling.limit))
+            for which, case_plan in runs if first_variant else runs[::-1]:
+                bench.device.prepare(case_plan)
+                seconds.append(bench.device.run(which, case_plan, sampling.limit))
             variant, ref = seconds if first_variant else seconds[::-1]
             samples.append(Sample(mine.case, variant, ref))
 

@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
 
 from gi_cuda.build.model import Binary
-from gi_cuda.target import Launch
+from gi_cuda.target import Launch, Value
 
 
 @dataclass(frozen=True, slots=True)
 class CasePlan:
-    """How one variant runs one case: its launches in order and its buffers' sizes in elements."""
+    """How one configuration runs one case.
+
+    Attributes:
+        case: the case's name.
+        launches: in order.
+        sizes: elements of every buffer.
+        storage: for each buffer the one in whose memory its contents lie after all launches.
+    """
 
     case: str
     launches: tuple[Launch, ...]
     sizes: Mapping[str, int]
+    storage: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A binary and what to do with it on each case."""
+    """A binary, the configuration that decides its launches, and the cases to run it on."""
 
     binary: Binary
-    plans: tuple[CasePlan, ...]
+    configuration: Mapping[str, Value]
+    cases: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +146,10 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The reference's outputs were stored; ``seconds`` is its median time over all cases."""
+    """The reference's outputs were stored; what its own oracle says of them, by case."""
 
-    seconds: float
-    penalties: Mapping[str, float] = field(default_factory=dict)
-    reasons: Mapping[str, str] = field(default_factory=dict)
+    penalties: Mapping[str, float]
+    reasons: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

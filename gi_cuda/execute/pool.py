@@ -17,10 +17,11 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from gi_cuda.execute.model import Request, Survival
-from gi_cuda.execute.zygote import Forked, Gone, Session
+from gi_cuda.execute.session import Session
+from gi_cuda.execute.zygote import Forked, Gone
 
 Key = TypeVar("Key")
 
@@ -152,9 +153,9 @@ class Pool(Generic[Key]):
                 if not busy:
                     return
                 soonest = min(worker.deadline for worker, _ in busy.values())
-                ready = wait(list(busy), max(0.0, soonest - time.monotonic()))
-                for connection in ready:
-                    worker, key = busy.pop(connection)  # type: ignore[index]
+                wait_for = max(0.0, soonest - time.monotonic())
+                for connection in cast(list[Connection], wait(list(busy), wait_for)):
+                    worker, key = busy.pop(connection)
                     yield key, self._receive(worker)
                 for worker, key in self._overdue(busy):
                     yield key, self._kill(worker)

@@ -14,31 +14,11 @@ import socket
 import sys
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import NoReturn
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Survival
-
-HUNG_STATUS = 86
-"""Exit status of a worker that ended itself because a launch passed its limit."""
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What workers of one pool have in common.
-
-    Attributes:
-        target: path of the target's folder.
-        backend: ``host`` or ``cuda``.
-        cases: names of the cases they will be asked about.
-        reference: folder with the reference's recorded outputs.
-    """
-
-    target: Path
-    backend: str
-    cases: tuple[str, ...]
-    reference: Path
+from gi_cuda.execute.session import HUNG_STATUS, Session
 
 
 @dataclass(frozen=True, slots=True)

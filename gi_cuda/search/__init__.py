@@ -10,11 +10,12 @@ from gi_cuda.search.model import (
     Settings,
     Variation,
 )
-from gi_cuda.search.strategies import Barracuda, RandomSearch, Strategy
+from gi_cuda.search.strategies import PRESETS, Barracuda, RandomSearch, Strategy
 from gi_cuda.search.tabu import Tabu
 
 __all__ = [
     "BARRACUDA",
+    "PRESETS",
     "Barracuda",
     "Brood",
     "Child",

@@ -111,7 +111,7 @@ class Evolution:
         yield from self._evaluate(number, work, wall)
 
     def _evaluate(self, number: int, work: float, wall: float) -> Iterator[Progress]:
-        """Evaluate what a generation has left, and account for the time since ``work``, ``wall``."""
+        """Evaluate what a generation has left; account for the time since ``work`` and ``wall``."""
         pending = self.store.pending(number)
         batch = {one.ident: self.variation.read(one.genotype) for one in pending}
         finished = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.search.model import Member, Settings
@@ -54,3 +54,9 @@ class RandomSearch:
 
 
 Strategy = Barracuda | RandomSearch
+
+PRESETS: Mapping[str, Callable[[Settings], Strategy]] = {
+    "barracuda": Barracuda,
+    "random": RandomSearch,
+}
+"""Strategies by the name that ``--preset`` takes."""

@@ -1,0 +1,54 @@
+"""The run's winner: the best individual on the train cases that holds on the held-out ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gi_cuda.analyze.validation import SpeedUp, Validation
+from gi_cuda.run import Run
+from gi_cuda.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Champion:
+    """A validated individual."""
+
+    ident: int
+    genotype: str
+    validation: Validation
+
+
+def crown(run: Run) -> Champion | None:
+    """Validate the best individuals, best first, until one is correct and faster; store it.
+
+    None where none holds; what was stored before is then forgotten.
+    """
+    finalists = run.finalists()
+    validations = run.validate([run.candidate(genotype) for _, genotype in finalists])
+    for (ident, genotype), validation in zip(finalists, validations, strict=True):
+        if validation.faster:
+            champion = Champion(ident, str(genotype), validation)
+            run.store.put(champion=asdict(champion))
+            return champion
+    run.store.put(champion=None)
+    return None
+
+
+def stored_champion(store: Store) -> Champion | None:
+    """The winner as it was stored last."""
+    stored: Mapping[str, Any] | None = store.get("champion")
+    if stored is None:
+        return None
+    validation = stored["validation"]
+    return Champion(
+        stored["ident"],
+        stored["genotype"],
+        Validation(
+            validation["correct"],
+            validation["message"],
+            SpeedUp(**validation["overall"]),
+            {case: SpeedUp(**one) for case, one in validation["cases"].items()},
+        ),
+    )

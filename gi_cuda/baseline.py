@@ -1,0 +1,257 @@
+"""The baseline before any search: what the unmodified kernel does, and how well it can be timed.
+
+Proves that the reference passes its own oracle, that a copy of it measures as the same, and that a
+variant broken on purpose is caught; finds the noise floor and the loops' iteration counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
+from gi_cuda.errors import UserError
+from gi_cuda.execute.model import (
+    CountLoops,
+    LoopCounts,
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Recorded,
+    Refused,
+    Sampling,
+    Verdict,
+)
+from gi_cuda.execute.pool import Lost, Pool
+from gi_cuda.execute.statistics import judge, ratios
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.grammar import RuleType, instrument
+from gi_cuda.subject import Subject
+from gi_cuda.target import CaseRole
+
+COPIES = 4
+"""Copies of the reference that are timed against it to find the noise floor."""
+
+PAIRS = 25
+"""Pairs of launches for each of them."""
+
+LEAST_FLOOR = 0.01
+"""Differences below one percent are never taken for more than noise."""
+
+SLACK = 20.0
+"""A launch over this multiple of the reference's time counts as hung."""
+
+LEAST_LIMIT = 0.05
+"""Seconds a launch may always take."""
+
+FIRST_LIMIT = 120.0
+"""Seconds the reference itself may take, before its time is known."""
+
+FEWEST_ITERATIONS = 16
+"""A guarded loop may always make so many iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What is known of the reference.
+
+    Attributes:
+        seconds: its median time over all train cases.
+        floor: the noise floor: how far a copy of it may seem faster or slower, as a fraction.
+        copies: median ratio of each copy to it.
+        loops: most iterations that a guarded loop may make, by loop number.
+        limit: seconds after which a launch counts as hung.
+        penalties: the oracle's penalty of the reference for each case; all 0.
+        verdict: what a copy that had no part in finding the floor measured as.
+    """
+
+    seconds: float
+    floor: float
+    copies: tuple[float, ...]
+    loops: Mapping[int, int]
+    limit: float
+    penalties: Mapping[str, float]
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """What became of a variant broken on purpose."""
+
+    survival: str
+    penalty: float | None
+    message: str
+
+
+def broken(subject: Subject) -> Genotype:
+    """A variant that cannot be right: every statement of every evolved function deleted."""
+    statements = [r.name for r in subject.grammar.rules if r.type is RuleType.STATEMENT]
+    return replace(subject.original, edits=tuple(Delete(name) for name in statements))
+
+
+def compile_reference(
+    subject: Subject, compiler: Compiler, texts: Sequence[str], folder: Path
+) -> list[Binary]:
+    """Compile texts under the default configuration; they must compile.
+
+    Raises:
+        UserError: with the compiler's message, at the source's own line.
+    """
+    configuration = subject.original.configuration
+    macros, options = subject.macros(configuration), subject.options(configuration)
+    variants = [Variant(i, text, macros, options) for i, text in enumerate(texts)]
+    built = build_batch(compiler, variants, folder)
+    binaries = []
+    for _, one in sorted(built.items()):
+        if isinstance(one, BuildFailure):
+            raise _does_not_compile(subject, one.message)
+        binaries.append(one)
+    return binaries
+
+
+def _does_not_compile(subject: Subject, message: str) -> UserError:
+    name, line, text = [*message.split(":", 2), "", ""][:3]
+    known = name == subject.grammar.source.name and line.isdigit()
+    where = f"{subject.target.source}:{line}" if known else str(subject.target.source)
+    return UserError(
+        f"the source does not compile: {text.strip() if known else message}",
+        where=where,
+        hint="mend the source, or [build] in target.toml (include, define, standard, options)",
+    )
+
+
+def establish(
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, reference: Path
+) -> Baseline:
+    """Find out all that a search must know about the reference, and store its outputs.
+
+    Args:
+        folder: for binaries.
+        reference: where the reference's outputs go, for all cases of the pool's session.
+
+    Raises:
+        UserError: the source does not compile, the reference crashes, or its oracle rejects it.
+    """
+    source = subject.grammar.source.text
+    base, *copies = compile_reference(subject, compiler, [source] * (COPIES + 2), folder)
+    train = subject.cases(CaseRole.TRAIN)
+    everything = (*train, *subject.cases(CaseRole.HELD_OUT))
+    recorded = _record(subject, pool, _program(subject, base, everything), reference)
+    program = _program(subject, base, train)
+    timed = [_time(subject, pool, _program(subject, copy, train), program) for copy in copies]
+    *measured, apart = [ratios(one.samples) for one in timed]
+    medians = tuple(float(np.median(values)) for values in measured)
+    floor = max(LEAST_FLOOR, *(abs(median - 1) for median in medians))
+    by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
+    seconds = sum(float(np.median(times)) for times in by_case)
+    return Baseline(
+        seconds=seconds,
+        floor=floor,
+        copies=medians,
+        loops=_count_loops(subject, compiler, pool, folder / "counted"),
+        limit=max(LEAST_LIMIT, SLACK * seconds),
+        penalties=recorded.penalties,
+        verdict=judge(apart, floor),
+    )
+
+
+def try_broken(
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
+) -> Caught:
+    """Run the variant broken on purpose; it must be caught, which proves that variants count.
+
+    Raises:
+        UserError: the oracle accepts it.
+    """
+    texts = [subject.grammar.source.text, subject.render(broken(subject), baseline.loops)]
+    base, variant = compile_reference(subject, compiler, texts, folder)
+    train = subject.cases(CaseRole.TRAIN)
+    sampling = Sampling(limit=baseline.limit)
+    answer = pool.one(
+        Measure(_program(subject, variant, train), _program(subject, base, train), sampling)
+    )
+    if isinstance(answer, Lost):
+        return Caught(answer.survival, None, answer.message)
+    if isinstance(answer, Refused):
+        return Caught("refused", None, answer.message)
+    if answer.correct:
+        raise UserError(
+            "a variant with every statement deleted passes the oracle",
+            where=str(subject.target.file),
+            hint="the oracle must look at what the kernel writes: check [oracle] and the roles of"
+            " the buffers",
+        )
+    return Caught(answer.survival, answer.penalty, answer.message)
+
+
+def _program(subject: Subject, binary: Binary, cases: Sequence[str]) -> Program:
+    return Program(binary, dict(subject.original.configuration), tuple(cases))
+
+
+def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
+    what = answer.message if isinstance(answer, Refused) else f"{answer.survival}: {answer.message}"
+    return UserError(
+        f"the reference failed {doing}: {what}",
+        where=str(subject.target.source),
+        hint="the unmodified kernel must run before it can be evolved: check launches, buffers and"
+        " cases in target.toml",
+    )
+
+
+def _record(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+    runs = max(2, subject.target.oracle.runs)
+    answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
+    if isinstance(answer, Lost | Refused):
+        raise _fault(subject, answer, "while its answers were recorded")
+    assert isinstance(answer, Recorded)
+    for case, penalty in answer.penalties.items():
+        if penalty:
+            raise UserError(
+                f"the oracle rejects the reference on case {case!r}: penalty {penalty:g}:"
+                f" {answer.reasons[case]}",
+                where=str(subject.target.file),
+                hint="the unmodified kernel must pass its own oracle: check [oracle], or allow for"
+                " results that differ from run to run (sigma, tolerance)",
+            )
+    return answer
+
+
+def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) -> Measurement:
+    """Time a copy of the reference against it, however long that takes."""
+    sampling = Sampling(screen=PAIRS, most=PAIRS, limit=FIRST_LIMIT)
+    answer = pool.one(Measure(copy, program, sampling))
+    if isinstance(answer, Lost | Refused):
+        raise _fault(subject, answer, "while it was timed")
+    assert isinstance(answer, Measurement)
+    if not answer.correct:
+        raise UserError(
+            f"the reference passes its oracle once and fails when repeated: {answer.message}",
+            where=str(subject.target.source),
+            hint="does it read what it wrote before, or an uninitialised buffer? If its results"
+            " differ from run to run, use a sigma or tolerance oracle",
+        )
+    return answer
+
+
+def _count_loops(
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path
+) -> dict[int, int]:
+    """The limit of each loop: twice the most iterations seen in the reference."""
+    loops = subject.grammar.loops
+    if not loops:
+        return {}
+    (binary,) = compile_reference(subject, compiler, [instrument(subject.grammar)], folder)
+    program = _program(subject, binary, subject.cases(CaseRole.TRAIN))
+    answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
+    if isinstance(answer, Lost | Refused):
+        raise _fault(subject, answer, "while its loops were counted")
+    assert isinstance(answer, LoopCounts)
+    return {
+        loop.ident: max(FEWEST_ITERATIONS, 2 * most)
+        for loop, most in zip(loops, answer.most, strict=True)
+    }

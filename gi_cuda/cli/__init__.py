@@ -1,0 +1,58 @@
+"""The command line: one module per verb, in the order a user needs them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+import gi_cuda
+from gi_cuda.cli import check, convert, evolve, patch, resume, show
+from gi_cuda.cli.common import console, state
+from gi_cuda.errors import UserError
+from gi_cuda.execute.pool import WorkerFault
+
+app = typer.Typer(
+    name="gi-cuda",
+    help="Improve existing CUDA kernels: evolve their source, verify every variant, emit a patch.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+) -> None:
+    """Options before the command."""
+    state.debug = debug
+    if version:
+        console.print(f"gi-cuda {gi_cuda.__version__}", highlight=False)
+        raise typer.Exit
+
+
+for verb in (convert, check, evolve, resume, show, patch):
+    app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
+
+
+def main() -> None:
+    """Run the command line; what the user got wrong ends in one message and exit status 2."""
+    try:
+        app()
+    except UserError as error:
+        if state.debug:
+            raise
+        print(f"gi-cuda: error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except WorkerFault as error:
+        if state.debug:
+            raise
+        print(f"gi-cuda: {error}; run again with --debug to see more", file=sys.stderr)
+        sys.exit(1)
+    except KeyboardInterrupt:
+        print("gi-cuda: interrupted", file=sys.stderr)
+        sys.exit(130)

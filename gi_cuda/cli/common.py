@@ -1,0 +1,96 @@
+"""What several verbs share: the console, options, and opening a subject."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+from rich.console import Console
+
+from gi_cuda.errors import UserError
+
+console = Console(soft_wrap=False)
+
+
+@dataclass(slots=True)
+class State:
+    """Options given before the verb."""
+
+    debug: bool = False
+
+
+state = State()
+
+TargetPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
+]
+RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Backend: TypeAlias = Annotated[
+    str, typer.Option("--backend", help="Where variants are compiled and executed: host.")
+]
+Bnf: TypeAlias = Annotated[
+    Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")
+]
+Scope: TypeAlias = Annotated[
+    Path | None, typer.Option("--scope", help="The scopes that belong to --bnf.")
+]
+Workers: TypeAlias = Annotated[
+    int, typer.Option("--workers", min=0, help="Measurements at a time; 0: one per core.")
+]
+Jobs: TypeAlias = Annotated[
+    int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+
+BACKENDS = ("host",)
+
+
+def check_backend(name: str) -> str:
+    """The back end's name, if there is such a back end."""
+    if name not in BACKENDS:
+        raise UserError(
+            f"there is no back end {name!r}",
+            where="--backend",
+            hint=f"one of: {', '.join(BACKENDS)}",
+        )
+    return name
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def write_new(path: Path, text: str, *, force: bool) -> None:
+    """Write a file whole or not at all; never over one that is there unless asked.
+
+    Raises:
+        UserError: the file exists, or cannot be written.
+    """
+    if path.exists() and not force:
+        raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
+    scratch = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        scratch.replace(path)
+    except OSError as error:
+        scratch.unlink(missing_ok=True)
+        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
+
+
+def remove_run(folder: Path) -> None:
+    """Remove a run's folder; nothing else is ever removed.
+
+    Raises:
+        UserError: the folder is not a run's.
+    """
+    if folder.exists() and not (folder / "run.db").is_file():
+        raise UserError(
+            "the folder exists and is not a run, so --force does not remove it", where=str(folder)
+        )
+    shutil.rmtree(folder, ignore_errors=True)

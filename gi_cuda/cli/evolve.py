@@ -1,0 +1,73 @@
+"""``gi-cuda evolve``: the search, from a target to a validated winner."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda.cli.common import (
+    Backend,
+    Bnf,
+    Force,
+    Jobs,
+    Scope,
+    TargetPath,
+    Workers,
+    check_backend,
+    console,
+    cores,
+    remove_run,
+)
+from gi_cuda.cli.searching import TimeLimit, search
+from gi_cuda.errors import UserError
+from gi_cuda.run import Plan, create_run, default_folder
+from gi_cuda.search import BARRACUDA, PRESETS
+from gi_cuda.subject import load_subject
+
+
+def command(
+    target: TargetPath,
+    run: Annotated[
+        Path | None,
+        typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
+    ] = None,
+    preset: Annotated[
+        str, typer.Option("--preset", help=f"Search strategy: {', '.join(PRESETS)}.")
+    ] = "barracuda",
+    population: Annotated[
+        int, typer.Option(min=1, help="New individuals in a generation.")
+    ] = BARRACUDA.population,
+    generations: Annotated[
+        int, typer.Option(min=1, help="Generations to breed.")
+    ] = BARRACUDA.generations,
+    seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
+    time: TimeLimit = None,
+    backend: Backend = "host",
+    bnf: Bnf = None,
+    scope: Scope = None,
+    workers: Workers = 0,
+    jobs: Jobs = 0,
+    force: Force = False,
+) -> None:
+    """Evolve a target's source; ends with the best individual validated on held-out cases."""
+    if preset not in PRESETS:
+        raise UserError(
+            f"there is no preset {preset!r}", where="--preset", hint=f"one of: {', '.join(PRESETS)}"
+        )
+    subject = load_subject(target, check_backend(backend), bnf=bnf, scope=scope)
+    folder = run or default_folder(subject.target.name)
+    settings = replace(BARRACUDA, population=population, generations=generations)
+    plan = Plan(preset, settings, seed, workers or cores(), jobs or cores())
+    if force:
+        remove_run(folder)
+    with create_run(subject, folder, plan) as opened:
+        console.print(
+            f"evolving {subject.target.name} in {folder}: reference"
+            f" {opened.baseline.seconds * 1e3:.3f} ms, noise floor {opened.baseline.floor:.2%}",
+            highlight=False,
+            soft_wrap=True,
+        )
+        search(opened, time)

@@ -1,0 +1,90 @@
+"""``gi-cuda show``: what a run has found so far."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.syntax import Syntax
+
+from gi_cuda.analyze.champion import stored_champion
+from gi_cuda.cli.common import RunPath, console
+from gi_cuda.errors import UserError
+from gi_cuda.patch import path_in_repository, unified_diff
+from gi_cuda.report.champion import print_champion
+from gi_cuda.report.tables import generations_table, phases_table, population_table
+from gi_cuda.run import open_store, stored_subject
+from gi_cuda.store import Phases, Store
+
+
+def command(
+    run: RunPath,
+    best: Annotated[int, typer.Option(min=0, help="Show so many of the best individuals.")] = 5,
+    generation: Annotated[
+        int | None, typer.Option(min=0, help="Show all individuals of one generation.")
+    ] = None,
+    individual: Annotated[
+        int | None, typer.Option(help="Show one individual whole, with its diff.")
+    ] = None,
+) -> None:
+    """Show a run: counts and times of every generation, the best individuals, the winner."""
+    with open_store(run) as store:
+        if individual is not None:
+            _individual(store, run, individual)
+        elif generation is not None:
+            _generation(store, generation)
+        else:
+            _overview(store, best)
+            champion = stored_champion(store)
+            ident = champion.ident if champion else next((o.ident for o, _ in store.best(1)), None)
+            if ident is not None:
+                _diff(store, run, ident)
+
+
+def _overview(store: Store, best: int) -> None:
+    plan = store.get("plan")
+    console.print(
+        f"{store.get('target')} on {store.get('device')} ({store.get('backend')} back end),"
+        f" preset {plan['preset']}, seed {plan['seed']}",
+        highlight=False,
+        soft_wrap=True,
+    )
+    generations = store.generations()
+    console.print(generations_table(generations, [store.best_ratio(g.number) for g in generations]))
+    if any(not generation.finished for generation in generations):
+        console.print("* not finished; go on with gi-cuda resume")
+    total = sum((generation.phases for generation in generations), Phases())
+    console.print(phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
+    if best:
+        console.print(population_table(store.best(best)))
+    print_champion(console, stored_champion(store))
+
+
+def _generation(store: Store, number: int) -> None:
+    members = store.individuals(number)
+    if not members:
+        raise UserError(f"the run has no generation {number}", where="--generation")
+    evaluations = store.evaluations(number)
+    console.print(population_table([(one, evaluations.get(one.ident)) for one in members]))
+
+
+def _individual(store: Store, run: RunPath, ident: int) -> None:
+    one = store.individual(ident)
+    if one is None:
+        raise UserError(f"the run has no individual {ident}", where="--individual")
+    evaluation = store.evaluations(one.generation).get(ident)
+    console.print(population_table([(one, evaluation)]))
+    if evaluation and evaluation.message:
+        console.print(evaluation.message, highlight=False, markup=False, soft_wrap=True)
+    _diff(store, run, ident)
+
+
+def _diff(store: Store, run: RunPath, ident: int) -> None:
+    one = store.individual(ident)
+    assert one is not None
+    subject = stored_subject(store, run)
+    after = subject.upstream(subject.read(one.genotype))
+    source = subject.target.source
+    diff = unified_diff(subject.grammar.source.text, after, path_in_repository(source))
+    console.print(f"individual {ident} as a diff:" if diff else "no change in the source")
+    console.print(Syntax(diff, "diff", background_color="default", word_wrap=True))

@@ -1,0 +1,151 @@
+"""The host back end's device: a CPU that runs kernels block by block (see :mod:`gi_cuda.host`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.build.model import Binary
+from gi_cuda.execute.device import LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.execute.model import CasePlan, Outputs
+from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, Shard, build_library
+from gi_cuda.target import BufferRole, CaseData, Target
+
+POISON = 0xA5
+"""What each byte of an output holds before a launch."""
+
+
+@dataclass(slots=True)
+class HostProgram:
+    """A loaded shard and the calls that were bound to it, by case."""
+
+    binary: Binary
+    shard: Shard
+    calls: dict[str, list[Call]] = field(default_factory=dict)
+
+
+class HostDevice:
+    """Buffers between guard pages, kernels on fibres, thread CPU time.
+
+    A hang dies by SIGPROF and a crash by its own signal; both are the end of the process.
+
+    Args:
+        target: what is run.
+        cases: its cases by name.
+        words: file descriptor that takes what the process says when it dies.
+    """
+
+    def __init__(self, target: Target, cases: Mapping[str, CaseData], words: int) -> None:
+        self._target = target
+        self._cases = cases
+        self._runtime = Runtime(build_library())
+        self._runtime.report(words)
+        self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
+
+    def load(self, binary: Binary) -> HostProgram:
+        """Load the shared library that holds a variant.
+
+        Raises:
+            LaunchRefused: it cannot be loaded.
+        """
+        try:
+            return HostProgram(binary, self._runtime.open(binary.path))
+        except OSError as error:
+            raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
+
+    def unload(self, loaded: HostProgram) -> None:
+        """Close a variant's library."""
+        loaded.calls.clear()
+        loaded.shard.close()
+
+    def prepare(self, plan: CasePlan) -> None:
+        """Restore inputs, poison outputs and scratch buffers."""
+        case = self._cases[plan.case]
+        for buffer in self._target.buffers:
+            array = self._buffer(plan, buffer.name)
+            if buffer.role is BufferRole.INOUT:
+                array[:] = case.buffers[buffer.name]
+            elif not buffer.role.given:
+                array.view(np.uint8).fill(POISON)
+
+    def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
+        """Run the launches of a plan; seconds of this thread's CPU time.
+
+        Raises:
+            LaunchRefused: geometry or arguments that no device would take.
+        """
+        calls = loaded.calls.get(plan.case)
+        if calls is None:
+            calls = loaded.calls[plan.case] = self._bind(loaded, plan)
+        self._runtime.limit(limit)
+        try:
+            return sum(self._runtime.run(call) for call in calls)
+        except Deadlock as error:
+            raise LaunchHung(str(error)) from None
+        except Overrun as error:
+            raise LaunchCrashed(str(error)) from None
+        except LaunchError as error:
+            raise LaunchRefused(str(error)) from None
+
+    def _bind(self, loaded: HostProgram, plan: CasePlan) -> list[Call]:
+        kernels: dict[str, Kernel] = {}
+        calls = []
+        for launch in plan.launches:
+            if launch.kernel not in kernels:
+                name = f"v{loaded.binary.ident}"
+                kernels[launch.kernel] = loaded.shard.kernel(name, launch.kernel)
+            arguments = [
+                self._buffer(plan, argument) if isinstance(argument, str) else argument
+                for argument in launch.args
+            ]
+            try:
+                calls.append(
+                    self._runtime.call(
+                        kernels[launch.kernel], arguments, launch.grid, launch.block, launch.shared
+                    )
+                )
+            except LaunchError as error:
+                raise LaunchRefused(str(error)) from None
+        return calls
+
+    def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
+        """The memory of a buffer; made and, for inputs, filled when it is first asked for."""
+        key = (plan.case, name, plan.sizes[name])
+        if key not in self._buffers:
+            buffer = next(b for b in self._target.buffers if b.name == name)
+            array = self._runtime.alloc(name, buffer.dtype, plan.sizes[name])
+            if buffer.role.given:
+                array[:] = self._cases[plan.case].buffers[name]
+            self._buffers[key] = array
+        return self._buffers[key]
+
+    def outputs(self, plan: CasePlan) -> Outputs:
+        """What the launches wrote; views, valid until the next launch."""
+        return {
+            buffer.name: self._buffer(plan, plan.storage[buffer.name])
+            for buffer in self._target.buffers
+            if buffer.role.judged
+        }
+
+    def damaged(self, plan: CasePlan) -> list[str]:
+        """Names of the read-only inputs that were written to; they are mended."""
+        names = []
+        for buffer in self._target.buffers:
+            if buffer.role is not BufferRole.INPUT:
+                continue
+            array, pristine = self._buffer(plan, buffer.name), self._cases[plan.case].buffers
+            if array.tobytes() != pristine[buffer.name].tobytes():
+                names.append(buffer.name)
+                array[:] = pristine[buffer.name]
+        return names
+
+    @contextmanager
+    def counting(self, loaded: HostProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
+        """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+        with self._runtime.loops(loops) as most:
+            yield lambda: [int(count) for count in most]

@@ -1,0 +1,147 @@
+"""Progress of a search: a live display on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from gi_cuda.evaluation import Evaluation, Outcome
+from gi_cuda.report.tables import interval, speed
+from gi_cuda.search.evolution import Progress
+
+
+@dataclass(slots=True)
+class Score:
+    """What is known of a running search.
+
+    Attributes:
+        generations: how many there will be.
+        deadline: seconds the search may take in all, or None.
+        best: the best evaluation so far and its individual's number.
+    """
+
+    generations: int
+    deadline: float | None
+    generation: int = 0
+    size: int = 0
+    done: int = 0
+    evaluated: int = 0
+    best: tuple[int, Evaluation] | None = None
+    counts: Counter[Outcome] = field(default_factory=Counter)
+    began: float = field(default_factory=time.monotonic)
+
+    def take(self, progress: Progress) -> None:
+        """Take one step of the search into account."""
+        if progress.generation != self.generation or progress.ident is None:
+            self.generation, self.done = progress.generation, 0
+            self.counts = Counter()
+        self.size = progress.size
+        if progress.ident is None or progress.evaluation is None:
+            return
+        self.done += 1
+        self.evaluated += 1
+        self.counts[progress.evaluation.outcome] += 1
+        ratio = progress.evaluation.ratio
+        if progress.evaluation.selectable and ratio is not None:
+            best = self.best[1].ratio if self.best else None
+            if best is None or ratio < best:
+                self.best = (progress.ident, progress.evaluation)
+
+    @property
+    def share(self) -> float:
+        """How much of the search is done, 0 to 1."""
+        part = self.done / self.size if self.size else 0.0
+        shares = [(self.generation + part) / self.generations] if self.generations else [1.0]
+        if self.deadline:
+            shares.append((time.monotonic() - self.began) / self.deadline)
+        return min(1.0, max(shares))
+
+    @property
+    def left(self) -> str:
+        """Time left, as far as can be told."""
+        passed = time.monotonic() - self.began
+        if self.share < 0.02:
+            return "?"
+        seconds = passed * (1 - self.share) / self.share
+        return f"{int(seconds // 60)}:{int(seconds % 60):02d}"
+
+    @property
+    def best_line(self) -> str:
+        """The best so far in words."""
+        if self.best is None:
+            return "none faster yet"
+        ident, evaluation = self.best
+        return f"{speed(evaluation.ratio)} {interval(evaluation)} (individual {ident})"
+
+    @property
+    def counts_line(self) -> str:
+        """The generation's outcomes in words."""
+        total = sum(self.counts.values())
+        if not total:
+            return ""
+        compiled = 1 - self.counts[Outcome.NOT_BUILT] / total
+        words = [f"{self.counts[outcome]} {outcome}" for outcome in Outcome if self.counts[outcome]]
+        return f"{', '.join(words)}; {compiled:.1%} compiled"
+
+
+class Display(Protocol):
+    """Something that shows the score."""
+
+    def show(self, score: Score) -> None:
+        """Show how things stand."""
+
+
+class _Lines:
+    """One line a generation, for logs."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def show(self, score: Score) -> None:
+        if score.size and score.done == score.size:
+            self._console.print(
+                f"generation {score.generation}: {score.done} evaluated: {score.counts_line};"
+                f" best speed-up {score.best_line}; time left {score.left}",
+                highlight=False,
+                soft_wrap=True,
+            )
+
+
+class _Screen:
+    """A few lines that are kept up to date."""
+
+    def __init__(self, live: Live) -> None:
+        self._live = live
+
+    def show(self, score: Score) -> None:
+        grid = Table.grid(padding=(0, 2))
+        rate = score.evaluated / max(1e-9, time.monotonic() - score.began)
+        grid.add_row(
+            "generation",
+            f"{score.generation + 1} of {score.generations}: {score.done} of {score.size} done",
+        )
+        grid.add_row("best speed-up", Text(score.best_line, style="bold green"))
+        grid.add_row("this generation", score.counts_line)
+        grid.add_row("rate", f"{rate:.1f} individuals/s, time left {score.left}")
+        bar = ProgressBar(total=1.0, completed=score.share, width=60)
+        self._live.update(Group(grid, bar))
+
+
+@contextmanager
+def display(console: Console) -> Iterator[Display]:
+    """The display that suits where the output goes."""
+    if not console.is_terminal:
+        yield _Lines(console)
+        return
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        yield _Screen(live)

@@ -1,0 +1,307 @@
+"""A run: its folder, its database, and all that a search needs, opened together."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gi_cuda.analyze.validation import Candidate, Validation, validate
+from gi_cuda.baseline import Baseline, establish
+from gi_cuda.build.host import HostCompiler
+from gi_cuda.build.model import Compiler
+from gi_cuda.build.preprocess import prelude
+from gi_cuda.errors import UserError
+from gi_cuda.execute.model import Sampling, Verdict
+from gi_cuda.execute.pool import Pool
+from gi_cuda.execute.session import Session
+from gi_cuda.genome import Genotype
+from gi_cuda.host import find_compiler
+from gi_cuda.laboratory import Bounds, Laboratory
+from gi_cuda.machine import device_name, versions
+from gi_cuda.search import Settings
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject, load_subject
+from gi_cuda.target import CaseRole, content_hash
+
+DATABASE = "run.db"
+FINALISTS = 5
+"""Individuals that are validated, best first, until one holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is to do. All of it is stored, so that resuming needs nothing else.
+
+    Attributes:
+        preset: name of the strategy.
+        settings: its numbers.
+        seed: decides every choice of the search.
+        workers: measurements at a time.
+        jobs: compiler processes at a time.
+    """
+
+    preset: str
+    settings: Settings
+    seed: int
+    workers: int
+    jobs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """A subject with the compiler and the workers that it runs on."""
+
+    subject: Subject
+    compiler: Compiler
+    pool: Pool[int]
+    folder: Path
+
+    @property
+    def reference(self) -> Path:
+        """Where the reference's outputs are."""
+        return self.folder / "reference"
+
+    def scratch(self, name: str) -> Path:
+        """A folder for binaries."""
+        return self.folder / "build" / name
+
+    def train(self) -> tuple[str, ...]:
+        """The cases that give fitness."""
+        return self.subject.cases(CaseRole.TRAIN)
+
+    def held_out(self) -> tuple[str, ...]:
+        """The cases that validate."""
+        return self.subject.cases(CaseRole.HELD_OUT)
+
+
+def host_compiler(subject: Subject, jobs: int) -> HostCompiler:
+    """The host back end's compiler for a subject."""
+    target = subject.target
+    options = [f"-std={target.build.standard}", *(f"-I{folder}" for folder in target.build.include)]
+    options.append(f"-I{target.source.parent}")
+    return HostCompiler(
+        cxx=find_compiler(),
+        file_name=subject.grammar.source.name,
+        front=prelude(subject.grammar.source.text),
+        kernels=target.kernels,
+        options=tuple(options),
+        jobs=jobs,
+    )
+
+
+@contextmanager
+def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
+    """Start the workers for a subject; they end with the context.
+
+    Args:
+        folder: a run's folder, or a scratch one.
+    """
+    names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    session = Session(subject.target.folder, subject.backend, names, folder / "reference")
+    compiler = host_compiler(subject, jobs)
+    with Pool[int](session, workers) as pool:
+        try:
+            yield Tools(subject, compiler, pool, folder)
+        finally:
+            shutil.rmtree(folder / "build", ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """An opened run."""
+
+    folder: Path
+    plan: Plan
+    baseline: Baseline
+    store: Store
+    tools: Tools
+
+    @property
+    def subject(self) -> Subject:
+        """What it evolves."""
+        return self.tools.subject
+
+    def laboratory(self) -> Laboratory:
+        """Where its individuals are evaluated."""
+        best = self.store.best(1)
+        ratio = best[0][1].ratio if best else None
+        return Laboratory(
+            self.subject,
+            self.tools.compiler,
+            self.tools.pool,
+            self.tools.train(),
+            self.tools.scratch("batch"),
+            Bounds(
+                self.baseline.loops,
+                Sampling(floor=self.baseline.floor, limit=self.baseline.limit),
+            ),
+            best=1.0 if ratio is None else ratio,
+        )
+
+    def finalists(self) -> list[tuple[int, Genotype]]:
+        """The best individuals on the train cases."""
+        return [
+            (one.ident, self.subject.read(one.genotype)) for one, _ in self.store.best(FINALISTS)
+        ]
+
+    def candidate(self, genotype: Genotype) -> Candidate:
+        """An individual as a maintainer would get it: without loop guards."""
+        configuration = genotype.configuration
+        text = self.subject.render(genotype, None)
+        return Candidate(text, configuration, self.subject.macros(configuration))
+
+    def patched(self, genotype: Genotype) -> Candidate:
+        """An individual as its patch makes it: winning values are the source's own defaults."""
+        subject = self.subject
+        text, macros = subject.upstream(genotype), subject.upstream_macros(genotype)
+        return Candidate(text, genotype.configuration, macros)
+
+    def extended(self, generations: int) -> Run:
+        """The same run, to go on to so many generations in all; remembered."""
+        plan = replace(self.plan, settings=replace(self.plan.settings, generations=generations))
+        self.store.put(plan=asdict(plan))
+        return replace(self, plan=plan)
+
+    def validate(self, candidates: list[Candidate]) -> list[Validation]:
+        """Validate sources on the held-out cases."""
+        tools = self.tools
+        return validate(
+            self.subject,
+            tools.compiler,
+            tools.pool,
+            tools.scratch("validate"),
+            candidates,
+            tools.held_out(),
+            self.baseline.limit,
+        )
+
+
+def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
+    """The first ``runs/<target>-<n>`` that is not there yet."""
+    number = 1
+    while (root / f"{target_name}-{number}").exists():
+        number += 1
+    return root / f"{target_name}-{number}"
+
+
+@contextmanager
+def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
+    """Make a run's folder, establish its baseline, store both.
+
+    The folder appears complete or not at all.
+
+    Raises:
+        UserError: the folder exists, or the reference fails its baseline.
+    """
+    if folder.exists():
+        raise UserError(
+            "there is a run already",
+            where=str(folder),
+            hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
+        )
+    making = folder.parent / f".{folder.name}.{os.getpid()}.making"
+    making.mkdir(parents=True)
+    with ExitStack() as stack:
+        try:
+            with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
+                baseline = establish(
+                    subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+                )
+                compiler = tools.compiler
+            with Store(making / DATABASE, create=True) as store:
+                store.put(**_facts(subject, plan, baseline, compiler))
+            making.rename(folder)
+        except BaseException:
+            shutil.rmtree(making, ignore_errors=True)
+            raise
+        yield stack.enter_context(open_run(folder))
+
+
+def _facts(
+    subject: Subject, plan: Plan, baseline: Baseline, compiler: Compiler
+) -> dict[str, object]:
+    return {
+        "target": str(subject.target.folder),
+        "target_hash": content_hash(subject.target),
+        "grammar_hash": subject.fingerprint,
+        "grammar_files": [str(path) for path in subject.grammar_files],
+        "backend": subject.backend,
+        "plan": asdict(plan),
+        "baseline": asdict(baseline),
+        "device": device_name(),
+        "versions": versions(getattr(compiler, "cxx", "c++")),
+    }
+
+
+@contextmanager
+def open_store(folder: Path) -> Iterator[Store]:
+    """A run's database alone, for looking at it.
+
+    Raises:
+        UserError: there is no run in the folder.
+    """
+    with Store(folder / DATABASE) as store:
+        yield store
+
+
+@contextmanager
+def open_run(folder: Path) -> Iterator[Run]:
+    """Open a stored run to go on with it.
+
+    Raises:
+        UserError: there is none, or its target changed since.
+    """
+    with open_store(folder) as store:
+        subject = stored_subject(store, folder)
+        plan = stored_plan(store)
+        baseline = stored_baseline(store)
+        with open_tools(subject, folder, workers=plan.workers, jobs=plan.jobs) as tools:
+            yield Run(folder, plan, baseline, store, tools)
+
+
+def stored_subject(store: Store, folder: Path) -> Subject:
+    """The subject of a stored run.
+
+    Raises:
+        UserError: target or grammar are gone or changed since the run began.
+    """
+    files = [Path(path) for path in store.get("grammar_files")]
+    bnf, scope = files or (None, None)
+    subject = load_subject(Path(store.get("target")), store.get("backend"), bnf=bnf, scope=scope)
+    if content_hash(subject.target) != store.get("target_hash"):
+        raise UserError(
+            "the target changed since this run began",
+            where=str(subject.target.folder),
+            hint=f"put it back as it was, or start a new run; {folder} holds the old results",
+        )
+    if subject.fingerprint != store.get("grammar_hash"):
+        raise UserError(
+            "the grammar changed since this run began",
+            where=str(folder),
+            hint="put the .bnf and .scope files back as they were, or start a new run",
+        )
+    return subject
+
+
+def stored_plan(store: Store) -> Plan:
+    """What a stored run was to do."""
+    stored: Mapping[str, Any] = store.get("plan")
+    return Plan(**{**stored, "settings": Settings(**stored["settings"])})
+
+
+def stored_baseline(store: Store) -> Baseline:
+    """The baseline of a stored run."""
+    stored: Mapping[str, Any] = store.get("baseline")
+    return Baseline(
+        **{
+            **stored,
+            "copies": tuple(stored["copies"]),
+            "loops": {int(ident): most for ident, most in stored["loops"].items()},
+            "verdict": Verdict(stored["verdict"]),
+        }
+    )

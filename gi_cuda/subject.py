@@ -1,0 +1,177 @@
+"""A target made ready for evolution: its grammar, its configuration space, its original."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import xxhash
+
+from gi_cuda.errors import UserError
+from gi_cuda.genome import (
+    Genotype,
+    Space,
+    crossover,
+    expansions,
+    key,
+    mutate,
+    read_genotype,
+)
+from gi_cuda.grammar import (
+    Grammar,
+    convert,
+    read_grammar,
+    read_source,
+    render,
+    write_bnf,
+    write_scope,
+)
+from gi_cuda.patch import with_defaults
+from gi_cuda.target import (
+    CaseRole,
+    Configuration,
+    ParameterKind,
+    Target,
+    cases_for,
+    compiler_options,
+    load_target,
+    macros,
+)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is being evolved. Implements the search's :class:`~gi_cuda.search.Variation`.
+
+    Attributes:
+        target: the target as loaded.
+        grammar: the rules of its source.
+        space: its configuration space.
+        backend: where it runs.
+        grammar_files: the ``.bnf`` and ``.scope`` that the grammar was read from, if it was.
+    """
+
+    target: Target
+    grammar: Grammar
+    space: Space
+    backend: str
+    grammar_files: tuple[Path, ...] = ()
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A 128-bit hash, in hexadecimal, of the grammar as its two files would say it."""
+        text = write_bnf(self.grammar) + write_scope(self.grammar)
+        return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
+
+    @cached_property
+    def original(self) -> Genotype:
+        """The reference's genotype: default configuration, no edits."""
+        return Genotype(self.space.default)
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """Position of each rule in the grammar."""
+        return {rule.name: i for i, rule in enumerate(self.grammar.rules)}
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+        return mutate(genotype, self.grammar, rng)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return crossover(first, second, rng)
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+        return key(genotype, self.order)
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for."""
+        return read_genotype(text, self.space, self.grammar)
+
+    def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
+        """A variant's source; with loop guards where ``limits`` are given."""
+        return render(self.grammar, expansions(genotype.edits), limits)
+
+    def upstream(self, genotype: Genotype) -> str:
+        """A variant's source as a maintainer would adopt it.
+
+        No loop guards; configuration values that differ are the source's new defaults.
+        """
+        changes: dict[str, str | None] = {}
+        for name, value in genotype.configuration.changed.items():
+            kind = self.kinds[name]
+            if kind is ParameterKind.MACRO:
+                changes[name] = str(value)
+            elif kind is ParameterKind.FLAG:
+                changes[name] = "1" if value else None
+        return with_defaults(self.render(genotype, None), changes)
+
+    def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
+        """What is still defined from outside when :meth:`upstream` is compiled."""
+        changed = genotype.configuration.changed
+        macros = self.macros(genotype.configuration)
+        return {name: value for name, value in macros.items() if name not in changed}
+
+    @cached_property
+    def kinds(self) -> Mapping[str, ParameterKind]:
+        """The kind of each parameter."""
+        return {parameter.name: parameter.kind for parameter in self.target.parameters}
+
+    def macros(self, configuration: Configuration) -> dict[str, str]:
+        """What a configuration defines."""
+        return macros(self.target, configuration)
+
+    def options(self, configuration: Configuration) -> tuple[str, ...]:
+        """What a configuration adds to the compiler's command line."""
+        return compiler_options(self.target, configuration, self.backend)
+
+    def cases(self, role: CaseRole) -> tuple[str, ...]:
+        """Names of the cases of one role on this back end."""
+        return tuple(case.name for case in cases_for(self.target, self.backend, role))
+
+    @cached_property
+    def _launch_names(self) -> list[str]:
+        expressions = [buffer.size for buffer in self.target.buffers]
+        expressions += [scalar.value for scalar in self.target.scalars]
+        for sequence in self.target.launches:
+            expressions.append(sequence.repeat)
+            for step in sequence.steps:
+                expressions += [*step.grid, *step.block, step.shared]
+        used = frozenset[str]().union(*(e.names for e in expressions if e is not None))
+        return [p.name for p in self.target.parameters if p.name in used]
+
+    def launch_values(self, configuration: Configuration) -> str:
+        """The values that decide launches and buffers, as text: part of a phenotype."""
+        return " ".join(f"{name}={configuration[name]}" for name in self._launch_names)
+
+
+def load_subject(
+    path: Path, backend: str, *, bnf: Path | None = None, scope: Path | None = None
+) -> Subject:
+    """Load a target and its grammar.
+
+    Args:
+        path: the target's folder or its ``target.toml``.
+        backend: ``host`` or ``cuda``.
+        bnf, scope: a grammar edited by hand, to be used in place of the converted one.
+
+    Raises:
+        UserError: whatever is wrong with the target, the source or the grammar files.
+    """
+    target = load_target(path)
+    source = read_source(target.source)
+    if (bnf is None) != (scope is None):
+        raise UserError(
+            "a grammar is two files, and only one was given",
+            hint="give both --bnf and --scope; `gi-cuda convert` writes them",
+        )
+    if bnf is not None and scope is not None:
+        grammar = read_grammar(source, bnf, scope, target.kernels)
+        files: tuple[Path, ...] = (bnf.resolve(), scope.resolve())
+    else:
+        grammar, files = convert(source, target.kernels), ()
+    return Subject(target, grammar, Space.from_target(target), backend, files)

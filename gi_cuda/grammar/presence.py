@@ -8,14 +8,14 @@ regions nest as the directives do. Region 0 is the unconditional text.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
 from gi_cuda.errors import UserError
 
-_TOKENS = re.compile(
+TOKENS = re.compile(
     r"""//(?:\\\r?\n|[^\n])*
       | /\*.*?(?:\*/|\Z)
       | R"(?P<tag>[^()\\\s"]{0,16})\(.*?\)(?P=tag)"
@@ -26,11 +26,14 @@ _TOKENS = re.compile(
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+"""What must be known to find directives: comments, literals and the directives themselves."""
 _DEFINE = re.compile(r"\s*(?P<name>[^\W\d]\w*)(?P<parameters>\([^)]*\))?(?P<body>.*)", re.DOTALL)
 _WORD = re.compile(r"[^\W\d]\w*")
 _DEFINED = re.compile(r"\bdefined\s*(?:\(\s*(?P<a>\w+)\s*\)|(?P<b>\w+))")
 _COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
 _COMPILER = re.compile(r"__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
+_OPENS = frozenset({"if", "ifdef", "ifndef"})
+_TURNS = frozenset({"elif", "elifdef", "elifndef", "else"})
 _PROBES = (0, 1, 1_000_000)
 
 
@@ -68,6 +71,8 @@ class Presence:
     parents: tuple[int, ...]
     _starts: tuple[int, ...] = field(repr=False)
     _regions: tuple[int, ...] = field(repr=False)
+    _conditionals: tuple[Directive, ...] = field(repr=False)
+    _conditional_starts: tuple[int, ...] = field(repr=False)
 
     def region(self, offset: int) -> int:
         """The region that the character at ``offset`` stands in."""
@@ -78,6 +83,22 @@ class Presence:
         while inner > outer:
             inner = self.parents[inner]
         return inner == outer
+
+    def is_whole(self, start: int, end: int) -> bool:
+        """Whether every conditional that opens in a span closes there, and no other does."""
+        first = bisect_left(self._conditional_starts, start)
+        depth = 0
+        for k in range(first, len(self._conditionals)):
+            directive = self._conditionals[k]
+            if directive.start >= end:
+                break
+            if directive.word in _OPENS:
+                depth += 1
+            elif depth == 0:
+                return False
+            elif directive.word == "endif":
+                depth -= 1
+        return depth == 0
 
     def macros(self) -> Iterator[Macro]:
         """The macros the source defines, in order."""
@@ -98,12 +119,12 @@ class Presence:
         region = 0
         for directive in self.directives:
             word = directive.word
-            if word in ("if", "ifdef", "ifndef"):
+            if word in _OPENS:
                 region += 1
                 holds = _holds(word, directive.rest, environment)
                 active[region] = active[directive.region] and holds is not False
                 settled.append(holds is True)
-            elif word in ("elif", "elifdef", "elifndef", "else") and settled:
+            elif word in _TURNS and settled:
                 region += 1
                 holds = True if word == "else" else _holds(word[2:], directive.rest, environment)
                 around = active[self.parents[region]]
@@ -121,13 +142,13 @@ def read_presence(text: str) -> Presence:
     directives: list[Directive] = []
     parents, starts, regions = [0], [0], [0]
     stack = [0]
-    for match in _TOKENS.finditer(text):
+    for match in TOKENS.finditer(text):
         word = match["word"]
         if word is None:
             continue
         here = stack[-1]
-        opens = word in ("if", "ifdef", "ifndef")
-        turns = word in ("elif", "elifdef", "elifndef", "else") and len(stack) > 1
+        opens = word in _OPENS
+        turns = word in _TURNS and len(stack) > 1
         rest = match["rest"].replace("\\\r\n", " ").replace("\\\n", " ")
         directives.append(Directive(word, rest.rstrip("\r"), match.start(), match.end(), here))
         if opens or turns:
@@ -140,7 +161,15 @@ def read_presence(text: str) -> Presence:
             continue
         starts.append(match.end())
         regions.append(stack[-1])
-    return Presence(tuple(directives), tuple(parents), tuple(starts), tuple(regions))
+    conditionals = tuple(d for d in directives if d.word in _OPENS | _TURNS | {"endif"})
+    return Presence(
+        tuple(directives),
+        tuple(parents),
+        tuple(starts),
+        tuple(regions),
+        conditionals,
+        tuple(d.start for d in conditionals),
+    )
 
 
 def _macro(directive: Directive) -> Macro | None:

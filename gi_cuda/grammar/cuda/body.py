@@ -34,7 +34,6 @@ class Place(NamedTuple):
 
 
 Pending = Iterable[tuple[Node, Place]]
-_NO_STATEMENTS = frozenset({"comment", "preproc_call", "preproc_def", "preproc_function_def"})
 
 
 class BodyReader:
@@ -69,9 +68,7 @@ class BodyReader:
     def _sequence(self, children: Iterable[Node], place: Place) -> Pending:
         broken = False
         for child in children:
-            if child.type in _NO_STATEMENTS:
-                if child.type == "preproc_call":
-                    self.findings.use_words(child)
+            if child.type == "preproc_include":
                 continue
             yield child, place._replace(block=place.block and not broken)
             broken = child.has_error and child.is_named
@@ -82,7 +79,7 @@ class BodyReader:
         for child in node.children:
             if child == value:
                 yield child, place._replace(rules=False)
-            elif child.is_named and child.type not in _NO_STATEMENTS:
+            elif child.is_named:
                 yield child, place._replace(block=place.block and not first)
                 first = False
 
@@ -150,7 +147,7 @@ class BodyReader:
         clause = node.child_by_field_name("condition")
         condition = clause.child_by_field_name("value") if clause is not None else None
         if condition is None and clause is not None:
-            condition = next((c for c in clause.named_children if c.type != "comment"), None)
+            condition = next(iter(clause.named_children), None)
         span = None if condition is None else (condition.start_byte, condition.end_byte)
         self._loop(node, node.start_byte, condition, span, [], place)
         for child in node.named_children:
@@ -174,15 +171,15 @@ class BodyReader:
             yield child, inside if child == body else inside._replace(rules=False)
 
     def simple(self, node: Node, place: Place) -> Pending:
-        expression = next((c for c in node.named_children if c.type != "comment"), None)
+        expression = next(iter(node.named_children), None)
         if expression is None:
             return []
         if _may_declare(expression):
-            self.findings.declare_opaque(expression, place.end, self.function)
+            self._opaque(expression, place)
         else:
             self._rule(RuleType.STATEMENT, node, place)
         if node.has_error:
-            self.findings.declare_opaque(node, place.end, self.function)
+            self._opaque(node, place)
         return [(expression, place._replace(rules=False))]
 
     def jump(self, node: Node, place: Place) -> Pending:
@@ -231,8 +228,8 @@ class BodyReader:
         return self._within(node, place)
 
     def error(self, node: Node, place: Place) -> Pending:
-        self.findings.declare_opaque(node, place.end, self.function)
-        self.findings.use_words(node)
+        self._opaque(node, place)
+        self.findings.use_words(node.start_byte, node.end_byte)
         return []
 
     # -- expressions ------------------------------------------------------------------------
@@ -310,8 +307,12 @@ class BodyReader:
             end = findings.text.rindex(";", node.start_byte, end)
         elif node.type == "declaration":
             return False
+        if not findings.presence.is_whole(node.start_byte, end):
+            return False
         if findings.macros.opaque_in(findings.span(node)):
             return False
+        if kind is RuleType.STATEMENT and node.start_byte in findings.reading.exposed:
+            place = place._replace(block=False)
         findings.rules.append(RuleDraft(kind, node.start_byte, end, self.function, place.block))
         return True
 
@@ -320,14 +321,9 @@ class BodyReader:
         if not place.rules:
             return loop.start_byte
         start = end = loop.start_byte
-        before = loop.prev_named_sibling
-        while before is not None and before.type == "comment":
-            before = before.prev_named_sibling
-        if before is not None and before.type == "preproc_call":
-            text = self.findings.span(before).rstrip()
-            words = text.replace("#", " ").replace("(", " ").split()
-            if words[:2] == ["pragma", "unroll"]:
-                start, end = before.start_byte, before.start_byte + len(text)
+        before = self.findings.pragma_before(loop.start_byte)
+        if before is not None:
+            start, end = before
         self.findings.rules.append(RuleDraft(RuleType.PRAGMA, start, end, self.function))
         return start
 
@@ -346,12 +342,18 @@ class BodyReader:
         )
         if not place.rules or broken or span is None:
             return
+        if not self.findings.presence.is_whole(start, node.end_byte):
+            return
         endless = condition is None or condition.type in ("true", "number_literal")
         self.findings.loops.append(
             LoopDraft(
                 start, node.start_byte, node.end_byte, span, tuple(header), self.function, endless
             )
         )
+
+    def _opaque(self, node: Node, place: Place) -> None:
+        start, end = node.start_byte, node.end_byte
+        self.findings.declare_opaque(start, end, place.end, self.function)
 
     def _around(self, node: Node, *jumps: str) -> None:
         for jump in jumps:
@@ -427,5 +429,4 @@ _READERS: dict[str, Reader] = {
     "call_expression": BodyReader.call,
     "lambda_expression": BodyReader.lambda_,
     "parameter_declaration": BodyReader.parameter,
-    "comment": lambda reader, node, place: (),
 }

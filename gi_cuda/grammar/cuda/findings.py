@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from tree_sitter import Node
 
 from gi_cuda.grammar.cuda.macros import Macros
+from gi_cuda.grammar.cuda.reading import Reading
 from gi_cuda.grammar.cuda.syntax import assigned_root, declarators, name_node
 from gi_cuda.grammar.model import RuleType
 from gi_cuda.grammar.presence import Presence
@@ -55,6 +56,7 @@ class Findings:
     text: str
     presence: Presence
     macros: Macros
+    reading: Reading
     rules: list[RuleDraft] = field(default_factory=list)
     loops: list[LoopDraft] = field(default_factory=list)
     declarations: list[Declaration] = field(default_factory=list)
@@ -77,9 +79,9 @@ class Findings:
         for inner in self.macros.names.get(name, ()):
             self.uses.append((at, inner))
 
-    def use_words(self, node: Node) -> None:
+    def use_words(self, start: int, end: int) -> None:
         """Note every word of a text that has no syntax tree (a pragma, an error)."""
-        for match in _WORD.finditer(self.text, node.start_byte, node.end_byte):
+        for match in _WORD.finditer(self.text, start, end):
             self.use(match[0], match.start())
 
     def declare(self, name: str, type_: str, start: int, end: int, function: int) -> None:
@@ -126,16 +128,29 @@ class Findings:
                 type_ = spelled_type(f"{base} {before}{after}")
             self.declare(self.span(name), type_, declarator.end_byte, end, function)
 
-    def declare_opaque(self, node: Node, end: int, function: int) -> None:
+    def declare_opaque(self, start: int, stop: int, end: int, function: int) -> None:
         """Take every word of what is not understood for a declaration of unknown type."""
-        for name in set(_WORD.findall(self.span(node))):
-            self.declare(name, "", node.start_byte, end, function)
+        for name in set(_WORD.findall(self.text[start:stop])):
+            self.declare(name, "", start, end, function)
 
     def assign(self, target: Node | None, node: Node) -> None:
         """Note that ``node`` assigns to the variable at the root of ``target``."""
         root = assigned_root(target)
         if root is not None:
             self.assignments.append((node.start_byte, node.end_byte, self.span(root)))
+
+    def pragma_before(self, at: int) -> tuple[int, int] | None:
+        """The span of an unroll pragma that belongs to the loop at ``at``."""
+        directives = self.presence.directives
+        k = bisect_left(directives, at, key=lambda directive: directive.start) - 1
+        if k < 0 or directives[k].word != "pragma":
+            return None
+        words = directives[k].rest.replace("(", " ").split()
+        if words[:1] != ["unroll"] or self.reading.bare[directives[k].end : at].strip():
+            return None
+        text = self.text[directives[k].start : directives[k].end]
+        start = directives[k].start + text.index("#")
+        return start, directives[k].start + len(text.rstrip())
 
     def used_in(self, start: int, end: int) -> Iterator[tuple[int, str]]:
         """The uses within a span; ``uses`` must be sorted."""

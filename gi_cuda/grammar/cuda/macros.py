@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.cuda.reading import is_balanced
 from gi_cuda.grammar.cuda.syntax import parse
 from gi_cuda.grammar.presence import Macro
 
@@ -15,7 +16,6 @@ _JUMPS = re.compile(r"\b(?:return|break|continue|goto|case|default|else)\b")
 _ASSIGNS = re.compile(r"(?<![=!<>])=(?!=)|\+\+|--|<<=|>>=")
 _STATEMENTS = re.compile(r"[;{}]")
 _WORD = re.compile(r"[^\W\d]\w*")
-_PAIRS = {")": "(", "]": "[", "}": "{"}
 _LITERAL = re.compile(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])+\'')
 
 
@@ -69,7 +69,7 @@ def _closure(name: str, direct: Mapping[str, set[str]]) -> frozenset[str]:
 
 def _is_opaque(body: str) -> bool:
     bare = _LITERAL.sub('""', body)
-    if "#" in bare or not _balanced(bare) or _JUMPS.search(bare):
+    if "#" in bare or not is_balanced(bare) or _JUMPS.search(bare):
         return True
     if not _STATEMENTS.search(bare) and "=" not in bare and " " not in bare:
         return False
@@ -91,13 +91,3 @@ def _is_product(children: list[Node]) -> bool:
     """Whether a "declaration" is really ``a * b``."""
     types = [child.type for child in children]
     return types[:2] == ["type_identifier", "pointer_declarator"]
-
-
-def _balanced(text: str) -> bool:
-    stack: list[str] = []
-    for character in text:
-        if character in "([{":
-            stack.append(character)
-        elif character in _PAIRS and (not stack or stack.pop() != _PAIRS[character]):
-            return False
-    return not stack

@@ -89,7 +89,7 @@ def read_head(definition: Definition, function: int, findings: Findings) -> None
     parameters = head.child_by_field_name("parameters")
     for parameter in parameters.named_children if parameters is not None else ():
         if parameter.type == "ERROR" or parameter.type.startswith("preproc"):
-            findings.declare_opaque(parameter, end, function)
+            findings.declare_opaque(parameter.start_byte, parameter.end_byte, end, function)
         else:
             findings.declare_all(parameter, end, function)
     _jump_targets(definition, head, function, findings)

@@ -1,0 +1,188 @@
+"""Single edits, drawn as a search draws them, compile.
+
+Run as a script to measure: ``python tests/integration/test_grammar_compiles.py --samples 400``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gi_cuda.grammar import Expansion, Grammar, Operation, convert, operations, read_source, render
+
+SOURCES = Path(__file__).parents[1] / "sources"
+STUB = SOURCES / "cuda_stub.hpp"
+_ERROR = re.compile(r"^variant_(\d+)[(:](\d+).*?error:?(.*)$", re.MULTILINE)
+_CONFIGURATION = re.compile(r"^// gi-config:(.*)$", re.MULTILINE)
+
+
+class Edit(NamedTuple):
+    operation: Operation
+    place: str
+    donor: str
+
+    def expansion(self) -> Mapping[str, Expansion]:
+        match self.operation:
+            case Operation.DELETE:
+                return {self.place: Expansion(body="")}
+            case Operation.REPLACE:
+                return {self.place: Expansion(body=self.donor)}
+            case Operation.INSERT:
+                return {self.place: Expansion(before=(self.donor,))}
+
+
+def configurations(text: str) -> list[dict[str, str]]:
+    """The configurations that a test source names in its comments; at least the empty one."""
+    found = [
+        dict(item.split("=") for item in line.split()) for line in _CONFIGURATION.findall(text)
+    ]
+    return found or [{}]
+
+
+def draw(grammar: Grammar, macros: Mapping[str, str], rng: random.Random, n: int) -> list[Edit]:
+    """Random single edits: a rule, then what applies to it, then a donor."""
+    view = grammar.under(macros)
+    places = [place for place in view.mutable if operations(view, place)]
+    edits = []
+    for _ in range(n):
+        place = rng.choice(places)
+        operation = rng.choice(operations(view, place))
+        donor = "" if operation is Operation.DELETE else rng.choice(view.donors(place))
+        edits.append(Edit(operation, place, donor))
+    return list(dict.fromkeys(edits))
+
+
+def batch(grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str]) -> str:
+    """One file of many variants, each in a namespace, the includes before them all."""
+    source = grammar.source.text
+    parts = ["".join(source[a:b] for a, b in grammar.includes), "\n"]
+    defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
+    names = sorted(grammar.macros | macros.keys())
+    undefines = "".join(f"#undef {name}\n" for name in names)
+    for number, text in texts.items():
+        parts.append(f'{defines}namespace v{number} {{\n#line 1 "variant_{number}"\n')
+        parts.append(text.replace('extern "C"', 'extern "C++"'))
+        parts.append(f'\n}}\n#line 1 "between"\n{undefines}')
+    return "".join(parts)
+
+
+def without_host(grammar: Grammar, text: str) -> str:
+    """A variant without includes and host functions (which no edit changes)."""
+    for start, end in reversed((*grammar.includes, *grammar.host_spans)):
+        gone = grammar.source.text[start:end]
+        text = text.replace(gone, "\n" * gone.count("\n"))
+    return text
+
+
+def compile_all(
+    grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str], command: Sequence[str]
+) -> dict[int, str]:
+    """Compile variants together; for each that fails, its first error."""
+    left = {number: without_host(grammar, text) for number, text in texts.items()}
+    failed: dict[int, str] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "batch.cu"
+        while left:
+            file.write_text(batch(grammar, left, macros), "utf-8", "surrogateescape", newline="")
+            done = subprocess.run(
+                [*command, "-o", str(Path(folder) / "out"), str(file)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+            )
+            if done.returncode == 0:
+                return failed
+            found = {int(n): f"{line}:{what}" for n, line, what in _ERROR.findall(done.stderr)}
+            if not found:
+                raise AssertionError(f"no variant to blame:\n{done.stderr[:3000]}")
+            for number, what in found.items():
+                failed.setdefault(number, what)
+                left.pop(number, None)
+    return failed
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """The compilers there are, checking syntax and types only where that can be had."""
+    if shutil.which("g++"):
+        yield (
+            "g++",
+            ["g++", "-x", "c++", "-std=c++17", "-fsyntax-only", "-w", "-include", str(STUB)],
+        )
+    if shutil.which("nvcc"):
+        yield "nvcc", ["nvcc", "-arch=sm_90", "-std=c++17", "-cubin", "-w"]
+
+
+class Outcome(NamedTuple):
+    edit: Edit
+    text: str
+    error: str | None
+
+
+def sample(file: Path, command: Sequence[str], samples: int, seed: int) -> list[Outcome]:
+    """Draw and compile ``samples`` single edits of one file, over its configurations."""
+    grammar = convert(read_source(file))
+    limits = {loop.ident: 100 for loop in grammar.loops}
+    rng = random.Random(seed)
+    outcomes = []
+    settings = configurations(grammar.source.text)
+    for macros in settings:
+        edits = draw(grammar, macros, rng, samples // len(settings))
+        texts = dict(enumerate(render(grammar, e.expansion(), limits) for e in edits))
+        failed = compile_all(grammar, texts, macros, command)
+        outcomes += [Outcome(e, texts[k], failed.get(k)) for k, e in enumerate(edits)]
+    return outcomes
+
+
+@pytest.mark.parametrize("file", sorted(SOURCES.glob("*.cu")), ids=lambda file: file.stem)
+@pytest.mark.parametrize(
+    ("name", "command"), list(commands()), ids=lambda x: str(x) if isinstance(x, str) else ""
+)
+def test_single_edits_compile(file: Path, name: str, command: list[str]) -> None:
+    outcomes = sample(file, command, samples=60 if name == "nvcc" else 150, seed=1)
+    failed = [o for o in outcomes if o.error is not None]
+    assert len(failed) <= 0.03 * len(outcomes), [(o.edit, o.error) for o in failed]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--samples", type=int, default=400, help="edits a file")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--show", type=int, default=10)
+    parser.add_argument("files", nargs="*", type=Path)
+    options = parser.parse_args()
+    command = dict(commands())[options.compiler]
+    totals: Counter[tuple[str, bool]] = Counter()
+    for file in options.files or sorted(SOURCES.glob("*.cu")):
+        outcomes = sample(file, command, options.samples, options.seed)
+        failed = [o for o in outcomes if o.error is not None]
+        rate = 1 - len(failed) / len(outcomes)
+        print(f"{file.name:20} {len(outcomes):6} edits  {rate:8.2%} compile")
+        for outcome in failed[: options.show]:
+            print(
+                f"    {" ".join(outcome.edit)}: {outcome.error}"
+            )
+        for o in outcomes:
+            kind = o.edit.place.split("_")[0] or "_"
+            totals[kind, o.error is None] += 1
+    everything = sum(totals.values())
+    print(
+        f"all: {everything} edits, {sum(n for (_, ok), n in totals.items() if ok) / everything:.2%}"
+    )
+    for kind in sorted({kind for kind, _ in totals}):
+        good, bad = totals[kind, True], totals[kind, False]
+        print(f"  {kind:14} {good + bad:6}  {good / (good + bad):8.2%}")
+
+
+if __name__ == "__main__":
+    main()

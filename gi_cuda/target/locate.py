@@ -34,6 +34,8 @@ def lines_of_keys(text: str) -> dict[Key, int]:
             array = len(tokens) > 1 and tokens[1][0] == "open"
             table = _header(names, array, counts)
             lines.setdefault(table, line)
+            if array:
+                lines.setdefault(table[:-1], line)
             continue
         key = table
         for token in tokens:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -12,9 +13,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
-    Discriminator,
     Field,
-    Tag,
     model_validator,
 )
 from pydantic_core import PydanticCustomError
@@ -35,7 +34,7 @@ def mistake(what: str, hint: str = "") -> PydanticCustomError:
     return PydanticCustomError("target", "{what}", {"what": what, "hint": hint})
 
 
-def did_you_mean(word: str, known: tuple[str, ...] | list[str]) -> str:
+def did_you_mean(word: str, known: Sequence[str]) -> str:
     """A hint that offers what was probably meant, or else all there is."""
     close = difflib.get_close_matches(word, known, n=1)
     if close:
@@ -301,29 +300,22 @@ class PythonTable(Table):
     uses: list[Name] = []
 
 
-ORACLES = {
-    "exact": ExactTable,
-    "tolerance": ToleranceTable,
-    "sigma": SigmaTable,
-    "python": PythonTable,
-}
+ORACLES = ("exact", "tolerance", "sigma", "python")
 
 
-def _oracle_kind(data: Any) -> str:
+def _oracle_kind(data: Any) -> Any:
     kind = data.get("kind") if isinstance(data, dict) else None
-    if kind in ORACLES:
-        return str(kind)
+    if isinstance(kind, str) and kind in ORACLES:
+        return data
     what = "the key is missing" if kind is None else f"there is no oracle of kind {kind!r}"
-    hint = did_you_mean(str(kind), list(ORACLES)) if kind else f"One of {', '.join(ORACLES)}."
+    hint = did_you_mean(str(kind), ORACLES) if kind else f"One of {', '.join(ORACLES)}."
     raise PydanticCustomError("target", "{what}", {"what": what, "hint": hint, "key": "kind"})
 
 
 OracleTable = Annotated[
-    Annotated[ExactTable, Tag("exact")]
-    | Annotated[ToleranceTable, Tag("tolerance")]
-    | Annotated[SigmaTable, Tag("sigma")]
-    | Annotated[PythonTable, Tag("python")],
-    Discriminator(_oracle_kind),
+    ExactTable | ToleranceTable | SigmaTable | PythonTable,
+    Field(discriminator="kind"),
+    BeforeValidator(_oracle_kind),
 ]
 
 

@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import os
 import tempfile
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -75,6 +76,8 @@ def case(
     strands = both_strands(str((FOLDER / genome).resolve()), wrap)
     text = wrapped_genome(str((FOLDER / genome).resolve()), wrap)
     codes = draw_reads(text, reads, np.random.default_rng(seed))
+    corners = corner_reads(str((FOLDER / genome).resolve()), wrap)[:reads]
+    codes[: len(corners)] = corners
     reads4, reads8 = pack_codes(codes, 4), pack_codes(codes, 8)
     return {
         "forward": strands[0].bwt,
@@ -110,6 +113,31 @@ def draw_reads(genome: Codes, count: int, rng: np.random.Generator) -> Codes:
     for read in unknown:
         codes[read, rng.choice(READ_LENGTH, rng.integers(1, 4), replace=False)] = UNKNOWN
     return codes
+
+
+@lru_cache(maxsize=4)
+def corner_reads(path: str, wrap: int) -> Codes:
+    """The reads on the first and last rows and at the ends of both indexes: eight of them.
+
+    No draw is likely to hit them, and a variant that is wrong there alone must not pass.
+    """
+    genome = wrapped_genome(path, wrap)
+    reads = []
+    for text, strand in ((genome, 0), (genome[::-1], 1)):
+        last = text.size - READ_LENGTH
+        places = (0, last, _extreme(text, np.min), _extreme(text, np.max))
+        found = np.stack([text[place : place + READ_LENGTH] for place in places])
+        reads.append(3 - found if strand else found)
+    return np.concatenate(reads)
+
+
+def _extreme(text: Codes, best: Callable[[Codes], np.uint8]) -> int:
+    """Where the first (best: min) or last (max) string of READ_LENGTH bases stands."""
+    places = np.arange(text.size - READ_LENGTH + 1)
+    for offset in range(READ_LENGTH):
+        bases = text[places + offset]
+        places = places[bases == best(bases)]
+    return int(places[0])
 
 
 @lru_cache(maxsize=4)

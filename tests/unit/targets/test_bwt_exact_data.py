@@ -144,6 +144,19 @@ def test_reads_are_what_was_asked_for():
     assert not matched[:, unknown].any()
 
 
+def test_the_ends_of_both_indexes_are_among_the_reads():
+    genome = data.wrapped_genome(str(FOLDER / "data/lambda_virus.fa.gz"), 2000)
+    want = oracle.answers(small_case())
+    for strand, text in enumerate((genome, genome[::-1])):
+        starts = data.suffix_array(text)
+        rows = np.flatnonzero(starts <= text.size - data.READ_LENGTH)
+        answers = slice(strand * 400, strand * 400 + 8)
+        k, l = want["k_out"][answers], want["l_out"][answers]  # noqa: E741
+        assert {rows[0], rows[-1]} <= {*k[k <= l], *l[k <= l]}
+        placed = {int(start) for a, b in zip(k, l, strict=True) for start in starts[a : b + 1]}
+        assert {0, text.size - data.READ_LENGTH} <= placed
+
+
 def test_layouts_hold_the_same_reads():
     case = small_case()
     rows4, rows8 = case["reads4"].reshape(400, 25), case["reads8"].reshape(400, 13)

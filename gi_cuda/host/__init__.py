@@ -5,7 +5,7 @@ are loaded and run by :class:`Runtime`. Nothing here knows of targets, grammars 
 """
 
 from gi_cuda.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
-from gi_cuda.host.prepare import export, export_symbol, prepare, variant_text
+from gi_cuda.host.prepare import export, export_symbol, mark_unrolls, prepare, variant_text
 from gi_cuda.host.runtime import (
     BadLaunch,
     BadMask,
@@ -34,6 +34,7 @@ __all__ = [
     "export",
     "export_symbol",
     "find_compiler",
+    "mark_unrolls",
     "prepare",
     "variant_text",
 ]

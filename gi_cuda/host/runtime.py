@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ctypes
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -41,6 +42,8 @@ class BadMask(LaunchError):  # noqa: N818
 class Overrun(LaunchError):  # noqa: N818
     """Bytes just beside a buffer, too near to be behind its guard page, were written."""
 
+
+_VALUE_ALIGNMENT: Final = 16
 
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun}
 
@@ -95,7 +98,7 @@ class Call:
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
-    _values: tuple[Any, ...] = field(repr=False)
+    _memory: Any = field(repr=False)
     _pointers: Any = field(repr=False)
     _grid: Any = field(repr=False)
     _block: Any = field(repr=False)
@@ -135,8 +138,6 @@ class Shard:
 
     def close(self) -> None:
         """Unloads the library: its kernels and symbols must not be used any more."""
-        import _ctypes
-
         _ctypes.dlclose(self._library._handle)
 
     def _find(self, kind: Any, name: str) -> Any:
@@ -241,21 +242,21 @@ class Runtime:
         Raises:
             BadLaunch: number or sizes of the arguments are not those of the kernel's parameters.
         """
-        values = tuple(_value(argument) for argument in arguments)
-        sizes = tuple(ctypes.sizeof(value) for value in values)
+        values = [_value(argument) for argument in arguments]
+        sizes = tuple(map(len, values))
         if sizes != kernel.sizes:
             raise BadLaunch(
                 f"kernel {kernel.name} takes parameters of {_list(kernel.sizes)} bytes, "
                 f"not of {_list(sizes)}"
             )
-        pointers = (ctypes.c_void_p * len(values))(*(ctypes.addressof(value) for value in values))
+        memory, pointers = _pack(values)
         three_grid, three_block = _three(grid), _three(block)
         return Call(
             kernel=kernel,
             grid=three_grid,
             block=three_block,
             shared=shared,
-            _values=values,
+            _memory=memory,
             _pointers=pointers,
             _grid=(ctypes.c_uint * 3)(*three_grid),
             _block=(ctypes.c_uint * 3)(*three_block),
@@ -326,11 +327,23 @@ def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _value(argument: Argument) -> Any:
+def _value(argument: Argument) -> bytes:
     if isinstance(argument, np.ndarray):
-        return ctypes.c_void_p(_address(argument))
-    raw = argument.tobytes()
-    return ctypes.create_string_buffer(raw, len(raw))
+        return np.uintp(_address(argument)).tobytes()
+    return argument.tobytes()
+
+
+def _pack(values: Sequence[bytes]) -> tuple[Any, Any]:
+    """Memory that holds the values, each where any type may be, and pointers to them."""
+    room = _VALUE_ALIGNMENT
+    starts = [0]
+    for value in values:
+        starts.append(starts[-1] + -(-len(value) // room) * room)
+    memory = ctypes.create_string_buffer(starts[-1] + room)
+    base = -(-ctypes.addressof(memory) // room) * room
+    for start, value in zip(starts, values, strict=False):
+        ctypes.memmove(base + start, value, len(value))
+    return memory, (ctypes.c_void_p * len(values))(*(base + start for start in starts[:-1]))
 
 
 def _three(extents: Sequence[int]) -> tuple[int, int, int]:

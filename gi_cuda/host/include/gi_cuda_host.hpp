@@ -47,7 +47,11 @@ void free(void *) noexcept;
 void *memcpy(void *, const void *, size_t) noexcept;
 void *memset(void *, int, size_t) noexcept;
 }
-enum { warpSize = 32 };
+constexpr int warpSize = 32;
+
+typedef unsigned int uint;
+typedef unsigned short ushort;
+typedef unsigned long ulong;
 
 // Counts the iterations of an instrumented loop.
 static inline bool gi_loop(unsigned loop, unsigned iterations) {
@@ -67,7 +71,10 @@ static inline long long clock64() {
   return ticks;
 }
 #endif
-static inline int clock() { return int(clock64()); }
+template <int = 0>  // <time.h> has a plain function of this name
+static inline long clock() {
+  return long(clock64());
+}
 
 // Loads and stores with cache hints are plain ones.
 #define GI_LOAD(name)                        \

@@ -172,19 +172,22 @@ static inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (
 static inline int __hadd(int x, int y) { return int((int64_t(x) + y) >> 1); }
 static inline unsigned __uhadd(unsigned x, unsigned y) { return unsigned((uint64_t(x) + y) >> 1); }
 
-// Floating-point intrinsics; the fast ones are as exact as the plain ones here.
+// Floating-point intrinsics; the fast ones are as exact as the plain ones here. glibc's <math.h> declares functions
+// of these very names, so these have to be the same functions, which only the linker sees under other names.
+extern "C" {
+float __expf(float) noexcept __asm__("expf");
+float __exp10f(float) noexcept __asm__("exp10f");
+float __logf(float) noexcept __asm__("logf");
+float __log2f(float) noexcept __asm__("log2f");
+float __log10f(float) noexcept __asm__("log10f");
+float __sinf(float) noexcept __asm__("sinf");
+float __cosf(float) noexcept __asm__("cosf");
+float __tanf(float) noexcept __asm__("tanf");
+float __powf(float, float) noexcept __asm__("powf");
+void __sincosf(float, float *, float *) noexcept __asm__("sincosf");
+}
 static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 static inline float __fdividef(float x, float y) { return x / y; }
-static inline float __expf(float x) { return expf(x); }
-static inline float __exp10f(float x) { return exp10f(x); }
-static inline float __logf(float x) { return logf(x); }
-static inline float __log2f(float x) { return log2f(x); }
-static inline float __log10f(float x) { return log10f(x); }
-static inline float __sinf(float x) { return sinf(x); }
-static inline float __cosf(float x) { return cosf(x); }
-static inline float __tanf(float x) { return tanf(x); }
-static inline float __powf(float x, float y) { return powf(x, y); }
-static inline void __sincosf(float x, float *s, float *c) { sincosf(x, s, c); }
 static inline float __frcp_rn(float x) { return 1.0f / x; }
 static inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
 static inline float __frsqrt_rn(float x) { return 1.0f / __builtin_sqrtf(x); }

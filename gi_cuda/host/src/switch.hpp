@@ -75,14 +75,13 @@ namespace gi {
 // Lays out a fresh stack so that the first switch to it enters `entry`, which must not return.
 inline void *fresh_stack(unsigned char *top, void (*entry)()) {
   void **slot = reinterpret_cast<void **>(top);
-  *--slot = nullptr;  // where entry would return to: ends a debugger's walk
 #if defined(__x86_64__)
-  *--slot = nullptr;  // the ABI wants the stack 8 bytes off a multiple of 16 at a function's first instruction
-  slot[0] = nullptr;
+  // Where entry would return to: ends a debugger's walk, and puts the stack 8 bytes off a multiple of 16, as the ABI
+  // wants it at a function's first instruction.
+  *--slot = nullptr;
   *--slot = reinterpret_cast<void *>(entry);
   for (int i = 0; i < 6; ++i) *--slot = nullptr;
 #else
-  --slot;
   for (int i = 0; i < 20; ++i) *--slot = nullptr;
   slot[11] = reinterpret_cast<void *>(entry);  // x30
 #endif

@@ -1,0 +1,152 @@
+"""Building the runtime library, and its Python side."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hosting import Host
+
+from gi_cuda.errors import UserError
+from gi_cuda.host import BadLaunch, Deadlock, Runtime, build_library
+
+
+@pytest.fixture(scope="module")
+def runtime(library):
+    return Runtime(library)
+
+
+def test_many_processes_may_build_at_once(tmp_path):
+    script = "from gi_cuda.host import build_library; print(build_library())"
+    environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    children = [
+        subprocess.Popen(
+            [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(3)
+    ]
+    paths = {child.communicate()[0].strip() for child in children}
+    assert [child.returncode for child in children] == [0, 0, 0]
+    (path,) = paths
+    assert list((tmp_path / "gi-cuda").iterdir()) == [Path(path)]
+
+
+def test_the_library_is_built_once(library):
+    built = library.stat().st_mtime_ns
+    assert build_library(cache=library.parent) == library
+    assert library.stat().st_mtime_ns == built
+
+
+def test_no_compiler(monkeypatch, tmp_path):
+    monkeypatch.setenv("CXX", "no-such-compiler")
+    with pytest.raises(UserError, match="no-such-compiler") as caught:
+        build_library(cache=tmp_path)
+    assert "install" in (caught.value.hint or "")
+
+
+def test_a_cache_that_cannot_be_written(tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(UserError, match="cache"):
+        build_library(cache=blocked / "below")
+
+
+def test_buffers_are_poisoned_and_end_at_a_page(runtime):
+    for dtype, count in (("float32", 1000), ("float64", 3), ("uint8", 5), ("uint32", 0)):
+        buffer = runtime.alloc("b", dtype, count)
+        assert buffer.shape == (count,)
+        assert buffer.dtype == np.dtype(dtype)
+        address = buffer.__array_interface__["data"][0]
+        assert address % 16 == 0
+        assert -(address + buffer.nbytes) % 4096 < 16
+        if buffer.dtype.kind == "f":
+            assert np.isnan(buffer).all()
+        runtime.free(buffer)
+
+
+TEXT = """
+__global__ void add(int *a, int b, double c) { a[threadIdx.x] += b + int(c); }
+__global__ void none() {}
+__global__ void stuck() { if (threadIdx.x) __syncthreads(); else __syncwarp(); }
+__global__ void loops(const int *n) {
+  for (unsigned i = 0; gi_loop(2, i) && i < n[threadIdx.x]; ++i) ;
+}
+"""
+
+
+@pytest.fixture
+def shard(host, runtime):
+    shard = runtime.open(host.compile(TEXT, ["add", "none", "stuck", "loops"]))
+    yield shard
+    shard.close()
+
+
+def test_arguments_are_checked_against_the_signature(runtime, shard):
+    kernel = shard.kernel("v0", "add")
+    assert kernel.sizes == (8, 4, 8)
+    assert shard.kernel("v0", "none").sizes == ()
+    a = runtime.alloc("a", "int32", 4)
+    a[:] = 0
+    for arguments in ([a, np.int32(1)], [a, np.int64(1), np.float64(2)], []):
+        with pytest.raises(BadLaunch, match="kernel add takes parameters of 8, 4, 8 bytes, not of"):
+            runtime.launch(kernel, arguments, (1,), (4,))
+    for geometry in ((0,), (1, 1, 1, 1), (-1,)):
+        with pytest.raises(BadLaunch, match="geometry"):
+            runtime.launch(kernel, [a, np.int32(1), np.float64(2)], geometry, (4,))
+    runtime.launch(kernel, [a, np.int32(1), np.float64(2)], (3,), (4,))
+    np.testing.assert_array_equal(a, 9)
+    runtime.free(a)
+
+
+def test_unknown_names(shard):
+    with pytest.raises(KeyError, match="gi_kernel_v0_missing"):
+        shard.kernel("v0", "missing")
+    with pytest.raises(KeyError, match="gi_symbol_v1_x"):
+        shard.symbol("v1", "x")
+
+
+def test_a_call_may_run_many_times_and_after_a_deadlock(runtime, shard):
+    a = runtime.alloc("a", "int32", 64)
+    a[:] = 0
+    call = runtime.call(shard.kernel("v0", "add"), [a, np.int32(1), np.float64(0)], (1,), (64,))
+    for _ in range(3):
+        runtime.run(call)
+        with pytest.raises(Deadlock):
+            runtime.launch(shard.kernel("v0", "stuck"), [], (1,), (64,))
+    np.testing.assert_array_equal(a, 3)
+    runtime.free(a)
+
+
+def test_most_iterations_of_loops(runtime, shard):
+    n = runtime.alloc("n", "int32", 4)
+    n[:] = [3, 8, 0, 5]
+    for _ in range(2):
+        with runtime.loops(4) as most:
+            runtime.launch(shard.kernel("v0", "loops"), [n], (2,), (4,))
+            np.testing.assert_array_equal(most, [0, 0, 8, 0])
+    runtime.free(n)
+
+
+def test_shards_of_the_same_names_keep_apart(tmp_path, library, runtime):
+    text = """
+    __global__ void k(unsigned *out) {{
+      __shared__ unsigned s[{n}];
+      out[0] = s[0];
+      s[0] = {n};
+    }}"""
+    shards = []
+    for n in (1, 2):
+        folder = tmp_path / str(n)
+        folder.mkdir()
+        shards.append(runtime.open(Host(folder, library).compile(text.format(n=n), ["k"])))
+    assert [shard.kernel("v0", "k").shared for shard in shards] == [4, 8]
+    out = runtime.alloc("out", "uint32", 1)
+    for shard in shards:
+        runtime.launch(shard.kernel("v0", "k"), [out], (2,), (1,))
+        assert out[0] == 0xFFFDA5A5
+    runtime.free(out)
+    for shard in shards:
+        shard.close()

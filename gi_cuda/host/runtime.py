@@ -27,19 +27,19 @@ class LaunchError(Exception):
     """A launch did not end as it should; the process is as good as before."""
 
 
-class BadLaunch(LaunchError):  # noqa: N818
+class BadLaunch(LaunchError):
     """The device would refuse the launch: its geometry, or arguments that do not fit the kernel."""
 
 
-class Deadlock(LaunchError):  # noqa: N818
+class Deadlock(LaunchError):
     """Threads wait at a barrier or in a warp function for others that never come."""
 
 
-class BadMask(LaunchError):  # noqa: N818
+class BadMask(LaunchError):
     """A thread calls a warp function with a mask that leaves the thread itself out."""
 
 
-class Overrun(LaunchError):  # noqa: N818
+class Overrun(LaunchError):
     """Bytes just beside a buffer, too near to be behind its guard page, were written."""
 
 

@@ -5,6 +5,7 @@ from gi_cuda.grammar.grammar import Function, Grammar, View, operations
 from gi_cuda.grammar.guard import instrument, touched_loops
 from gi_cuda.grammar.kinds import Operation
 from gi_cuda.grammar.model import PAPER_TYPES, Expansion, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
 from gi_cuda.grammar.render import render
 from gi_cuda.grammar.source import read_source
 
@@ -22,7 +23,10 @@ __all__ = [
     "convert",
     "instrument",
     "operations",
+    "read_grammar",
     "read_source",
     "render",
     "touched_loops",
+    "write_bnf",
+    "write_scope",
 ]

@@ -169,9 +169,8 @@ def main() -> None:
         rate = 1 - len(failed) / len(outcomes)
         print(f"{file.name:20} {len(outcomes):6} edits  {rate:8.2%} compile")
         for outcome in failed[: options.show]:
-            print(
-                f"    {" ".join(outcome.edit)}: {outcome.error}"
-            )
+            words = " ".join(outcome.edit)
+            print(f"    {words}: {outcome.error}")
         for o in outcomes:
             kind = o.edit.place.split("_")[0] or "_"
             totals[kind, o.error is None] += 1

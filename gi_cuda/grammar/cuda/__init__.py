@@ -7,17 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gi_cuda.grammar.cuda.body import BodyReader
-from gi_cuda.grammar.cuda.findings import Findings
-from gi_cuda.grammar.cuda.functions import Definition, definitions, evolved, host_spans
-from gi_cuda.grammar.cuda.macros import study
-from gi_cuda.grammar.cuda.naming import assemble
-from gi_cuda.grammar.cuda.reading import read
-from gi_cuda.grammar.cuda.syntax import parse
-from gi_cuda.grammar.cuda.toplevel import declare_file_level, read_head
-from gi_cuda.grammar.grammar import Function, Grammar
+from gi_cuda.grammar.cuda.analysis import analyse
+from gi_cuda.grammar.cuda.naming import assemble, named
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.kinds import SPECIALS
 from gi_cuda.grammar.model import Source
-from gi_cuda.grammar.presence import read_presence
 
 
 def convert(source: Source, kernels: Sequence[str] | None = None) -> Grammar:
@@ -29,33 +23,5 @@ def convert(source: Source, kernels: Sequence[str] | None = None) -> Grammar:
     Raises:
         UserError: there is no kernel, or none of a name asked for.
     """
-    presence = read_presence(source.text)
-    macros = study(presence.macros())
-    reading = read(source.text, presence)
-    root = parse(reading.code)
-    found = tuple(definitions(root, source.text, macros.names))
-    chosen = evolved(found, kernels, source, macros.names)
-    findings = Findings(source.text, presence, macros, reading)
-    declare_file_level(root, findings)
-    for number, definition in enumerate(chosen):
-        read_head(definition, number, findings)
-        body = definition.node.child_by_field_name("body")
-        if body is not None:
-            BodyReader(findings, number).read(body)
-        _note_hidden(definition, number, findings)
-    functions = tuple(
-        Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
-    )
-    return assemble(source, findings, functions, host_spans(found, source.text))
-
-
-def _note_hidden(definition: Definition, number: int, findings: Findings) -> None:
-    """What the parser was not shown may use and declare any name it holds."""
-    first, last = definition.node.start_byte, definition.node.end_byte
-    for directive in findings.presence.directives:
-        if directive.word == "pragma" and first <= directive.start < last:
-            findings.use_words(directive.start, directive.end)
-    for start, end in findings.reading.hidden:
-        if first <= start < last:
-            findings.use_words(start, end)
-            findings.declare_opaque(start, end, last, number)
+    analysis = analyse(source, kernels)
+    return assemble(source, analysis, list(named(source, analysis.findings.rules)), SPECIALS)

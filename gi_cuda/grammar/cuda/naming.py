@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gi_cuda.grammar.cuda.analysis import Analysis
 from gi_cuda.grammar.cuda.findings import Findings, LoopDraft, RuleDraft
-from gi_cuda.grammar.grammar import Facts, Function, Grammar
-from gi_cuda.grammar.kinds import SPECIALS
+from gi_cuda.grammar.grammar import Facts, Grammar
 from gi_cuda.grammar.model import Loop, Rule, RuleType, Source
 from gi_cuda.grammar.presence import spans_of
 from gi_cuda.grammar.scope import Scope, Use
@@ -16,55 +16,57 @@ from gi_cuda.grammar.scope import Scope, Use
 
 def assemble(
     source: Source,
-    findings: Findings,
-    functions: tuple[Function, ...],
-    host: tuple[tuple[int, int], ...],
+    analysis: Analysis,
+    drafts: Sequence[tuple[str, RuleDraft]],
+    specials: Mapping[str, str],
 ) -> Grammar:
-    """Put a grammar together from what was found."""
-    findings.uses.sort()
-    findings.assignments.sort()
+    """Put a grammar together from what was found and the rules it is to have."""
+    findings = analysis.findings
     scope = Scope.of(findings.declarations)
-    drafts = sorted(findings.rules, key=lambda d: (d.start, -d.end, d.type))
-    rules = name_rules(source, drafts, functions)
-    facts = {
-        rule.name: facts_of(draft, findings, scope)
-        for rule, draft in zip(rules, drafts, strict=True)
-    }
+    ordered = sorted(drafts, key=lambda pair: _order(pair[1]))
+    lines = line_starts(source.text)
+    rules = tuple(
+        Rule(
+            name,
+            draft.type,
+            bisect_right(lines, draft.start),
+            draft.start,
+            draft.end,
+            analysis.functions[draft.function].name,
+            draft.block,
+            draft.sites,
+        )
+        for name, draft in ordered
+    )
     loops = sorted(findings.loops, key=lambda loop: loop.start)
     return Grammar(
         source=source,
         rules=rules,
         loops=_loops(loops, rules, findings),
-        functions=functions,
-        facts=facts,
+        functions=analysis.functions,
+        facts={name: facts_of(draft, findings, scope) for name, draft in ordered},
         scope=scope,
         presence=findings.presence,
-        specials=SPECIALS,
-        host_spans=host,
+        specials=specials,
+        host_spans=analysis.host_spans,
         includes=spans_of(findings.presence.directives, "include", source.text),
         macros=frozenset(findings.macros.names),
     )
 
 
-def name_rules(
-    source: Source, drafts: Sequence[RuleDraft], functions: Sequence[Function]
-) -> tuple[Rule, ...]:
+def _order(draft: RuleDraft) -> tuple[int, int, str]:
+    return draft.start, -draft.end, draft.type
+
+
+def named(source: Source, drafts: Iterable[RuleDraft]) -> Iterator[tuple[str, RuleDraft]]:
     """Name rules after type, file and line; a second one of a type on a line gets ``.2``."""
     lines = line_starts(source.text)
     seen: Counter[str] = Counter()
-    rules = []
-    for draft in drafts:
-        line = bisect_right(lines, draft.start)
+    for draft in sorted(drafts, key=_order):
         prefix = "" if draft.type is RuleType.STATEMENT else draft.type
-        name = f"{prefix}_{source.name}_{line}"
+        name = f"{prefix}_{source.name}_{bisect_right(lines, draft.start)}"
         seen[name] += 1
-        if seen[name] > 1:
-            name = f"{name}.{seen[name]}"
-        function = functions[draft.function].name
-        rules.append(
-            Rule(name, draft.type, line, draft.start, draft.end, function, draft.block, draft.sites)
-        )
-    return tuple(rules)
+        yield (name if seen[name] == 1 else f"{name}.{seen[name]}"), draft
 
 
 def line_starts(text: str) -> list[int]:

@@ -256,6 +256,33 @@ def test_sigma_lets_a_share_lie_outside_but_no_nan() -> None:
     assert oracle.penalty({}, {"x": outputs["real"]}, reference) == 1
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("by", [0.9, -0.9, 1.1, -1.1])
+def test_tolerance_is_the_same_for_both_signs(sign: int, by: float) -> None:
+    oracle = Oracle((Tolerance(0.5, 0.25),))
+    reference = oracle.reference([{"x": np.array([sign * 2.0])}])
+    got = np.array([sign * 2.0 + by])
+    assert oracle.penalty({}, {"x": got}, reference) == (0 if abs(by) < 1 else 1)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint64, np.float32, np.float64])
+def test_sigma_has_two_sides(dtype: type[np.generic]) -> None:
+    runs = [{"x": np.array([value], dtype)} for value in (100, 104, 102, 98)]
+    oracle = Oracle((Sigma(k=2, runs=4, absolute=1.0),))
+    reference = oracle.reference(runs)  # mean 101, deviation 2.58, so 101 ± 6.16
+    got = {value: np.array([value], dtype) for value in (94, 95, 101, 107, 108)}
+    penalties = {v: oracle.penalty({}, {"x": array}, reference) for v, array in got.items()}
+    assert penalties == {94: 1, 95: 0, 101: 0, 107: 0, 108: 1}
+    assert "expected 101 ± 6.16" in oracle.judge({}, {"x": got[94]}, reference).reason
+
+
+def test_sigma_judges_the_first_reference_run_as_any_other_value() -> None:
+    oracle = Oracle((Sigma(k=0.5, runs=4),))
+    reference = oracle.reference([{"x": np.array([value])} for value in (100, 104, 104, 104)])
+    assert oracle.penalty({}, {"x": np.array([100])}, reference) == 1
+    assert oracle.penalty({}, {"x": np.array([103])}, reference) == 0
+
+
 def test_large_integers_keep_their_low_digits() -> None:
     big = np.array([2**63 - 1, -(2**63), 2**62 + 1], np.int64)
     for check in (Tolerance(0.5, 0.0), Sigma(runs=2)):
@@ -318,11 +345,34 @@ def test_an_oracle_can_be_sent_to_another_process(tmp_path: Path) -> None:
 
 
 DTYPES = st.sampled_from([np.float32, np.float64, np.int32, np.int64, np.uint64, np.uint8])
-PAIRS = DTYPES.flatmap(
-    lambda dtype: st.tuples(*[hnp.arrays(dtype, 6, fill=st.nothing())] * 2).map(
-        # Values near the reference's and equal to them are the interesting ones.
-        lambda pair: (pair[0], np.where(pair[1] > pair[0], pair[0], pair[1]))
-    )
+
+
+def near(pair: tuple[NDArray[Any], NDArray[Any], list[float]]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The reference, and values some of which are the reference's or close to them."""
+    want, got, factors = pair
+    with np.errstate(all="ignore"):
+        close = [
+            g if math.isnan(factor) else type(g)(w + type(w)(factor) * w / 4)
+            for w, g, factor in zip(want, got, factors, strict=True)
+        ]
+    return want, np.array(close, want.dtype)
+
+
+REALS = st.sampled_from([np.float32, np.float64])
+PAIRS = st.one_of(
+    REALS.flatmap(
+        lambda dtype: st.tuples(
+            hnp.arrays(dtype, 6, fill=st.nothing()),
+            hnp.arrays(dtype, 6, fill=st.nothing()),
+            st.lists(
+                st.sampled_from([math.nan, 0.0, 1e-6, -1e-6, 0.9, -0.9, 1.1]),
+                min_size=6,
+                max_size=6,
+            ),
+        )
+    ).map(near),
+    DTYPES.flatmap(lambda dtype: st.tuples(*[hnp.arrays(dtype, 6, fill=st.nothing())] * 2)),
+    st.tuples(*[hnp.arrays(np.int64, 6, elements=st.integers(-9, 9))] * 2),
 )
 
 

@@ -1,0 +1,175 @@
+"""The configuration space: parameters, their values, and the constraints between them.
+
+Compile-time parameters are genes beside the code edits (Langdon et al., GECCO 2015, table 2).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from gi_cuda.target.model import Constraint, Parameter, ParameterKind, Target, Value
+
+
+@dataclass(frozen=True)
+class Space:
+    """All configurations that a target allows.
+
+    Attributes:
+        parameters: the genes of a configuration, in the target's order.
+        constraints: what must hold between them.
+        defines: macros that every configuration defines, beside its own.
+    """
+
+    parameters: tuple[Parameter, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    defines: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    @classmethod
+    def from_target(cls, target: Target, backend: str | None = None) -> Space:
+        """The space of a target, on one backend if given.
+
+        Parameters that the backend does not know keep their default there.
+        """
+        parameters = tuple(
+            parameter
+            if backend is None or backend in parameter.backends
+            else replace(parameter, values=(parameter.default,))
+            for parameter in target.parameters
+        )
+        return cls(parameters, target.constraints, target.build.define)
+
+    @cached_property
+    def default(self) -> Configuration:
+        """The configuration of the reference: every parameter at its default."""
+        return Configuration(self, tuple(parameter.default for parameter in self.parameters))
+
+    def allows(self, configuration: Configuration) -> bool:
+        """Whether the configuration keeps every constraint."""
+        return all(constraint.allows(configuration) for constraint in self.constraints)
+
+    @cached_property
+    def index(self) -> Mapping[str, int]:
+        """Position of each parameter, by name."""
+        return {parameter.name: i for i, parameter in enumerate(self.parameters)}
+
+    @cached_property
+    def free(self) -> tuple[int, ...]:
+        """Positions of the parameters that can change at all."""
+        return tuple(i for i, parameter in enumerate(self.parameters) if len(parameter.values) > 1)
+
+    @cached_property
+    def neighbours(self) -> tuple[Mapping[Value, tuple[Value, ...]], ...]:
+        """For each parameter and value, the values next to it by size: two, or one at an end.
+
+        Values that are not all numbers have no order and so no neighbours.
+        """
+        return tuple(_neighbours(parameter.values) for parameter in self.parameters)
+
+    @cached_property
+    def spellings(self) -> Mapping[str, Mapping[str, Value]]:
+        """The values of each parameter, by how the notation writes them."""
+        return {
+            parameter.name: {spell(value): value for value in parameter.values}
+            for parameter in self.parameters
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration(Mapping[str, Value]):
+    """A value for every parameter of a space, read by name.
+
+    Attributes:
+        space: where it lies.
+        chosen: the values, in the order of the space's parameters.
+    """
+
+    space: Space = field(repr=False)
+    chosen: tuple[Value, ...]
+
+    def __getitem__(self, name: str) -> Value:
+        return self.chosen[self.space.index[name]]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.space.index)
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def __hash__(self) -> int:
+        return hash(self.chosen)
+
+    def having(self, changes: Mapping[str, Value]) -> Configuration:
+        """This configuration with some values changed, whether or not constraints hold.
+
+        Raises:
+            KeyError: a name that is no parameter.
+            ValueError: a value that the parameter does not take.
+        """
+        chosen = list(self.chosen)
+        for name, value in changes.items():
+            at = self.space.index[name]
+            if value not in self.space.parameters[at].values:
+                raise ValueError(f"{name} does not take the value {value!r}")
+            chosen[at] = value
+        return Configuration(self.space, tuple(chosen))
+
+    @property
+    def changed(self) -> dict[str, Value]:
+        """The values that differ from their defaults, by name, in the space's order."""
+        default = self.space.default.chosen
+        if self.chosen == default:
+            return {}
+        return {
+            name: value
+            for name, value, usual in zip(self.space.index, self.chosen, default, strict=True)
+            if value != usual
+        }
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The changed values in notation, such as ``BLOCK_W=128``."""
+        return tuple(f"{name}={spell(value)}" for name, value in self.changed.items())
+
+    @property
+    def macros(self) -> dict[str, str]:
+        """What the preprocessor sees: the space's own defines, macros, and flags that are on."""
+        defined = dict(self.space.defines)
+        for parameter, value in zip(self.space.parameters, self.chosen, strict=True):
+            if parameter.kind is ParameterKind.MACRO:
+                defined[parameter.name] = str(value)
+            elif parameter.kind is ParameterKind.FLAG and value:
+                defined[parameter.name] = "1"
+        return defined
+
+
+_BARE = re.compile(r'[^\s<>"]+')
+
+
+def spell(value: Value) -> str:
+    """The value in notation: text is quoted where a bare word would be read as something else."""
+    if not isinstance(value, str):
+        return repr(value)
+    return value if _BARE.fullmatch(value) and not _is_number(value) else json.dumps(value)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _neighbours(values: Sequence[Value]) -> Mapping[Value, tuple[Value, ...]]:
+    numbers = [value for value in values if not isinstance(value, str)]
+    if len(numbers) < len(values):
+        return {value: () for value in values}
+    ladder = sorted(numbers)
+    return {
+        value: (*ladder[max(0, i - 1) : i], *ladder[i + 1 : i + 2])
+        for i, value in enumerate(ladder)
+    }

@@ -1,0 +1,173 @@
+"""New genotypes from old ones: mutation and crossover (Langdon et al., GECCO 2015, 2.5 and 2.6).
+
+All chance comes from the generator that the caller passes, so one seed gives one line of children
+on every machine. Whether a child was seen before is for the caller's tabu list to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from gi_cuda.genome.edits import Delete, Edit, Insert, Replace, repeats
+from gi_cuda.genome.genotype import Genotype
+from gi_cuda.genome.space import Configuration
+from gi_cuda.grammar import Grammar, Operation, View, operations
+from gi_cuda.target.model import Value
+
+ATTEMPTS = 32
+"""How often a draw that came to nothing is made again before there is no child."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The chances of mutation, as the paper has them.
+
+    Attributes:
+        configuration: that a mutation changes the configuration, not the code.
+        default: that a changed parameter goes back to its default.
+        neighbour: that any other numeric parameter takes a neighbouring value, not a random one.
+        hidden: that a code mutation may also touch rules that the configuration leaves out.
+    """
+
+    configuration: float = 0.5
+    default: float = 0.2
+    neighbour: float = 0.5
+    hidden: float = 0.0
+
+
+PAPER = Rates()
+
+
+def mutate(
+    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
+) -> Genotype | None:
+    """A child that differs from the genotype by one value or one edit.
+
+    Where configuration or code offers no change, the other one changes; None if neither does.
+    """
+    if rng.random() < rates.configuration:
+        return _with_new_value(genotype, rng, rates) or _with_new_edit(
+            genotype, grammar, rng, rates
+        )
+    return _with_new_edit(genotype, grammar, rng, rates) or _with_new_value(genotype, rng, rates)
+
+
+def _with_new_value(genotype: Genotype, rng: Random, rates: Rates) -> Genotype | None:
+    configuration = mutate_configuration(genotype.configuration, rng, rates)
+    return None if configuration is None else Genotype(configuration, genotype.edits)
+
+
+def _with_new_edit(
+    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates
+) -> Genotype | None:
+    edit = random_edit(genotype, grammar, rng, rates)
+    return None if edit is None else Genotype(genotype.configuration, (*genotype.edits, edit))
+
+
+def random_edit(
+    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
+) -> Edit | None:
+    """An edit that says something new: a rule at random, then an operation, then a donor.
+
+    None if a few tries gave none.
+    """
+    offers: Grammar | View = grammar.under(genotype.configuration.macros)
+    if rates.hidden and rng.random() < rates.hidden:
+        offers = grammar
+    places = offers.mutable if isinstance(offers, View) else [r.name for r in grammar.rules]
+    if not places:
+        return None
+    for _ in range(ATTEMPTS):
+        place = rng.choice(places)
+        possible = operations(offers, place)
+        if not possible:
+            continue
+        operation = rng.choice(possible)
+        if operation is Operation.DELETE:
+            edit: Edit = Delete(place)
+        else:
+            donor = rng.choice(offers.donors(place))
+            same = grammar.text(donor) == grammar.text(place)
+            if operation is Operation.REPLACE and same:
+                continue
+            edit = Replace(place, donor) if operation is Operation.REPLACE else Insert(place, donor)
+        if not repeats(genotype.edits, edit):
+            return edit
+    return None
+
+
+def crossover(mother: Genotype, father: Genotype, rng: Random) -> Genotype | None:
+    """A child of both: uniform crossover of the values, two-point crossover of the edits.
+
+    It differs from both parents and keeps the constraints; None if a few tries gave no such child.
+    """
+    for _ in range(ATTEMPTS):
+        configuration = cross_values(mother.configuration, father.configuration, rng)
+        child = Genotype(configuration, cross_edits(mother.edits, father.edits, rng))
+        if configuration.space.allows(configuration) and child not in (mother, father):
+            return child
+    return None
+
+
+def cross_values(mother: Configuration, father: Configuration, rng: Random) -> Configuration:
+    """Uniform crossover: each value from either parent with equal chance."""
+    return Configuration(
+        mother.space,
+        tuple(
+            ours if rng.random() < 0.5 else theirs
+            for ours, theirs in zip(mother.chosen, father.chosen, strict=True)
+        ),
+    )
+
+
+def cross_edits(mother: Sequence[T], father: Sequence[T], rng: Random) -> tuple[T, ...]:
+    """Two-point crossover: a stretch of the mother's list gives way to a stretch of the father's.
+
+    The points are drawn anew for each parent, so that children grow and shrink.
+    """
+    start, end = _two_points(mother, rng)
+    first, last = _two_points(father, rng)
+    return (*mother[:start], *father[first:last], *mother[end:])
+
+
+def _two_points(genes: Sequence[object], rng: Random) -> tuple[int, int]:
+    one, other = rng.randint(0, len(genes)), rng.randint(0, len(genes))
+    return min(one, other), max(one, other)
+
+
+def mutate_configuration(
+    configuration: Configuration, rng: Random, rates: Rates = PAPER
+) -> Configuration | None:
+    """The configuration with one value changed and every constraint kept, or None.
+
+    The paper's rule: back to the default one time in five (where it is not there already);
+    otherwise a binary parameter is flipped, and a numeric one takes a neighbouring value half the
+    time and any other value the rest. Values without an order are always drawn at random.
+    """
+    space = configuration.space
+    if not space.free:
+        return None
+    for _ in range(ATTEMPTS):
+        at = rng.choice(space.free)
+        chosen = list(configuration.chosen)
+        chosen[at] = _other_value(configuration, at, rng, rates)
+        child = Configuration(space, tuple(chosen))
+        if space.allows(child):
+            return child
+    return None
+
+
+def _other_value(configuration: Configuration, at: int, rng: Random, rates: Rates) -> Value:
+    parameter, value = configuration.space.parameters[at], configuration.chosen[at]
+    if rng.random() < rates.default and value != parameter.default:
+        return parameter.default
+    others = [other for other in parameter.values if other != value]
+    neighbours = configuration.space.neighbours[at][value]
+    if neighbours and rng.random() < rates.neighbour:
+        return rng.choice(neighbours)
+    return rng.choice(others)

@@ -28,7 +28,7 @@ from gi_cuda.execute.model import (
     Verdict,
 )
 from gi_cuda.execute.pool import Lost, Pool
-from gi_cuda.execute.statistics import judge, ratios
+from gi_cuda.execute.statistics import judge, median_interval, ratios
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType, instrument
 from gi_cuda.subject import Subject
@@ -62,7 +62,8 @@ class Baseline:
 
     Attributes:
         seconds: its median time over all train cases.
-        floor: the noise floor: how far a copy of it may seem faster or slower, as a fraction.
+        floor: the noise floor, as a fraction: how far from 1 the ratio of a copy to it may seem
+            to be, by the 95 % intervals of several copies.
         copies: median ratio of each copy to it.
         loops: most iterations that a guarded loop may make, by loop number.
         limit: seconds after which a launch counts as hung.
@@ -145,14 +146,14 @@ def establish(
     program = _program(subject, base, train)
     timed = [_time(subject, pool, _program(subject, copy, train), program) for copy in copies]
     *measured, apart = [ratios(one.samples) for one in timed]
-    medians = tuple(float(np.median(values)) for values in measured)
-    floor = max(LEAST_FLOOR, *(abs(median - 1) for median in medians))
+    bounds = [abs(bound - 1) for values in measured for bound in median_interval(values)]
+    floor = max(LEAST_FLOOR, *bounds)
     by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
     seconds = sum(float(np.median(times)) for times in by_case)
     return Baseline(
         seconds=seconds,
         floor=floor,
-        copies=medians,
+        copies=tuple(float(np.median(values)) for values in measured),
         loops=_count_loops(subject, compiler, pool, folder / "counted"),
         limit=max(LEAST_LIMIT, SLACK * seconds),
         penalties=recorded.penalties,

@@ -22,6 +22,7 @@ from gi_cuda.genome import (
 )
 from gi_cuda.grammar import (
     Grammar,
+    Source,
     convert,
     read_grammar,
     read_source,
@@ -170,8 +171,18 @@ def load_subject(
             hint="give both --bnf and --scope; `gi-cuda convert` writes them",
         )
     if bnf is not None and scope is not None:
-        grammar = read_grammar(source, bnf, scope, target.kernels)
+        grammar = _read_grammar(source, bnf, scope, target)
         files: tuple[Path, ...] = (bnf.resolve(), scope.resolve())
     else:
         grammar, files = convert(source, target.kernels), ()
     return Subject(target, grammar, Space.from_target(target), backend, files)
+
+
+def _read_grammar(source: Source, bnf: Path, scope: Path, target: Target) -> Grammar:
+    texts = []
+    for path in (bnf, scope):
+        try:
+            texts.append(path.read_text(encoding="utf-8", errors="surrogateescape"))
+        except OSError as error:
+            raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    return read_grammar(source, texts[0], texts[1], target.kernels)

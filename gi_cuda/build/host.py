@@ -20,6 +20,9 @@ COMPILE_LIMIT = 300.0
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
+_APART = ("-fno-ipa-icf",)
+"""Equal functions of two variants must not become one: a variant's time is its own."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostCompiler:
@@ -74,7 +77,7 @@ class HostCompiler:
         source = path.with_suffix(".cpp")
         text = shard_text(self.front, shard, self.kernels, self.symbols)
         source.write_text(text, encoding="utf-8", errors="surrogateescape")
-        command = [self.cxx, *COMPILE_OPTIONS, *_MESSAGES, f"-I{INCLUDE}"]
+        command = [self.cxx, *COMPILE_OPTIONS, *_MESSAGES, *_APART, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]
         return run([*command, "-o", path.with_suffix(".so"), source], limit=COMPILE_LIMIT)
 

@@ -16,8 +16,11 @@ from gi_cuda.build.model import BuildFailure, Built, Phenotype
 from gi_cuda.build.process import Finished
 
 _ERROR = re.compile(
-    r"^v(\d+)/([^\n:(]+)[:(](\d+)[^\n]*?\b(?:error|fatal error)\b\s*:?\s*([^\n]*)", re.M
+    r"^v(?P<ident>\d+)/(?P<file>[^\n:(]+)[:(](?P<line>\d+)[):\d]*\s*"
+    r"(?:fatal |catastrophic )?error\b[^:\n]*:\s*(?P<message>[^\n]*)",
+    re.M,
 )
+"""How g++, clang++ and nvcc begin a message: ``file:line:column: error:``, ``file(line): error:``."""
 
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""

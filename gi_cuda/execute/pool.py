@@ -85,6 +85,11 @@ class Pool(Generic[Key]):
             self.close()
             raise answer
 
+    @property
+    def process_id(self) -> int:
+        """The zygote's process number; its children are the workers."""
+        return self._zygote.pid
+
     def __enter__(self) -> Pool[Key]:
         return self
 

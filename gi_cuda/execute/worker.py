@@ -64,7 +64,7 @@ def serve(workshop: Workshop, connection: Connection, words: int) -> None:
     while True:
         try:
             request = connection.recv()
-        except EOFError:
+        except (EOFError, ConnectionResetError):
             return
         try:
             answer = _HANDLERS[type(request)](bench, request)

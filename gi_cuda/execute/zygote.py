@@ -91,7 +91,7 @@ class _Zygote:
                     continue
                 try:
                     self._control.recv()
-                except EOFError:
+                except (EOFError, ConnectionResetError):
                     return
                 self._fork(workshop)
 

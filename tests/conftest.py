@@ -1,0 +1,28 @@
+"""What tests of several rooms share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.run import Tools, open_tools
+from gi_cuda.subject import Subject, load_subject
+
+TARGETS = Path(__file__).parent / "targets"
+SHIPPED = Path(__file__).parent.parent / "targets"
+
+
+@pytest.fixture(scope="session")
+def scale() -> Subject:
+    """The small target for tests."""
+    return load_subject(TARGETS / "scale", "host")
+
+
+@pytest.fixture(scope="module")
+def scale_tools(scale: Subject, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
+    """Compiler and workers for it."""
+    folder = tmp_path_factory.mktemp("scale")
+    with open_tools(scale, folder, workers=2, jobs=2) as tools:
+        yield tools

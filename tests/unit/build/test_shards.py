@@ -1,0 +1,72 @@
+"""Cutting batches into shards, and bringing errors home."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype
+from gi_cuda.build.process import Finished
+from gi_cuda.build.shards import attribute, build, cut
+
+OPTIONS = st.lists(st.sampled_from([(), ("-O3",), ("-maxrregcount=32",)]), min_size=1, max_size=60)
+
+
+def phenotype(ident: int, text: str = "", options: tuple[str, ...] = ()) -> Phenotype:
+    return Phenotype(ident, text, options, b"")
+
+
+@given(OPTIONS, st.integers(1, 16), st.integers(1, 20))
+def test_shards_hold_every_variant_once_and_never_mix_options(
+    options: list[tuple[str, ...]], jobs: int, largest: int
+) -> None:
+    batch = [phenotype(i, options=o) for i, o in enumerate(options)]
+    shards = cut(batch, jobs, largest)
+    assert sorted(p.ident for shard in shards for p in shard) == list(range(len(batch)))
+    assert all(len({p.options for p in shard}) == 1 for shard in shards)
+    assert all(1 <= len(shard) <= largest for shard in shards)
+
+
+def test_messages_of_both_compilers_are_attributed_to_the_variant_and_its_line() -> None:
+    stderr = (
+        "v7/kernel.cu: In function 'void f()':\n"
+        "v7/kernel.cu:12:5: error: 'x' was not declared in this scope\n"
+        "v7/kernel.cu:13:5: error: and another\n"
+        'v9/kernel.cu(40): error: identifier "y" is undefined\n'
+        "v10/kernel.cu:3:1: fatal error: stop\n"
+        "v11/kernel.cu:3:1: warning: no error\n"
+    )
+    assert attribute(stderr) == {
+        7: "kernel.cu:12: 'x' was not declared in this scope",
+        9: 'kernel.cu:40: identifier "y" is undefined',
+        10: "kernel.cu:3: stop",
+    }
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named in messages", "never named"])
+def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named: bool) -> None:
+    """A compiler that chokes on some variants, and says which or does not."""
+    guilty = {3, 11, 12}
+
+    def compile_shard(shard: Sequence[Phenotype], path: Path) -> Finished:
+        bad = [p.ident for p in shard if p.ident in guilty]
+        if not bad:
+            return Finished(0, "", "")
+        lines = [f"v{i}/k.cu:1:1: error: no" if named else "internal error" for i in bad]
+        return Finished(1, "", "\n".join(lines))
+
+    def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+        return [Binary(p.ident, path) for p in shard]
+
+    batch = [phenotype(i) for i in range(20)]
+    built = list(build(batch, tmp_path, compile_shard, collect, jobs=2, largest=8))
+    assert sorted(one.ident for one in built) == list(range(20))
+    failures = [one for one in built if isinstance(one, BuildFailure)]
+    assert {failure.ident for failure in failures} == guilty
+    assert {failure.message for failure in failures} == {
+        "k.cu:1: no" if named else "internal error"
+    }

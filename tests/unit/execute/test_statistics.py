@@ -1,0 +1,75 @@
+"""Ratios, intervals, verdicts."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gi_cuda.execute.model import Sample, Verdict
+from gi_cuda.execute.statistics import bootstrap_interval, judge, median_interval, ratios
+
+RATIOS = st.lists(st.floats(0.1, 10), min_size=1, max_size=60).map(np.array)
+
+
+def test_a_repetition_s_ratio_is_the_geometric_mean_over_its_cases() -> None:
+    samples = [Sample("a", 2, 1), Sample("b", 1, 2), Sample("a", 3, 1), Sample("b", 3, 1)]
+    assert ratios(samples) == pytest.approx([1.0, 3.0])
+
+
+def test_a_repetition_that_missed_a_case_is_left_out() -> None:
+    samples = [Sample("a", 2, 1), Sample("b", 2, 1), Sample("a", 9, 1)]
+    assert ratios(samples) == pytest.approx([2.0])
+    assert len(ratios([])) == 0
+
+
+@given(RATIOS)
+def test_intervals_enclose_the_median(values: np.ndarray) -> None:
+    low, high = median_interval(values)
+    assert low <= np.median(values) <= high
+    low, high = bootstrap_interval(values, draws=200)
+    assert low <= np.median(values) + 1e-12
+    assert high >= np.median(values) - 1e-12
+
+
+def test_too_few_values_give_no_certainty() -> None:
+    assert median_interval(np.full(5, 0.5), 0.95) == (-math.inf, math.inf)
+    assert median_interval(np.arange(6.0), 0.95) == (0.0, 5.0)
+    assert judge(np.full(7, 0.5), 0.01) is Verdict.UNCERTAIN
+    assert judge(np.full(8, 0.5), 0.01) is Verdict.FASTER
+
+
+def test_the_interval_s_coverage_is_what_it_says() -> None:
+    """The order-statistic interval covers the true median at least as often as promised."""
+    rng = np.random.default_rng(7)
+    for count in (9, 21):
+        draws = rng.lognormal(0.0, 0.3, size=(4000, count))
+        covered = [low <= 1.0 <= high for low, high in map(median_interval, draws)]
+        assert np.mean(covered) > 0.94
+
+
+@pytest.mark.parametrize(
+    ("values", "verdict"),
+    [
+        (np.linspace(0.90, 0.97, 20), Verdict.FASTER),
+        (np.linspace(1.03, 1.10, 20), Verdict.SLOWER),
+        (np.linspace(0.995, 1.005, 20), Verdict.SAME),
+        (np.linspace(0.90, 1.10, 20), Verdict.UNCERTAIN),
+        (np.linspace(0.985, 0.995, 20), Verdict.UNCERTAIN),
+    ],
+)
+def test_a_verdict_needs_the_whole_interval_on_one_side(
+    values: np.ndarray, verdict: Verdict
+) -> None:
+    assert judge(values, 0.01) is verdict
+
+
+def test_noise_alone_is_hardly_ever_called_faster() -> None:
+    """A/A with 3 % noise and a 1 % floor: false winners stay under the promised one percent."""
+    rng = np.random.default_rng(3)
+    draws = np.exp(rng.normal(0, 0.03, size=(4000, 9)))
+    faster = [judge(values, 0.01) is Verdict.FASTER for values in draws]
+    assert np.mean(faster) < 0.01

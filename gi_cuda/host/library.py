@@ -27,7 +27,11 @@ COMPILE_OPTIONS = (
     "-fvisibility=hidden",
     # A shard that is closed must really go.
     "-fno-gnu-unique",
-    # Where the code of one variant comes to lie must not depend on the variant before it.
+    # A variant's code, and how it lies, must not depend on what else is in its batch: no merging of
+    # functions that variants have in common, no budget of inlining that they share.
+    "-fno-ipa-icf",
+    "--param=inline-unit-growth=1000000",
+    "--param=ipa-cp-unit-growth=1000000",
     "-falign-functions=64",
     # What the device defines, and edits provoke, must not be undefined here.
     "-fwrapv",

@@ -29,10 +29,9 @@ size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * 
 
 bool is_poison(const unsigned char *begin, size_t bytes) {
   const uint32_t word = GI_POISON;
-  const unsigned char *pattern = reinterpret_cast<const unsigned char *>(&word);
-  for (size_t i = 0; i < bytes; ++i)
-    if (begin[i] != pattern[i % 4]) return false;
-  return true;
+  if (bytes <= sizeof word) return !memcmp(begin, &word, bytes);
+  // The first word, and each word like the one before it.
+  return !memcmp(begin, &word, sizeof word) && !memcmp(begin, begin + sizeof word, bytes - sizeof word);
 }
 
 Buffer *map(size_t bytes, size_t alignment, const char *name) {

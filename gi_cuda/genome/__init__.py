@@ -1,17 +1,10 @@
 """Genotypes: configuration values and edits, their notation and their variation."""
 
 from gi_cuda.genome.edits import EDIT_TYPES, Delete, Edit, Example, Insert, Replace, expansions
-from gi_cuda.genome.genotype import Genotype, canonical, key
+from gi_cuda.genome.genotype import Genotype, canonical, key, rule_order
 from gi_cuda.genome.notation import read_genotype
 from gi_cuda.genome.space import Configuration, Space
-from gi_cuda.genome.variation import (
-    PAPER,
-    Rates,
-    crossover,
-    mutate,
-    mutate_configuration,
-    random_edit,
-)
+from gi_cuda.genome.variation import PAPER, Rates, crossover, mutate
 
 __all__ = [
     "EDIT_TYPES",
@@ -30,7 +23,6 @@ __all__ = [
     "expansions",
     "key",
     "mutate",
-    "mutate_configuration",
-    "random_edit",
     "read_genotype",
+    "rule_order",
 ]

@@ -28,7 +28,7 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """The rule's text goes; a condition becomes false, a loop header part empty."""
+    """The rule's text goes: an ``if`` is never taken, a loop header part is empty."""
 
     place: str
 
@@ -68,10 +68,7 @@ class Replace:
             "__global__ void k(int *x) {\n    x[1] = 2;\n    x[1] = 2;\n}\n",
         ),
         Example(
-            "__global__ void k(int *x) {\n"
-            "    for (int i = 0; i < 9; i++)\n"
-            "        x[i] = 1;\n"
-            "}\n",
+            "__global__ void k(int *x) {\n    for (int i = 0; i < 9; i++)\n        x[i] = 1;\n}\n",
             "<pragma_k.cu_2><pragma_K4>",
             "__global__ void k(int *x) {\n"
             "    #pragma unroll 4\n"

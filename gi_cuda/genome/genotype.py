@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xxhash import xxh3_128_digest
 
 from gi_cuda.genome.edits import Edit, Insert
 from gi_cuda.genome.space import Configuration
+from gi_cuda.grammar.model import Rule
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,11 @@ class Genotype:
 
     def __str__(self) -> str:
         return " ".join([*self.configuration.settings, *map(str, self.edits)])
+
+
+def rule_order(rules: Iterable[Rule]) -> dict[str, int]:
+    """Position of each rule in its grammar, for :func:`canonical` and :func:`key`."""
+    return {rule.name: position for position, rule in enumerate(rules)}
 
 
 def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:

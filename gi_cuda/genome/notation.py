@@ -1,16 +1,17 @@
 """Reading a genotype's notation, the one that ``str(genotype)`` writes.
 
 ``BLOCK_W=128 <_k.cu_126> <_k.cu_948><_k.cu_927> <_k.cu_852>+<_k.cu_922>``: values that differ from
-their default, then edits: delete, replace, insert before. The syntax is in ``genotype.lark``.
+their defaults, then edits: delete, replace, insert before. The syntax is in ``genotype.lark``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
-from pathlib import Path
+from importlib.resources import files
+from typing import cast
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -18,7 +19,7 @@ from lark.exceptions import UnexpectedInput
 from gi_cuda.errors import UserError
 from gi_cuda.genome.edits import Delete, Edit, Insert, Replace
 from gi_cuda.genome.genotype import Genotype
-from gi_cuda.genome.space import Space
+from gi_cuda.genome.space import Configuration, Space, spell
 from gi_cuda.grammar import Grammar, Operation, operations
 from gi_cuda.target.model import Value
 
@@ -26,82 +27,132 @@ from gi_cuda.target.model import Value
 def read_genotype(text: str, space: Space, grammar: Grammar) -> Genotype:
     """The genotype that the text stands for; edits keep their order.
 
+    An edit is taken if some configuration allows it, since crossover and changes of configuration
+    leave edits of code that the present configuration hides.
+
     Raises:
         UserError: naming the word and its column, for text that is no genotype, a parameter, value
             or rule that does not exist, an operation that the rule does not offer, a donor that may
             not go there, or a configuration that breaks a constraint.
     """
-    try:
-        genes = _parser().parse(text).children
-    except UnexpectedInput as error:
-        raise _error(
-            "this is no genotype", text, error.column, "Write NAME=value, <a>, <a><b> or <a>+<b>."
-        ) from None
-    changes: dict[str, Value] = {}
-    edits: list[Edit] = []
-    for gene in genes:
-        if not isinstance(gene, Tree):
-            continue
-        words = [word for word in gene.children if isinstance(word, Token)]
-        if gene.data == "setting":
-            name, value = _setting(text, words, space)
-            changes[name] = value
-        else:
-            edits.append(_edit(text, str(gene.data), words, grammar))
-    configuration = space.default.having(changes)
-    if not space.allows(configuration):
-        broken = next(c for c in space.constraints if not c.allows(configuration))
-        why = f": {broken.why}" if broken.why else ""
-        raise _error(f"the values break the constraint `{broken.that.text}`{why}", text, 1, None)
-    return Genotype(configuration, tuple(edits))
+    return _Reader(text, space, grammar).read()
 
 
-def _setting(text: str, words: list[Token], space: Space) -> tuple[str, Value]:
-    name, written = words
-    if name not in space.index:
-        raise _unknown("parameter", str(name), space.index, text, name)
-    spellings = space.spellings[name]
-    spelled = json.dumps(json.loads(written)) if written.type == "STRING" else str(written)
-    if spelled not in spellings:
-        values = ", ".join(spellings)
-        raise _error(f"{name} does not take {written}", text, written.column, f"It takes: {values}")
-    return str(name), spellings[spelled]
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    text: str
+    space: Space
+    grammar: Grammar
 
+    def read(self) -> Genotype:
+        settings: dict[str, Value] = {}
+        edits: list[Edit] = []
+        for kind, words in self._genes():
+            if kind != "setting":
+                edits.append(self._edit(kind, *words))
+                continue
+            name, value = words
+            if name in settings:
+                raise self._error(name, f"{name} is set twice", "give a parameter one value")
+            settings[str(name)] = self._value(name, value)
+        configuration = self.space.default.having(settings)
+        self._check(configuration)
+        return Genotype(configuration, tuple(edits))
 
-def _edit(text: str, kind: str, words: list[Token], grammar: Grammar) -> Edit:
-    place, *donors = [str(word)[1:-1] for word in words]
-    try:
-        rule = grammar.rule(place)
-    except KeyError:
-        known = [rule.name for rule in grammar.rules]
-        raise _unknown("rule", place, known, text, words[0]) from None
-    offered = operations(grammar, place)
-    if Operation(kind) not in offered:
-        can = ", ".join(offered) or "nothing"
-        raise _error(
-            f"{place} offers no {kind}", text, words[0].column, f"What it offers: {can}."
+    def _genes(self) -> list[tuple[str, list[Token]]]:
+        try:
+            tree = _parser().parse(self.text)
+        except UnexpectedInput as error:
+            raise self._not_a_genotype(error) from None
+        genes = cast("list[Tree[Token]]", tree.children)
+        return [(str(gene.data), cast("list[Token]", gene.children)) for gene in genes]
+
+    def _value(self, name: Token, value: Token) -> Value:
+        values = self.space.spellings.get(name)
+        if values is None:
+            raise self._error(
+                name, f"there is no parameter {name}", _suggest(name, self.space.spellings)
+            )
+        if value not in values:
+            raise self._error(
+                value, f"{name} does not take the value {value}", "it takes " + ", ".join(values)
+            )
+        return values[value]
+
+    def _edit(self, kind: str, place: Token, donor: Token | None = None) -> Edit:
+        rule = self._place(place)
+        if kind not in operations(self.grammar, rule):
+            raise self._error(
+                place,
+                f"{place} does not offer to {kind}",
+                "it offers " + (", ".join(operations(self.grammar, rule)) or "no edit at all"),
+            )
+        if donor is None:
+            return Delete(rule)
+        given = self._donor(donor, place, rule)
+        return Replace(rule, given) if kind == Operation.REPLACE else Insert(rule, given)
+
+    def _place(self, place: Token) -> str:
+        name = place[1:-1]
+        try:
+            return self.grammar.rule(name).name
+        except KeyError:
+            names = (rule.name for rule in self.grammar.rules)
+            raise self._error(place, f"there is no rule {place}", _suggest(name, names)) from None
+
+    def _donor(self, donor: Token, place: Token, rule: str) -> str:
+        name, allowed = donor[1:-1], self.grammar.donors(rule)
+        if name in allowed:
+            return name
+        try:
+            self.grammar.text(name)
+        except KeyError:
+            raise self._error(donor, f"there is no rule {donor}", _suggest(name, allowed)) from None
+        raise self._error(
+            donor,
+            f"{donor} may not go to {place}",
+            "a donor is another rule of the same type, all of whose names are in scope there",
         )
-    if kind == "delete":
-        return Delete(place)
-    (donor,) = donors
-    if donor not in grammar.donors(place):
-        allowed = grammar.donors(place)
-        raise _unknown(f"donor for {rule.name} with the name", donor, allowed, text, words[1])
-    return Replace(place, donor) if kind == "replace" else Insert(place, donor)
+
+    def _check(self, configuration: Configuration) -> None:
+        for constraint in self.space.constraints:
+            if not constraint.allows(configuration):
+                values = ", ".join(
+                    f"{name} = {spell(value)}"
+                    for name, value in configuration.items()
+                    if name in constraint.that.names
+                )
+                raise UserError(
+                    f"the configuration breaks the constraint `{constraint.that.text}`: {values}",
+                    where=f"genotype `{self.text.strip()}`",
+                    hint=constraint.why or None,
+                )
+
+    def _error(self, word: Token, what: str, hint: str | None = None) -> UserError:
+        return UserError(what, where=self._where(word.start_pos or 0), hint=hint)
+
+    def _not_a_genotype(self, error: UnexpectedInput) -> UserError:
+        at = error.pos_in_stream
+        if at is None or at < 0:
+            at = len(self.text)
+        rest = self.text[at:].split(maxsplit=1)
+        return UserError(
+            f"`{rest[0]}` was not expected" if rest else "the genotype ends too early",
+            where=self._where(at),
+            hint="write NAME=value to set a parameter, <a> to delete a rule, <a><b> to replace it, "
+            "<a>+<b> to insert b before it, with white space between these and nowhere else",
+        )
+
+    def _where(self, at: int) -> str:
+        return f"genotype, column {at + 1}"
 
 
 @cache
 def _parser() -> Lark:
-    grammar = Path(__file__).with_name("genotype.lark").read_text(encoding="utf-8")
+    grammar = files("gi_cuda.genome").joinpath("genotype.lark").read_text("utf-8")
     return Lark(grammar, parser="lalr", maybe_placeholders=False)
 
 
-def _unknown(what: str, name: str, known: Iterable[str], text: str, word: Token) -> UserError:
-    near = get_close_matches(name, list(known), n=1)
-    hint = f"Did you mean {near[0]}?" if near else None
-    return _error(f"there is no {what} {name}", text, word.column, hint)
-
-
-def _error(what: str, text: str, column: int | None, hint: str | None) -> UserError:
-    shown = text if len(text) <= 60 else text[:57] + "..."
-    return UserError(what, where=f"genotype {shown!r}, column {column or 1}", hint=hint)
+def _suggest(name: str, names: Iterable[str]) -> str | None:
+    close = get_close_matches(name, names, n=3)
+    return f"did you mean {' or '.join(close)}?" if close else None

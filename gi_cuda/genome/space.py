@@ -167,7 +167,7 @@ def _is_number(text: str) -> bool:
 def _neighbours(values: Sequence[Value]) -> Mapping[Value, tuple[Value, ...]]:
     numbers = [value for value in values if not isinstance(value, str)]
     if len(numbers) < len(values):
-        return {value: () for value in values}
+        return dict.fromkeys(values, ())
     ladder = sorted(numbers)
     return {
         value: (*ladder[max(0, i - 1) : i], *ladder[i + 1 : i + 2])

@@ -46,15 +46,21 @@ PAPER = Rates()
 def mutate(
     genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
 ) -> Genotype | None:
-    """A child that differs from the genotype by one value or one edit.
+    """A child that differs from the genotype by one value or one edit, with constraints kept.
 
     Where configuration or code offers no change, the other one changes; None if neither does.
     """
-    if rng.random() < rates.configuration:
-        return _with_new_value(genotype, rng, rates) or _with_new_edit(
-            genotype, grammar, rng, rates
-        )
-    return _with_new_edit(genotype, grammar, rng, rates) or _with_new_value(genotype, rng, rates)
+    configuration_first = rng.random() < rates.configuration
+    for of_configuration in (configuration_first, not configuration_first):
+        if of_configuration:
+            configuration = mutate_configuration(genotype.configuration, rng, rates)
+            if configuration is not None:
+                return Genotype(configuration, genotype.edits)
+        else:
+            edit = draw_edit(genotype, grammar, rng, rates)
+            if edit is not None:
+                return Genotype(genotype.configuration, (*genotype.edits, edit))
+    return None
 
 
 def _with_new_value(genotype: Genotype, rng: Random, rates: Rates) -> Genotype | None:
@@ -171,3 +177,52 @@ def _other_value(configuration: Configuration, at: int, rng: Random, rates: Rate
     if neighbours and rng.random() < rates.neighbour:
         return rng.choice(neighbours)
     return rng.choice(others)
+
+
+def draw_edit(
+    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
+) -> Edit | None:
+    """A random edit that says something new when appended to the genotype's own, or None.
+
+    A rule that the configuration compiles, then one of the operations it offers, then one of the
+    donors in scope there, each with equal chance. A donor that spells what it would replace is not
+    drawn, nor an edit that repeats the one which decides the rule's body already.
+    """
+    view = grammar.under(genotype.configuration.macros)
+    offers: Grammar | View = view
+    places: Sequence[str] = view.mutable
+    if rates.hidden and rng.random() < rates.hidden:
+        offers, places = grammar, [rule.name for rule in grammar.rules]
+    if not places:
+        return None
+    for _ in range(ATTEMPTS):
+        edit = _edit_of(rng.choice(places), offers, grammar, rng)
+        if edit is not None and not repeats(genotype.edits, edit):
+            return edit
+    return None
+
+
+def _edit_of(place: str, offers: Grammar | View, grammar: Grammar, rng: Random) -> Edit | None:
+    offered = list(operations(offers, place))
+    while offered:
+        operation = offered.pop(rng.randrange(len(offered)))
+        match operation:
+            case Operation.DELETE:
+                return Delete(place)
+            case Operation.INSERT:
+                return Insert(place, rng.choice(offers.donors(place)))
+            case Operation.REPLACE:
+                donor = _other_text(place, offers.donors(place), grammar, rng)
+                if donor is not None:
+                    return Replace(place, donor)
+    return None
+
+
+def _other_text(place: str, donors: Sequence[str], grammar: Grammar, rng: Random) -> str | None:
+    """A donor that spells something else than the place, each such donor with equal chance."""
+    own = grammar.text(place)
+    donor = rng.choice(donors)
+    if grammar.text(donor) != own:
+        return donor
+    others = [donor for donor in donors if grammar.text(donor) != own]
+    return rng.choice(others) if others else None

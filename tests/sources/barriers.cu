@@ -4,7 +4,9 @@
 #ifndef TILE
 #define TILE 16
 #endif
-#define PRAGMA(x) _Pragma(#x)
+#ifdef UNROLL
+constexpr int kUnroll = UNROLL;  // the compiler expands no macro in a pragma
+#endif
 
 __global__ void matmul(const float* A, const float* B, float* C, int N)
 {
@@ -30,7 +32,7 @@ __global__ void matmul(const float* A, const float* B, float* C, int N)
 #endif
         __syncthreads();
 #if defined(UNROLL)
-#pragma unroll UNROLL
+#pragma unroll kUnroll
 #else
 #pragma unroll
 #endif

@@ -84,6 +84,8 @@ def read_head(definition: Definition, function: int, findings: Findings) -> None
     head = function_declarator(node)
     if head is None:
         return
+    # Within itself a function is another name: a call of it put there would recur for ever.
+    findings.declare(definition.name, "", node.start_byte, end, function)
     if definition.outer.type == "template_declaration":
         _template_parameters(definition.outer, end, function, findings)
     parameters = head.child_by_field_name("parameters")

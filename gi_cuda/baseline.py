@@ -138,7 +138,7 @@ def establish(
     Raises:
         UserError: the source does not compile, the reference crashes, or its oracle rejects it.
     """
-    source = subject.grammar.source.text
+    source = subject.device.source.text
     base, *copies = compile_reference(subject, compiler, [source] * (COPIES + 2), folder)
     train = subject.cases(CaseRole.TRAIN)
     everything = (*train, *subject.cases(CaseRole.HELD_OUT))
@@ -169,7 +169,7 @@ def try_broken(
     Raises:
         UserError: the oracle accepts it.
     """
-    texts = [subject.grammar.source.text, subject.render(broken(subject), baseline.loops)]
+    texts = [subject.device.source.text, subject.render(broken(subject), baseline.loops)]
     base, variant = compile_reference(subject, compiler, texts, folder)
     train = subject.cases(CaseRole.TRAIN)
     sampling = Sampling(limit=baseline.limit)
@@ -246,7 +246,7 @@ def _count_loops(
     loops = subject.grammar.loops
     if not loops:
         return {}
-    (binary,) = compile_reference(subject, compiler, [instrument(subject.grammar)], folder)
+    (binary,) = compile_reference(subject, compiler, [instrument(subject.device)], folder)
     program = _program(subject, binary, subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):

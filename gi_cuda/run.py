@@ -158,8 +158,8 @@ class Run:
     def patched(self, genotype: Genotype) -> Candidate:
         """An individual as its patch makes it: winning values are the source's own defaults."""
         subject = self.subject
-        text, macros = subject.upstream(genotype), subject.upstream_macros(genotype)
-        return Candidate(text, genotype.configuration, macros)
+        macros = subject.upstream_macros(genotype)
+        return Candidate(subject.upstream_device(genotype), genotype.configuration, macros)
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -93,9 +94,14 @@ class Subject:
         """The genotype that a text in notation stands for."""
         return read_genotype(text, self.space, self.grammar)
 
+    @cached_property
+    def device(self) -> Grammar:
+        """The grammar of the device code alone: host functions and launches are blank."""
+        return device_code(self.grammar)
+
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
-        """A variant's source; with loop guards where ``limits`` are given."""
-        return render(self.grammar, expansions(genotype.edits), limits)
+        """A variant's device code; with loop guards where ``limits`` are given."""
+        return render(self.device, expansions(genotype.edits), limits)
 
     def upstream(self, genotype: Genotype) -> str:
         """A variant's source as a maintainer would adopt it.
@@ -109,7 +115,13 @@ class Subject:
                 changes[name] = str(value)
             elif kind is ParameterKind.FLAG:
                 changes[name] = "1" if value else None
-        return with_defaults(self.render(genotype, None), changes)
+        text = render(self.grammar, expansions(genotype.edits), None)
+        return with_defaults(text, changes)
+
+    def upstream_device(self, genotype: Genotype) -> str:
+        """The device code of :meth:`upstream`, read from that very text."""
+        source = Source(self.grammar.source.name, self.upstream(genotype))
+        return device_code(convert(source, self.target.kernels)).source.text
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
         """What is still defined from outside when :meth:`upstream` is compiled."""
@@ -148,6 +160,17 @@ class Subject:
     def launch_values(self, configuration: Configuration) -> str:
         """The values that decide launches and buffers, as text: part of a phenotype."""
         return " ".join(f"{name}={configuration[name]}" for name in self._launch_names)
+
+
+def device_code(grammar: Grammar) -> Grammar:
+    """The same grammar over a source whose host-only code is blank, line for line."""
+    text = grammar.source.text
+    for start, end in grammar.host_spans:
+        text = text[:start] + _VISIBLE.sub(" ", text[start:end]) + text[end:]
+    return replace(grammar, source=Source(grammar.source.name, text))
+
+
+_VISIBLE = re.compile(r"[^\r\n]")
 
 
 def load_subject(

@@ -90,7 +90,7 @@ def validate(
         limit: seconds after which a launch counts as hung.
     """
     original = subject.original.configuration
-    reference = Candidate(subject.grammar.source.text, original, subject.macros(original))
+    reference = Candidate(subject.device.source.text, original, subject.macros(original))
     everything = [reference, *candidates]
     variants = [
         Variant(i, c.text, c.macros, subject.options(c.configuration))

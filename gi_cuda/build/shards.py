@@ -20,7 +20,7 @@ _ERROR = re.compile(
     r"(?:fatal |catastrophic )?error\b[^:\n]*:\s*(?P<message>[^\n]*)",
     re.M,
 )
-"""How g++, clang++ and nvcc begin a message: ``file:line:column: error:``, ``file(line): error:``."""
+"""How compilers begin a message: ``file:line:column: error:`` or ``file(line): error:``."""
 
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from gi_cuda.baseline import Baseline, Caught, establish, try_broken
@@ -49,7 +50,9 @@ def command(
 
 def table(baseline: Baseline, caught: Caught) -> Table:
     """The baseline's findings."""
-    rows = Table(title="baseline", title_justify="left", pad_edge=False, show_header=False)
+    rows = Table(
+        title="baseline", title_justify="left", pad_edge=False, show_header=False, box=SIMPLE_HEAD
+    )
     for case in baseline.penalties:
         rows.add_row(f"reference on {case}", "passes its oracle")
     rows.add_row("reference time", f"{baseline.seconds * 1e3:.3f} ms")

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from gi_cuda.cli.common import Force, TargetPath, console, write_new
@@ -36,7 +37,7 @@ def command(
 
 def summary(grammar: Grammar) -> Table:
     """Rules by type."""
-    table = Table(title="rules", title_justify="left", pad_edge=False)
+    table = Table(title="rules", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
     table.add_column("type")
     table.add_column("number", justify="right")
     for kind, count in Counter(rule.type for rule in grammar.rules).items():

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from gi_cuda.evaluation import Evaluation, Outcome
 from gi_cuda.store import Generation, Individual, Phases
 
 _COLUMNS = {
-    Outcome.NOT_BUILT: "not built",
-    Outcome.REFUSED: "refused",
-    Outcome.CRASHED: "crashed",
+    Outcome.NOT_BUILT: "not\nbuilt",
+    Outcome.REFUSED: "re-\nfused",
+    Outcome.CRASHED: "crash-\ned",
     Outcome.HUNG: "hung",
     Outcome.WRONG: "wrong",
     Outcome.SLOWER: "slower",
     Outcome.SAME: "same",
-    Outcome.UNCERTAIN: "uncertain",
+    Outcome.UNCERTAIN: "uncer-\ntain",
     Outcome.FASTER: "faster",
 }
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
+    )
 
 
 def speed(ratio: float | None) -> str:
@@ -47,10 +54,12 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
         generations: in order.
         best: for each the lowest ratio among its faster individuals.
     """
-    table = Table(title="generations", title_justify="left", pad_edge=False)
-    for name in ["gen", "created", "dup. gen.", "dup. phen.", "compiled", *_COLUMNS.values()]:
-        table.add_column(name, justify="right")
-    table.add_column("best", justify="right")
+    shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
+    table = _table("generations: children made, duplicates, and what became of the new ones")
+    duplicates = ["same\ngeno-\ntype", "same\npheno-\ntype"]
+    headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
+    for name in [*headings, "best\nspeed-\nup"]:
+        table.add_column(name, justify="right", vertical="bottom")
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)
@@ -60,7 +69,7 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
             str(tally.genotype_duplicates),
             str(tally.phenotype_duplicates),
             "" if share is None else f"{share:.1%}",
-            *(str(generation.outcomes.get(outcome, 0) or "") for outcome in _COLUMNS),
+            *(str(generation.outcomes.get(outcome, 0) or "") for outcome in shown),
             speed(ratio),
         )
     return table
@@ -68,7 +77,7 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
 
 def phases_table(total: Phases, individuals: int) -> Table:
     """Where a run's time went."""
-    table = Table(title="time", title_justify="left", pad_edge=False)
+    table = _table("time")
     for name in ["phase", "seconds", "share"]:
         table.add_column(name, justify="left" if name == "phase" else "right")
     for name in ["search", "preprocess", "compile", "run", "verify"]:
@@ -82,7 +91,7 @@ def phases_table(total: Phases, individuals: int) -> Table:
 
 def population_table(members: Sequence[tuple[Individual, Evaluation | None]]) -> Table:
     """Individuals with what became of them, one a row."""
-    table = Table(title="individuals", title_justify="left", pad_edge=False)
+    table = _table("individuals")
     for name in ["id", "gen", "origin", "parents", "outcome", "speed-up", "95 %", "genotype"]:
         left = name in {"origin", "parents", "outcome", "genotype"}
         table.add_column(name, justify="left" if left else "right", overflow="fold")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -38,7 +37,7 @@ WRONG = {
 
 
 @pytest.fixture(scope="module")
-def programs(scale: Subject, scale_tools: Tools) -> Iterator[dict[str, Program]]:
+def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
     """Every faulty variant, the reference and some copies, compiled as one batch."""
     source = scale.grammar.source.text
     assert LAST in source
@@ -52,7 +51,7 @@ def programs(scale: Subject, scale_tools: Tools) -> Iterator[dict[str, Program]]
     )
     cases = (*scale_tools.train(), *scale_tools.held_out())
     configuration = dict(scale.original.configuration)
-    yield {
+    return {
         name: Program(binary, configuration, cases)
         for name, binary in zip(texts, binaries, strict=True)
     }

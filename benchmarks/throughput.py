@@ -1,0 +1,71 @@
+"""How many individuals a second, and where the time goes: ``make bench``.
+
+Runs a short search on the demo's target, in a scratch folder, and prints the rate over all
+generations, the share of every phase, and the share of individuals that compiled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+
+from gi_cuda.evaluation import Outcome
+from gi_cuda.report.tables import generations_table, phases_table
+from gi_cuda.run import Plan, create_run
+from gi_cuda.search import BARRACUDA, PRESETS
+from gi_cuda.search.evolution import Evolution
+from gi_cuda.store import Phases
+from gi_cuda.subject import load_subject
+
+ROOT = Path(__file__).parent.parent
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", type=Path, default=ROOT / "targets" / "bwt_exact")
+    parser.add_argument("--population", type=int, default=100)
+    parser.add_argument("--generations", type=int, default=6)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    cores = len(os.sched_getaffinity(0))
+    settings = replace(BARRACUDA, population=options.population, generations=options.generations)
+    console = Console()
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
+        subject = load_subject(options.target, "host")
+        plan = Plan("barracuda", settings, options.seed, cores, cores)
+        with create_run(subject, Path(scratch) / "run", plan) as run:
+            laboratory = run.laboratory()
+            evolution = Evolution(
+                store=run.store,
+                laboratory=laboratory,
+                phases=laboratory.take_phases,
+                strategy=PRESETS[plan.preset](settings),
+                variation=subject,
+                settings=settings,
+                seed=plan.seed,
+                stop=lambda: False,
+            )
+            for _ in evolution.run():
+                pass
+            generations = run.store.generations()
+            best = [run.store.best_ratio(g.number) for g in generations]
+    total = sum((g.phases for g in generations), Phases())
+    number = sum(sum(g.outcomes.values()) for g in generations)
+    unbuilt = sum(g.outcomes.get(Outcome.NOT_BUILT, 0) for g in generations)
+    console.print(generations_table(generations, best))
+    console.print(phases_table(total, number))
+    console.print(
+        f"{number / total.wall:.1f} new individuals/s on {cores} cores; the search's own work"
+        f" {total.search / total.wall:.1%}; {1 - unbuilt / number:.1%} compiled",
+        highlight=False,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -24,9 +24,8 @@ COMPILE_OPTIONS = (
     "-w",
     "-fno-exceptions",
     "-fno-rtti",
+    # Hidden names keep shards apart, and let them go when they are closed.
     "-fvisibility=hidden",
-    # A shard that is closed must really go.
-    "-fno-gnu-unique",
     # A variant's code, and how it lies, must not depend on what else is in its batch: no merging of
     # functions that variants have in common, no budget of inlining that they share.
     "-fno-ipa-icf",

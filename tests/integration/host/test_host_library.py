@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hosting import Host
 
 from gi_cuda.errors import UserError
-from gi_cuda.host import BadLaunch, Deadlock, Runtime, build_library
+from gi_cuda.host import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    BadLaunch,
+    Deadlock,
+    Runtime,
+    build_library,
+    find_compiler,
+    variant_text,
+)
 
 
 @pytest.fixture(scope="module")
@@ -130,18 +139,15 @@ def test_most_iterations_of_loops(runtime, shard):
     runtime.free(n)
 
 
-def test_shards_of_the_same_names_keep_apart(tmp_path, library, runtime):
+def test_shards_of_the_same_names_keep_apart(host, runtime):
     text = """
     __global__ void k(unsigned *out) {{
       __shared__ unsigned s[{n}];
       out[0] = s[0];
       s[0] = {n};
     }}"""
-    shards = []
-    for n in (1, 2):
-        folder = tmp_path / str(n)
-        folder.mkdir()
-        shards.append(runtime.open(Host(folder, library).compile(text.format(n=n), ["k"])))
+    paths = [host.compile(text.format(n=n), ["k"], name=f"shard{n}") for n in (1, 2)]
+    shards = [runtime.open(path) for path in paths]
     assert [shard.kernel("v0", "k").shared for shard in shards] == [4, 8]
     out = runtime.alloc("out", "uint32", 1)
     for shard in shards:
@@ -150,3 +156,46 @@ def test_shards_of_the_same_names_keep_apart(tmp_path, library, runtime):
     runtime.free(out)
     for shard in shards:
         shard.close()
+
+
+def test_a_closed_shard_is_gone(host, runtime):
+    text = """
+    template <class T> __device__ T &counter() { static T value; return value; }
+    inline int &shared_counter() { static int value; return value; }
+    __global__ void k(int *out) { out[0] = ++counter<int>() + ++shared_counter(); }"""
+    path = host.compile(text, ["k"])
+    out = runtime.alloc("out", "int32", 1)
+    for _ in range(2):
+        shard = runtime.open(path)
+        runtime.launch(shard.kernel("v0", "k"), [out], (1,), (1,))
+        shard.close()
+        assert out[0] == 2
+        assert str(path) not in Path("/proc/self/maps").read_text()
+    runtime.free(out)
+
+
+def test_a_variant_compiles_to_the_same_code_alone_and_in_a_batch(host):
+    """Else its time would depend on the company it has."""
+    text = """
+    __device__ int step(int x) {
+      for (int i = 0; i < 7; ++i) x = x * 31 + (x >> 3) % 17 + (x & 5 ? x / 3 : x * 7);
+      return x;
+    }
+    __device__ int steps(int x, int n) { while (n--) x = step(x) ^ step(x + n); return x; }
+    __global__ void k(int *out) { out[threadIdx.x] = steps(threadIdx.x, THIS) + steps(3, 4); }"""
+
+    def code(variants: int) -> list[str]:
+        lines = ['#include "gi_cuda_host.hpp"']
+        lines += [
+            variant_text(f"v{i:03}", text.replace("THIS", str(100 + i)), ["k"])
+            for i in range(variants)
+        ]
+        source = host.folder / "batch.cpp"
+        source.write_text("\n".join(lines))
+        command = [find_compiler(), *COMPILE_OPTIONS, "-O2", f"-I{INCLUDE}", "-S", "-o", "-"]
+        done = subprocess.run([*command, source], capture_output=True, text=True, check=True)
+        begin = done.stdout.index("v0001kEPi:")
+        lines = done.stdout[begin : done.stdout.index(".cfi_endproc", begin)].splitlines()
+        return [re.sub(r"\.L\w+", ".L", line) for line in lines]
+
+    assert code(1) == code(40)

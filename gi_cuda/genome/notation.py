@@ -14,7 +14,7 @@ from importlib.resources import files
 from typing import cast
 
 from lark import Lark, Token, Tree
-from lark.exceptions import UnexpectedInput
+from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from gi_cuda.errors import UserError
 from gi_cuda.genome.edits import Delete, Edit, Insert, Replace
@@ -133,7 +133,7 @@ class _Reader:
 
     def _not_a_genotype(self, error: UnexpectedInput) -> UserError:
         at = error.pos_in_stream
-        if at is None or at < 0:
+        if at is None or (isinstance(error, UnexpectedToken) and error.token.type == "$END"):
             at = len(self.text)
         rest = self.text[at:].split(maxsplit=1)
         return UserError(

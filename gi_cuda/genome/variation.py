@@ -63,89 +63,6 @@ def mutate(
     return None
 
 
-def _with_new_value(genotype: Genotype, rng: Random, rates: Rates) -> Genotype | None:
-    configuration = mutate_configuration(genotype.configuration, rng, rates)
-    return None if configuration is None else Genotype(configuration, genotype.edits)
-
-
-def _with_new_edit(
-    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates
-) -> Genotype | None:
-    edit = random_edit(genotype, grammar, rng, rates)
-    return None if edit is None else Genotype(genotype.configuration, (*genotype.edits, edit))
-
-
-def random_edit(
-    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
-) -> Edit | None:
-    """An edit that says something new: a rule at random, then an operation, then a donor.
-
-    None if a few tries gave none.
-    """
-    offers: Grammar | View = grammar.under(genotype.configuration.macros)
-    if rates.hidden and rng.random() < rates.hidden:
-        offers = grammar
-    places = offers.mutable if isinstance(offers, View) else [r.name for r in grammar.rules]
-    if not places:
-        return None
-    for _ in range(ATTEMPTS):
-        place = rng.choice(places)
-        possible = operations(offers, place)
-        if not possible:
-            continue
-        operation = rng.choice(possible)
-        if operation is Operation.DELETE:
-            edit: Edit = Delete(place)
-        else:
-            donor = rng.choice(offers.donors(place))
-            same = grammar.text(donor) == grammar.text(place)
-            if operation is Operation.REPLACE and same:
-                continue
-            edit = Replace(place, donor) if operation is Operation.REPLACE else Insert(place, donor)
-        if not repeats(genotype.edits, edit):
-            return edit
-    return None
-
-
-def crossover(mother: Genotype, father: Genotype, rng: Random) -> Genotype | None:
-    """A child of both: uniform crossover of the values, two-point crossover of the edits.
-
-    It differs from both parents and keeps the constraints; None if a few tries gave no such child.
-    """
-    for _ in range(ATTEMPTS):
-        configuration = cross_values(mother.configuration, father.configuration, rng)
-        child = Genotype(configuration, cross_edits(mother.edits, father.edits, rng))
-        if configuration.space.allows(configuration) and child not in (mother, father):
-            return child
-    return None
-
-
-def cross_values(mother: Configuration, father: Configuration, rng: Random) -> Configuration:
-    """Uniform crossover: each value from either parent with equal chance."""
-    return Configuration(
-        mother.space,
-        tuple(
-            ours if rng.random() < 0.5 else theirs
-            for ours, theirs in zip(mother.chosen, father.chosen, strict=True)
-        ),
-    )
-
-
-def cross_edits(mother: Sequence[T], father: Sequence[T], rng: Random) -> tuple[T, ...]:
-    """Two-point crossover: a stretch of the mother's list gives way to a stretch of the father's.
-
-    The points are drawn anew for each parent, so that children grow and shrink.
-    """
-    start, end = _two_points(mother, rng)
-    first, last = _two_points(father, rng)
-    return (*mother[:start], *father[first:last], *mother[end:])
-
-
-def _two_points(genes: Sequence[object], rng: Random) -> tuple[int, int]:
-    one, other = rng.randint(0, len(genes)), rng.randint(0, len(genes))
-    return min(one, other), max(one, other)
-
-
 def mutate_configuration(
     configuration: Configuration, rng: Random, rates: Rates = PAPER
 ) -> Configuration | None:
@@ -226,3 +143,42 @@ def _other_text(place: str, donors: Sequence[str], grammar: Grammar, rng: Random
         return donor
     others = [donor for donor in donors if grammar.text(donor) != own]
     return rng.choice(others) if others else None
+
+
+def crossover(mother: Genotype, father: Genotype, rng: Random) -> Genotype | None:
+    """A child of both: uniform crossover of the values, two-point crossover of the edits.
+
+    It differs from both parents and keeps the constraints; None if a few tries gave no such child.
+    """
+    for _ in range(ATTEMPTS):
+        configuration = cross_values(mother.configuration, father.configuration, rng)
+        child = Genotype(configuration, cross_edits(mother.edits, father.edits, rng))
+        if configuration.space.allows(configuration) and child not in (mother, father):
+            return child
+    return None
+
+
+def cross_values(mother: Configuration, father: Configuration, rng: Random) -> Configuration:
+    """Uniform crossover: each value from either parent with equal chance."""
+    return Configuration(
+        mother.space,
+        tuple(
+            ours if rng.random() < 0.5 else theirs
+            for ours, theirs in zip(mother.chosen, father.chosen, strict=True)
+        ),
+    )
+
+
+def cross_edits(mother: Sequence[T], father: Sequence[T], rng: Random) -> tuple[T, ...]:
+    """Two-point crossover: a stretch of the mother's list gives way to a stretch of the father's.
+
+    The points are drawn anew for each parent, so that children grow and shrink.
+    """
+    start, end = _two_points(mother, rng)
+    first, last = _two_points(father, rng)
+    return (*mother[:start], *father[first:last], *mother[end:])
+
+
+def _two_points(genes: Sequence[object], rng: Random) -> tuple[int, int]:
+    one, other = rng.randint(0, len(genes)), rng.randint(0, len(genes))
+    return min(one, other), max(one, other)

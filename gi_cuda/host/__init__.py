@@ -4,7 +4,13 @@ Kernels compiled with :data:`INCLUDE` and :data:`COMPILE_OPTIONS` into a shared 
 are loaded and run by :class:`Runtime`. Nothing here knows of targets, grammars or genotypes.
 """
 
-from gi_cuda.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.host.library import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    build_library,
+    compile_options,
+    find_compiler,
+)
 from gi_cuda.host.prepare import export, export_symbol, mark_unrolls, prepare, variant_text
 from gi_cuda.host.runtime import (
     BadLaunch,
@@ -31,6 +37,7 @@ __all__ = [
     "Runtime",
     "Shard",
     "build_library",
+    "compile_options",
     "export",
     "export_symbol",
     "find_compiler",

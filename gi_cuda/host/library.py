@@ -1,4 +1,4 @@
-"""Building the runtime library, once per machine."""
+"""Compilers, their options for shards, and the runtime library, built once per machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 
 import xxhash
@@ -17,7 +18,7 @@ HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
 """Where ``gi_cuda_host.hpp`` is."""
 
-COMPILE_OPTIONS = (
+_COMMON_OPTIONS = (
     "-std=c++17",
     "-fPIC",
     "-shared",
@@ -26,11 +27,7 @@ COMPILE_OPTIONS = (
     "-fno-rtti",
     # Hidden names keep shards apart, and let them go when they are closed.
     "-fvisibility=hidden",
-    # A variant's code, and how it lies, must not depend on what else is in its batch: no merging of
-    # functions that variants have in common, no budget of inlining that they share.
-    "-fno-ipa-icf",
-    "--param=inline-unit-growth=1000000",
-    "--param=ipa-cp-unit-growth=1000000",
+    # Where a variant's code comes to lie must not depend on what else is in its batch.
     "-falign-functions=64",
     # What the device defines, and edits provoke, must not be undefined here.
     "-fwrapv",
@@ -41,7 +38,16 @@ COMPILE_OPTIONS = (
     "-fno-trapping-math",
     "-fno-stack-protector",
 )
-"""Options for shards of kernels; ``-O1`` or ``-O2`` and the include path come on top."""
+
+COMPILE_OPTIONS = (
+    *_COMMON_OPTIONS,
+    # Nor must the code itself: no merging of functions that variants have in common, no budget of
+    # inlining that they share.
+    "-fno-ipa-icf",
+    "--param=inline-unit-growth=1000000",
+    "--param=ipa-cp-unit-growth=1000000",
+)
+"""Options of g++ for shards of kernels; ``-O1`` or ``-O2`` and the include path come on top."""
 
 _LIBRARY_OPTIONS = (
     "-std=c++17",
@@ -71,12 +77,17 @@ def find_compiler() -> str:
     )
 
 
+def compile_options(compiler: str) -> tuple[str, ...]:
+    """:data:`COMPILE_OPTIONS` as this compiler knows them: clang++ does not know all of g++'s."""
+    return _COMMON_OPTIONS if "clang" in _version(compiler) else COMPILE_OPTIONS
+
+
 def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/gi-cuda``, by default ``~/.cache/gi-cuda``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gi-cuda"
 
 
-def build_library(compiler: str | None = None, cache: Path | None = None) -> Path:
+def build_library(compiler: str | None = None, folder: Path | None = None) -> Path:
     """Path of the runtime library, compiled if the cache does not have it.
 
     The name holds the hash of the sources, the options and the compiler's version. Any number of
@@ -84,13 +95,13 @@ def build_library(compiler: str | None = None, cache: Path | None = None) -> Pat
 
     Args:
         compiler: see :func:`find_compiler`.
-        cache: see :func:`cache_folder`.
+        folder: where it is kept, see :func:`cache_folder`.
 
     Raises:
         UserError: there is no compiler, it fails, or the cache cannot be written.
     """
     compiler = compiler or find_compiler()
-    folder = cache or cache_folder()
+    folder = folder or cache_folder()
     library = folder / f"host-{_key(compiler)}.so"
     if library.exists():
         return library
@@ -117,10 +128,15 @@ def _sources() -> list[Path]:
 def _key(compiler: str) -> str:
     digest = xxhash.xxh3_128()
     digest.update(" ".join([compiler, *_LIBRARY_OPTIONS]).encode())
-    digest.update(_run([compiler, "--version"]).encode())
+    digest.update(_version(compiler).encode())
     for path in _sources():
         digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+@cache
+def _version(compiler: str) -> str:
+    return _run([compiler, "--version"])
 
 
 def _run(command: list[str]) -> str:

@@ -106,7 +106,7 @@ class Host:
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_library(cache=tmp_path_factory.mktemp("cache"))
+    return build_library(folder=tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture

@@ -179,6 +179,9 @@ def test_a_variant_compiles_to_the_same_code_alone_and_in_a_batch(host):
     text = """
     __device__ int called_once(int x) {
       for (int i = 0; i < 7; ++i) x = x * 31 + (x >> 3) % 17 + (x & 5 ? x / 3 : x * 7);
+      while (x % 1001) x = x / 5 + (x & 9 ? x % 11 : x << 3) + (x > 77 ? x / 13 : x * x);
+      for (int i = x; i < 99; i += x & 3) x = x * 29 + (x >> 5) % 19 + (x & 6 ? x / 7 : x * 9);
+      while (x % 103) x = x / 3 + (x & 10 ? x % 23 : x << 2) + (x > 55 ? x / 17 : x * x);
       return x;
     }
     __global__ void k(int *out) { out[threadIdx.x] = called_once(threadIdx.x) + THIS; }"""

@@ -1,4 +1,4 @@
-"""Is a winner really faster? Held-out cases, no loop guards, several fresh processes."""
+"""Is a winner really faster? Held-out cases, no loop guards, several builds and processes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
 from gi_cuda.execute.model import Measure, Measurement, Program, Refused, Sample, Sampling
 from gi_cuda.execute.pool import Lost, Pool
-from gi_cuda.execute.statistics import bootstrap_interval, ratios
+from gi_cuda.execute.statistics import cluster_interval, ratios
 from gi_cuda.subject import Subject
 from gi_cuda.target import Configuration
 
-PROCESSES = 3
-"""Fresh processes that a validation measures in."""
+PLACES = 5
+"""Builds of one source that are measured, each in a process of its own.
 
-PAIRS = 21
+Where code comes to lie in a binary changes its speed by some percent. A speed-up that belongs to
+the source shows wherever it lies."""
+
+PAIRS = 15
 """Pairs of launches in each of them."""
 
 
@@ -66,11 +69,16 @@ class Candidate:
     macros: Mapping[str, str]
 
 
-def speed_up(samples: Sequence[Sample]) -> SpeedUp:
-    """The speed-up that pairs of times show: the median, geometric mean over the cases."""
-    values = ratios(samples)
-    low, high = bootstrap_interval(values)
-    return SpeedUp(1 / float(np.median(values)), 1 / high, 1 / low)
+def speed_up(places: Sequence[Sequence[Sample]]) -> SpeedUp:
+    """The speed-up that pairs of times show, over all builds.
+
+    The median over builds of each build's median ratio; its interval resamples the builds and,
+    within each, the pairs.
+    """
+    values = [ratios(samples) for samples in places]
+    low, high = cluster_interval(values)
+    middle = float(np.median([np.median(one) for one in values]))
+    return SpeedUp(1 / middle, 1 / high, 1 / low)
 
 
 def validate(
@@ -91,25 +99,29 @@ def validate(
     """
     original = subject.original.configuration
     reference = Candidate(subject.device.source.text, original, subject.macros(original))
-    everything = [reference, *candidates]
+    # Copies of all sources take turns in the batch, so that none of them has a place of its own.
+    sources = [reference, *candidates] * PLACES
     variants = [
         Variant(i, c.text, c.macros, subject.options(c.configuration))
-        for i, c in enumerate(everything)
+        for i, c in enumerate(sources)
     ]
     built = build_batch(compiler, variants, folder)
-    base = built[0]
-    if isinstance(base, BuildFailure):
-        raise RuntimeError(f"the reference no longer compiles: {base.message}")
+    stride = len(candidates) + 1
     sampling = Sampling(screen=PAIRS, most=PAIRS, limit=limit)
-    program = _program(base, reference, cases)
     answers = []
-    for i, candidate in enumerate(candidates, start=1):
-        one = built[i]
-        if isinstance(one, BuildFailure):
-            answers.append(Validation(False, f"does not compile: {one.message}"))
-        else:
-            variant = _program(one, candidate, cases)
-            answers.append(_validate(pool, Measure(variant, program, sampling)))
+    for first in range(1, stride):
+        pairs = [(built[at], built[at - first]) for at in range(first, len(sources), stride)]
+        requests: list[Measure] = []
+        validation: Validation | None = None
+        for variant, base in pairs:
+            if isinstance(base, BuildFailure):
+                raise RuntimeError(f"the reference no longer compiles: {base.message}")
+            if isinstance(variant, BuildFailure):
+                validation = Validation(False, f"does not compile: {variant.message}")
+                break
+            mine = _program(variant, sources[first], cases)
+            requests.append(Measure(mine, _program(base, reference, cases), sampling))
+        answers.append(validation or _validate(pool, requests))
     return answers
 
 
@@ -117,9 +129,9 @@ def _program(binary: Binary, candidate: Candidate, cases: Sequence[str]) -> Prog
     return Program(binary, dict(candidate.configuration), tuple(cases))
 
 
-def _validate(pool: Pool[int], request: Measure) -> Validation:
-    samples: list[Sample] = []
-    for _ in range(PROCESSES):
+def _validate(pool: Pool[int], requests: Sequence[Measure]) -> Validation:
+    places: list[tuple[Sample, ...]] = []
+    for request in requests:
         answer = pool.one(request)
         if isinstance(answer, Lost):
             return Validation(False, f"{answer.survival}: {answer.message}")
@@ -128,10 +140,11 @@ def _validate(pool: Pool[int], request: Measure) -> Validation:
         assert isinstance(answer, Measurement)
         if not answer.correct:
             return Validation(False, f"wrong: {answer.message}")
-        samples += answer.samples
-    by_case = {s.case: [t for t in samples if t.case == s.case] for s in samples}
+        places.append(answer.samples)
+    cases = dict.fromkeys(sample.case for sample in places[0])
+    by_case = {c: [[s for s in place if s.case == c] for place in places] for c in cases}
     return Validation(
         True,
-        overall=speed_up(samples),
+        overall=speed_up(places),
         cases={case: speed_up(some) for case, some in by_case.items()},
     )

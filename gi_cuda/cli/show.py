@@ -5,14 +5,18 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.syntax import Syntax
 
 from gi_cuda.analyze.champion import stored_champion
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
 from gi_cuda.patch import path_in_repository, unified_diff
 from gi_cuda.report.champion import print_champion
-from gi_cuda.report.tables import generations_table, phases_table, population_table
+from gi_cuda.report.tables import (
+    generations_table,
+    phases_table,
+    print_diff,
+    print_individuals,
+)
 from gi_cuda.run import open_store, stored_subject
 from gi_cuda.store import Phases, Store
 
@@ -56,7 +60,9 @@ def _overview(store: Store, best: int) -> None:
     total = sum((generation.phases for generation in generations), Phases())
     console.print(phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
     if best:
-        console.print(population_table(store.best(best)))
+        console.print("best individuals:")
+        print_individuals(console, store.best(best))
+        console.print()
     print_champion(console, stored_champion(store))
 
 
@@ -65,7 +71,7 @@ def _generation(store: Store, number: int) -> None:
     if not members:
         raise UserError(f"the run has no generation {number}", where="--generation")
     evaluations = store.evaluations(number)
-    console.print(population_table([(one, evaluations.get(one.ident)) for one in members]))
+    print_individuals(console, [(one, evaluations.get(one.ident)) for one in members])
 
 
 def _individual(store: Store, run: RunPath, ident: int) -> None:
@@ -73,7 +79,7 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     if one is None:
         raise UserError(f"the run has no individual {ident}", where="--individual")
     evaluation = store.evaluations(one.generation).get(ident)
-    console.print(population_table([(one, evaluation)]))
+    print_individuals(console, [(one, evaluation)])
     if evaluation and evaluation.message:
         console.print(evaluation.message, highlight=False, markup=False, soft_wrap=True)
     _diff(store, run, ident)
@@ -87,4 +93,4 @@ def _diff(store: Store, run: RunPath, ident: int) -> None:
     source = subject.target.source
     diff = unified_diff(subject.grammar.source.text, after, path_in_repository(source))
     console.print(f"individual {ident} as a diff:" if diff else "no change in the source")
-    console.print(Syntax(diff, "diff", background_color="default", word_wrap=True))
+    print_diff(console, diff)

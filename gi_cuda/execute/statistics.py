@@ -61,13 +61,25 @@ def median_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float
     return (float(ordered[rank - 1]), float(ordered[-rank]))
 
 
-def bootstrap_interval(
-    values: np.ndarray, *, confidence: float = 0.95, draws: int = 2000, seed: int = 0
+def cluster_interval(
+    clusters: Sequence[np.ndarray], *, confidence: float = 0.95, draws: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
-    """Percentile bootstrap interval of the median of ``values`` (shape ``(n,)``)."""
+    """Bootstrap interval of the median over clusters of each cluster's median.
+
+    Values within a cluster share a disturbance (one build, one process), so clusters are drawn
+    first and then values within them.
+
+    Args:
+        clusters: one array of shape ``(n,)`` for each.
+    """
     rng = np.random.default_rng(seed)
-    picked = rng.integers(0, len(values), size=(draws, len(values)))
-    medians = np.median(values[picked], axis=1)
+    drawn = np.empty((len(clusters), draws, len(clusters)))
+    for i, values in enumerate(clusters):
+        picked = rng.integers(0, len(values), size=(draws * len(clusters), len(values)))
+        drawn[i] = np.median(values[picked], axis=1).reshape(draws, len(clusters))
+    which = rng.integers(0, len(clusters), size=(draws, len(clusters)))
+    rows, columns = np.indices(which.shape)
+    medians = np.median(drawn[which, rows, columns], axis=1)
     tail = (1 - confidence) / 2
     low, high = np.quantile(medians, [tail, 1 - tail])
     return (float(low), float(high))

@@ -1,11 +1,14 @@
-"""Tables of a run for people, as rich renderables."""
+"""Tables of a run for people."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.padding import Padding
 from rich.table import Table
+from rich.text import Text
 
 from gi_cuda.evaluation import Evaluation, Outcome
 from gi_cuda.store import Generation, Individual, Phases
@@ -59,7 +62,8 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
     duplicates = ["same\ngeno-\ntype", "same\npheno-\ntype"]
     headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
     for name in [*headings, "best\nspeed-\nup"]:
-        table.add_column(name, justify="right", vertical="bottom")
+        width = max(map(len, name.split("\n")))
+        table.add_column(name, justify="right", vertical="bottom", min_width=width)
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)
@@ -89,21 +93,28 @@ def phases_table(total: Phases, individuals: int) -> Table:
     return table
 
 
-def population_table(members: Sequence[tuple[Individual, Evaluation | None]]) -> Table:
-    """Individuals with what became of them, one a row."""
-    table = _table("individuals")
-    for name in ["id", "gen", "origin", "parents", "outcome", "speed-up", "95 %", "genotype"]:
-        left = name in {"origin", "parents", "outcome", "genotype"}
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
+def print_individuals(
+    console: Console, members: Sequence[tuple[Individual, Evaluation | None]]
+) -> None:
+    """Individuals with what became of them, each with its genotype on lines of its own."""
     for one, evaluation in members:
-        table.add_row(
-            str(one.ident),
-            str(one.generation),
-            one.origin,
-            " ".join(map(str, one.parents)),
-            str(evaluation.outcome) if evaluation else "pending",
-            speed(evaluation.ratio) if evaluation else "",
-            interval(evaluation) if evaluation else "",
-            one.genotype,
-        )
-    return table
+        words = [f"individual {one.ident}", f"generation {one.generation}", one.origin]
+        if one.parents:
+            words.append(f"of {' and '.join(map(str, one.parents))}")
+        words.append(str(evaluation.outcome) if evaluation else "pending")
+        if evaluation and evaluation.ratio:
+            words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
+        console.print(", ".join(words), highlight=False, soft_wrap=True)
+        genotype = one.genotype or "(no changes)"
+        console.print(Padding(Text(genotype), (0, 0, 0, 4)))
+
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+def print_diff(console: Console, diff: str) -> None:
+    """A unified diff, coloured on a terminal, its lines never broken."""
+    for line in diff.splitlines():
+        heading = line.startswith(("diff ", "--- ", "+++ "))
+        style = "bold" if heading else _STYLES.get(line[:1])
+        console.print(Text(line), style=style, soft_wrap=True)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.execute.model import Sample, Verdict
-from gi_cuda.execute.statistics import bootstrap_interval, judge, median_interval, ratios
+from gi_cuda.execute.statistics import cluster_interval, judge, median_interval, ratios
 
 RATIOS = st.lists(st.floats(0.1, 10), min_size=1, max_size=60).map(np.array)
 
@@ -30,9 +30,21 @@ def test_a_repetition_that_missed_a_case_is_left_out() -> None:
 def test_intervals_enclose_the_median(values: np.ndarray) -> None:
     low, high = median_interval(values)
     assert low <= np.median(values) <= high
-    low, high = bootstrap_interval(values, draws=200)
+    low, high = cluster_interval([values], draws=200)
     assert low <= np.median(values) + 1e-12
     assert high >= np.median(values) - 1e-12
+
+
+def test_clusters_that_disagree_widen_the_interval() -> None:
+    """Many pairs in one build say nothing of what another build would give."""
+    rng = np.random.default_rng(1)
+    apart = [rng.normal(centre, 0.001, 50) for centre in (0.90, 0.95, 1.00, 1.05, 1.10)]
+    alike = [rng.normal(1.00, 0.001, 50) for _ in range(5)]
+    low, high = cluster_interval(apart)
+    assert low < 0.96
+    assert high > 1.04
+    low, high = cluster_interval(alike)
+    assert high - low < 0.002
 
 
 def test_too_few_values_give_no_certainty() -> None:

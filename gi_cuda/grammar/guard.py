@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.kinds import KINDS
@@ -11,6 +12,13 @@ from gi_cuda.grammar.splice import Splice, closing, newline, opening, splice
 
 UNSEEN_LIMIT = 1000
 """Iterations allowed to a loop for which no limit is given."""
+
+
+class _Shape(NamedTuple):
+    """What a loop is like once the expansions are made."""
+
+    condition: bool
+    pragma: bool
 
 
 def touched_loops(grammar: Grammar, expansions: Mapping[str, Expansion]) -> frozenset[int]:
@@ -67,7 +75,10 @@ def guards(
     for loop in loops:
         counter = f"gi_guard_{loop.ident}"
         test = f"{counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)}"
-        yield from _wrap(grammar, loop, counter, test, _has_condition(grammar, loop, expansions))
+        shape = _Shape(
+            _has_condition(grammar, loop, expansions), _has_pragma(grammar, loop, expansions)
+        )
+        yield from _wrap(grammar, loop, counter, test, shape)
 
 
 def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:
@@ -79,15 +90,22 @@ def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expans
     return loop.condition[0] < loop.condition[1]
 
 
-def _wrap(
-    grammar: Grammar, loop: Loop, counter: str, test: str, conditional: bool
-) -> Iterator[Splice]:
+def _has_pragma(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:
+    """Whether the loop starts with a pragma once the expansions are made."""
+    for name, expansion in expansions.items():
+        rule = grammar.rule(name)
+        if rule.type is RuleType.PRAGMA and rule.start == loop.start:
+            return bool(expansion.body)
+    return grammar.source.text.startswith("#", loop.start)
+
+
+def _wrap(grammar: Grammar, loop: Loop, counter: str, test: str, shape: _Shape) -> Iterator[Splice]:
     """Give a loop a counter of its own and one more conjunct."""
     text = grammar.source.text
     start, end = loop.condition
-    gap = newline(text) if text.startswith("#", loop.start) else " "
+    gap = newline(text) if shape.pragma else " "
     yield opening(loop.start, loop.end, f"{{ unsigned {counter} = 0;{gap}")
-    if conditional:
+    if shape.condition:
         # One character wider than the condition: outside what an edit puts around it.
         yield opening(start, end + 1, "(")
         yield closing(start - 1, end, f") && {test}")
@@ -106,5 +124,6 @@ def instrument(grammar: Grammar) -> str:
     for loop in grammar.loops:
         counter = f"gi_count_{loop.ident}"
         test = f"gi_loop({loop.ident}u, ++{counter})"
-        splices += _wrap(grammar, loop, counter, test, loop.condition[0] < loop.condition[1])
+        shape = _Shape(_has_condition(grammar, loop, {}), _has_pragma(grammar, loop, {}))
+        splices += _wrap(grammar, loop, counter, test, shape)
     return splice(grammar.source.text, splices)

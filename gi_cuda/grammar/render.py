@@ -157,9 +157,14 @@ def _delete_else(text: str, rule: Rule) -> Splice:
 
 
 def _delete_pragma(text: str, rule: Rule) -> Splice:
+    """Take its line, in such a way that a guard can still be put where the pragma starts."""
     rest = _REST_OF_LINE.match(text, rule.end)
-    end = rule.end if rest is None else rest.end()
-    return replacing(line_start(text, rule.start), end, "")
+    if rest is None:
+        return replacing(rule.start, rule.end, "")
+    end = rest.end()
+    if line_start(text, rule.start) < rule.start:
+        end += len(text[end:]) - len(text[end:].lstrip(" \t"))
+    return replacing(rule.start, end, "")
 
 
 def _delete_bounds(text: str, rule: Rule) -> Splice:

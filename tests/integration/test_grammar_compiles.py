@@ -123,23 +123,30 @@ def commands() -> Iterator[tuple[str, list[str]]]:
 
 
 class Outcome(NamedTuple):
-    edit: Edit
-    text: str
+    edits: tuple[Edit, ...]
     error: str | None
 
 
-def sample(file: Path, command: Sequence[str], samples: int, seed: int) -> list[Outcome]:
-    """Draw and compile ``samples`` single edits of one file, over its configurations."""
+def sample(
+    file: Path, command: Sequence[str], samples: int, seed: int, at_once: int = 1
+) -> list[Outcome]:
+    """Draw and compile ``samples`` variants of one file, over its configurations."""
     grammar = convert(read_source(file))
     limits = {loop.ident: 100 for loop in grammar.loops}
     rng = random.Random(seed)
     outcomes = []
     settings = configurations(grammar.source.text)
     for macros in settings:
-        edits = draw(grammar, macros, rng, samples // len(settings))
-        texts = dict(enumerate(render(grammar, e.expansion(), limits) for e in edits))
+        edits = draw(grammar, macros, rng, samples * at_once // len(settings))
+        groups = [tuple(edits[k : k + at_once]) for k in range(0, len(edits), at_once)]
+        texts = {}
+        for number, group in enumerate(groups):
+            expansions: dict[str, Expansion] = {}
+            for edit in group:
+                expansions |= edit.expansion()
+            texts[number] = render(grammar, expansions, limits)
         failed = compile_all(grammar, texts, macros, command)
-        outcomes += [Outcome(e, texts[k], failed.get(k)) for k, e in enumerate(edits)]
+        outcomes += [Outcome(group, failed.get(k)) for k, group in enumerate(groups)]
     return outcomes
 
 
@@ -150,13 +157,14 @@ def sample(file: Path, command: Sequence[str], samples: int, seed: int) -> list[
 def test_single_edits_compile(file: Path, name: str, command: list[str]) -> None:
     outcomes = sample(file, command, samples=60 if name == "nvcc" else 150, seed=1)
     failed = [o for o in outcomes if o.error is not None]
-    assert len(failed) <= 0.03 * len(outcomes), [(o.edit, o.error) for o in failed]
+    assert len(failed) <= 0.03 * len(outcomes), failed
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=400, help="edits a file")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--at-once", type=int, default=1, help="edits a variant")
     parser.add_argument("--compiler", default="g++")
     parser.add_argument("--show", type=int, default=10)
     parser.add_argument("files", nargs="*", type=Path)
@@ -164,20 +172,19 @@ def main() -> None:
     command = dict(commands())[options.compiler]
     totals: Counter[tuple[str, bool]] = Counter()
     for file in options.files or sorted(SOURCES.glob("*.cu")):
-        outcomes = sample(file, command, options.samples, options.seed)
+        outcomes = sample(file, command, options.samples, options.seed, options.at_once)
         failed = [o for o in outcomes if o.error is not None]
         rate = 1 - len(failed) / len(outcomes)
-        print(f"{file.name:20} {len(outcomes):6} edits  {rate:8.2%} compile")
+        print(f"{file.name:20} {len(outcomes):6} variants  {rate:8.2%} compile")
         for outcome in failed[: options.show]:
-            words = " ".join(outcome.edit)
+            words = ", ".join(" ".join(edit) for edit in outcome.edits)
             print(f"    {words}: {outcome.error}")
-        for o in outcomes:
-            kind = o.edit.place.split("_")[0] or "_"
-            totals[kind, o.error is None] += 1
+        for outcome in outcomes:
+            kind = outcome.edits[0].place.split("_")[0] or "_"
+            totals[kind, outcome.error is None] += 1
     everything = sum(totals.values())
-    print(
-        f"all: {everything} edits, {sum(n for (_, ok), n in totals.items() if ok) / everything:.2%}"
-    )
+    compiled = sum(n for (_, ok), n in totals.items() if ok)
+    print(f"all: {everything} variants, {compiled / everything:.2%}")
     for kind in sorted({kind for kind, _ in totals}):
         good, bad = totals[kind, True], totals[kind, False]
         print(f"  {kind:14} {good + bad:6}  {good / (good + bad):8.2%}")

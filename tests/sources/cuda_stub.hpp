@@ -11,6 +11,9 @@
 #define __forceinline__ inline
 #define __inline__ inline
 #define __launch_bounds__(...)
+struct uint2 { unsigned x, y; };
+struct uint4 { unsigned x, y, z, w; };
+int __popc(unsigned);
 struct dim3 { unsigned x, y, z; };
 extern const dim3 threadIdx, blockIdx, blockDim, gridDim;
 extern const int warpSize;
@@ -18,6 +21,7 @@ void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);
 unsigned __activemask();
 template <class T> T __shfl_down_sync(unsigned, T, int, int = 32);
+template <class T> T __shfl_xor_sync(unsigned, T, int, int = 32);
 template <class T> T __shfl_up_sync(unsigned, T, int, int = 32);
 template <class T> T __ldg(const T *);
 template <class T, class U> T atomicAdd(T *, U);

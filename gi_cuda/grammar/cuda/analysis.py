@@ -44,7 +44,7 @@ def analyse(source: Source, kernels: Sequence[str] | None) -> Analysis:
         read_head(definition, number, findings)
         body = definition.node.child_by_field_name("body")
         if body is not None:
-            BodyReader(findings, number).read(body)
+            BodyReader(findings, number, definition.name).read(body)
         _note_hidden(definition, number, findings)
     findings.uses.sort()
     findings.assignments.sort()

@@ -39,9 +39,10 @@ Pending = Iterable[tuple[Node, Place]]
 class BodyReader:
     """Reads the body of one function into ``findings``."""
 
-    def __init__(self, findings: Findings, function: int) -> None:
+    def __init__(self, findings: Findings, function: int, name: str) -> None:
         self.findings = findings
         self.function = function
+        self.function_name = name
 
     def read(self, body: Node, rules: bool = True) -> None:
         """Read a function's body (rules: whether it is one that evolves)."""
@@ -106,8 +107,12 @@ class BodyReader:
             yield clause, inside._replace(rules=False)
         body = node.child_by_field_name("consequence")
         if body is not None:
+            if fixed:
+                self._own_name(body)
             yield body, inside._replace(dangling=place.dangling or otherwise is not None)
         if otherwise is not None:
+            if fixed:
+                self._own_name(otherwise)
             yield otherwise, inside
 
     def else_(self, node: Node, place: Place) -> Pending:
@@ -350,6 +355,11 @@ class BodyReader:
                 start, node.start_byte, node.end_byte, span, tuple(header), self.function, endless
             )
         )
+
+    def _own_name(self, branch: Node) -> None:
+        """A template's call of itself must not leave the ``if constexpr`` that ends it."""
+        start, end = branch.start_byte, branch.end_byte
+        self.findings.declare(self.function_name, "", start, end, self.function)
 
     def _opaque(self, node: Node, place: Place) -> None:
         start, end = node.start_byte, node.end_byte

@@ -69,7 +69,7 @@ def _closure(name: str, direct: Mapping[str, set[str]]) -> frozenset[str]:
 
 def _is_opaque(body: str) -> bool:
     bare = _LITERAL.sub('""', body)
-    if "#" in bare or not is_balanced(bare) or _JUMPS.search(bare):
+    if "#" in bare or not is_balanced(bare) or _JUMPS.search(bare) or _is_many(bare):
         return True
     if not _STATEMENTS.search(bare) and "=" not in bare and " " not in bare:
         return False
@@ -85,6 +85,16 @@ def _is_opaque(body: str) -> bool:
         and not _is_product(child.children)
         for child in block.named_children
     )
+
+
+def _is_many(body: str) -> bool:
+    """Whether it is more than one statement once a semicolon follows it."""
+    depth = 0
+    for character in body:
+        depth += (character in "({[") - (character in ")}]")
+        if character == ";" and depth == 0:
+            return True
+    return body.lstrip().startswith("{")
 
 
 def _is_product(children: list[Node]) -> bool:

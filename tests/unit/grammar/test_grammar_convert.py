@@ -91,13 +91,16 @@ def test_not_text(tmp_path: Path) -> None:
         "label: ;",
         "OPENS n = 1; }",
         "LEAVES;",
+        "TWO;",
+        "BLOCK;",
         "DECLARES(n);",
         "auto f = [&]() { n = 2; };",
         ";",
     ],
 )
 def test_what_stays_fixed(statement: str) -> None:
-    macros = "#define OPENS if (n) {\n#define LEAVES return\n#define DECLARES(x) int y = x\n"
+    macros = "#define OPENS if (n) {\n#define LEAVES return\n#define TWO n++; n--\n"
+    macros += "#define BLOCK { n = 1; }\n#define DECLARES(x) int y = x\n"
     text = f"{macros}__global__ void k(int n) {{\n  {statement}\n}}\n"
     kinds = {rule.type for rule in convert(Source("a.cu", text)).rules}
     assert RuleType.STATEMENT not in kinds - {RuleType.BOUNDS} or statement.startswith("OPENS")

@@ -158,7 +158,8 @@ def test_heads() -> None:
 
 
 def test_a_touched_loop_is_guarded() -> None:
-    body = "for (int i = 0; i < n; i++) {\n  p[i] = 1;\n  i++;\n}\nwhile (n) n--;\ndo n++; while (n < 9);"
+    body = "for (int i = 0; i < n; i++) {\n  p[i] = 1;\n  i++;\n}\nwhile (n) n--;\n"
+    body += "do n++; while (n < 9);"
     limits = {0: 7, 1: 8, 2: 9}
     assert "gi_guard" not in changed(body, limits, s_2=DELETED)
     after = changed(body, limits, s_3=DELETED)
@@ -169,6 +170,20 @@ def test_a_touched_loop_is_guarded() -> None:
     assert "while ((n) && gi_guard_1++ < 8) ; }" in changed(body, limits, s_5=DELETED)
     assert "do ; while ((n < 9) && gi_guard_2++ < 9); }" in changed(body, limits, s_6=DELETED)
     assert "gi_guard" not in changed(body, None, s_3=DELETED, for2_1=DELETED)
+
+
+def test_guards_and_pragmas_keep_clear_of_each_other() -> None:
+    header = "  for (int i = 0; i < n; ) p[i] = 1;"
+    unroll = Expansion(body="pragma_K4")
+    after = changed(header, {}, pragma_1=unroll, for2_1=DELETED)
+    assert after.startswith("  { unsigned gi_guard_0 = 0;\n#pragma unroll 4\n  for (")
+    for indentation in ("", "  ", "\t"):
+        body = f"{indentation}#pragma unroll\n{header}"
+        after = changed(body, {}, pragma_1=DELETED, for2_2=DELETED)
+        assert "#" not in after
+        assert re.match(r"[ \t]*\{ unsigned gi_guard_0 = 0; +for \(", after)
+        after = changed(body, {}, pragma_1=unroll, for2_2=DELETED)
+        assert "gi_guard_0 = 0;\n#pragma unroll 4\n  for (" in after
 
 
 def test_a_donor_that_assigns_the_control_variable_touches_the_loop() -> None:

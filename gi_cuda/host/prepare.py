@@ -3,37 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, TypeAlias
 
 PLAIN_UNROLL: Final = 16
 """How far ``#pragma unroll`` without a number goes; the device's compiler unrolls fully."""
 
 _MOST_UNROLL: Final = 65534
 
-_PRAGMA: Final = re.compile(r"^([ \t]*)\#[ \t]*pragma[ \t]+unroll\b([^\n]*)", re.MULTILINE)
-_MARKED_UNROLL: Final = re.compile(r"\bgi_unroll\s*\(([^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)")
+_PRAGMA: Final = re.compile(r"[ \t]*\#[ \t]*pragma[ \t]+unroll\b([^\n]*)")
+_MARKED_UNROLL: Final = re.compile(r"gi_unroll\s*\(([^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)")
 _NUMBER: Final = re.compile(r"[(\s]*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*[)\s]*(?://.*|/\*.*)?")
 # White space, comments, other directives: what may stand between a pragma and its loop.
 _GAP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)*", re.DOTALL)
 _LOOP: Final = re.compile(r"(?:for|while|do)\b")
 
-# Constructs that need more than a pragma, and what only looks like them: literals and comments.
-_SYMPTOM: Final = re.compile(
-    r"\bextern\b|\basm\b|\b__asm|\bstatic\s+__shared__|\b__shared__\s+static\b"
-)
-_TOKEN: Final = re.compile(
-    r"""
-      //[^\n]* | /\*.*?\*/
-    | R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"
-    | (?P<linkage>\bextern\s*"C"\s*(?P<brace>\{)?)
-    | "(?:\\.|[^"\\\n])*" | (?<![0-9a-fA-F])'(?:\\.|[^'\\\n])*'
-    | (?P<shared>\b(?:extern|static|__shared__)\b[^;{}"]*;)
-    | (?P<assembly>\b(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\()
-    """,
-    re.DOTALL | re.VERBOSE,
-)
-_LITERAL: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_LINKAGE: Final = re.compile(r'extern\s*"C"\s*(\{)?')
+_DECLARATION: Final = re.compile(r"(?:__shared__\b[\w\s]*)?\bextern\b[^;{}\"]*;")
+_SHARED_BEFORE: Final = re.compile(r"\b__shared__\b[\w\s]*\Z")
 # Dynamic shared memory is aligned well enough as it is; aligned elements would lie too far apart.
 _DROPPED: Final = re.compile(
     r"""\b(?:extern\b|__shared__\b|(?:__align__|alignas|__attribute__)\s*
@@ -44,6 +31,22 @@ _UNSIZED: Final = re.compile(
     r"\s*(?P<type>.*?[\s*&>)])\s*(?P<name>[A-Za-z_]\w*)\s*\[\s*\](?P<rest>(?:\s*\[[^\]]*\])*)\s*;\Z",
     re.DOTALL,
 )
+_STATIC_SHARED: Final = re.compile(r"\bstatic\s+(?=__shared__\b)|(?<=__shared__ )static\b")
+_ASSEMBLY: Final = re.compile(
+    r"(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\("
+)
+_STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
+# What a line may hold that only looks like code.
+_NOT_CODE: Final = re.compile(
+    r"""//.* | /\*.*?(?:\*/|$)
+    | R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"
+    | "(?:\\.|[^"\\])*" | (?<![0-9a-fA-F])'(?:\\.|[^'\\])*'
+    """,
+    re.VERBOSE,
+)
+
+# A part of the text, by begin and end, and what comes in its place.
+_Change: TypeAlias = tuple[int, int, str]
 
 
 def mark_unrolls(text: str) -> str:
@@ -52,11 +55,7 @@ def mark_unrolls(text: str) -> str:
     A preprocessor leaves the pragma's number alone, and in CUDA it may be a macro. :func:`prepare`
     knows the marked form too.
     """
-
-    def mark(match: re.Match[str]) -> str:
-        return f"{match[1]}gi_unroll({match[2].split('//')[0].strip()})"
-
-    return _PRAGMA.sub(mark, text)
+    return _changed(text, "unroll", _marked)
 
 
 def prepare(text: str) -> str:
@@ -67,37 +66,69 @@ def prepare(text: str) -> str:
     goes), ``extern "C"`` goes since every variant has functions of the same name, and inline PTX
     becomes an error that says so.
     """
-    if "unroll" in text:
-        text = _MARKED_UNROLL.sub(_unroll, _PRAGMA.sub(_unroll, text))
-    if _SYMPTOM.search(text) is None:
-        return text
+    text = _changed(text, "unroll", _unroll)
+    text = _changed(text, "extern", _extern)
+    text = _changed(text, "static", _static)
+    return _changed(text, "asm", _assembly)
+
+
+def _changed(text: str, word: str, change: Callable[[str, int], _Change | None]) -> str:
+    """The text with a change wherever the word stands and there is one to be made.
+
+    Most texts have no such word, and looking for one costs next to nothing.
+    """
     pieces: list[str] = []
     done = 0
-    while (match := _TOKEN.search(text, done)) is not None:
-        pieces.append(text[done : match.start()])
-        end = _closing(text, match.end()) if match["assembly"] else match.end()
-        pieces.append(_rewritten(match, text[match.start() : end]))
-        done = end
-    pieces.append(text[done:])
-    return "".join(pieces)
+    at = text.find(word)
+    while at >= 0:
+        found = change(text, at)
+        if found is not None and found[0] >= done:
+            begin, end, replacement = found
+            pieces += text[done:begin], replacement
+            done = end
+        at = text.find(word, max(done, at + len(word)))
+    return "".join([*pieces, text[done:]]) if pieces else text
 
 
-def _rewritten(match: re.Match[str], found: str) -> str:
-    if match["assembly"]:
-        return _assembly(found)
-    if match["shared"]:
-        return _shared(found)
-    if match["linkage"]:
-        return _lines(found) + ("inline namespace gi_c {" if match["brace"] else "")
-    return found
+def _line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, at) + 1
 
 
-def _unroll(match: re.Match[str]) -> str:
-    text, end = match.string, match.end()
+def _is_code(text: str, at: int) -> bool:
+    """Whether a place is outside literals and comments, as far as its line tells."""
+    start = _line_start(text, at)
+    end = text.find("\n", at)
+    line = text[start : end if end >= 0 else len(text)]
+    return not any(m.start() <= at - start < m.end() for m in _NOT_CODE.finditer(line))
+
+
+def _word_start(text: str, at: int) -> int:
+    while at and (text[at - 1] == "_" or text[at - 1].isalnum()):
+        at -= 1
+    return at
+
+
+def _marked(text: str, at: int) -> _Change | None:
+    start = _line_start(text, at)
+    match = _PRAGMA.match(text, start)
+    if match is None:
+        return None
+    indent = match[0][: match[0].index("#")]
+    return start, match.end(), f"{indent}gi_unroll({match[1].split('//')[0].strip()})"
+
+
+def _unroll(text: str, at: int) -> _Change | None:
+    start = _line_start(text, at)
+    match = _PRAGMA.match(text, start) or _MARKED_UNROLL.match(text, start := _word_start(text, at))
+    if match is None:
+        return None
+    return start, match.end(), _unroll_pragma(match[1], text, match.end())
+
+
+def _unroll_pragma(wanted: str, text: str, end: int) -> str:
     gap = _GAP.match(text, end)
     if gap is None or not _LOOP.match(text, gap.end()):
         return ""
-    wanted = match[match.re.groups]
     if not wanted.strip() or wanted.lstrip().startswith(("//", "/*")):
         return f'_Pragma("GCC unroll {PLAIN_UNROLL}")'
     number = _NUMBER.fullmatch(wanted)
@@ -107,39 +138,55 @@ def _unroll(match: re.Match[str]) -> str:
     return f'_Pragma("GCC unroll {min(int(number[1], 0), _MOST_UNROLL)}")'
 
 
-def _shared(declaration: str) -> str:
-    words = declaration.split()
-    if "__shared__" not in words:
-        return declaration
-    if "extern" not in words:
-        return re.sub(r"\bstatic\b", "", declaration)
-    match = _UNSIZED.fullmatch(_DROPPED.sub(" ", declaration))
-    if match is None:
-        return declaration
-    kind, name = f"gi_type_of_{match['name']}", match["name"]
+def _extern(text: str, at: int) -> _Change | None:
+    if _word_start(text, at) != at or not _is_code(text, at):
+        return None
+    if match := _LINKAGE.match(text, at):
+        kept = "inline namespace gi_c {" if match[1] else ""
+        return at, match.end(), _lines(match[0]) + kept
+    before = _SHARED_BEFORE.search(text, max(0, at - 80), at)
+    start = before.start() if before else at
+    match = _DECLARATION.match(text, start)
+    if match is None or "__shared__" not in match[0].split():
+        return None
+    declared = _UNSIZED.fullmatch(_DROPPED.sub(" ", match[0]))
+    if declared is None:
+        return None
+    kind, name = f"gi_type_of_{declared['name']}", declared["name"]
     # A reference to the runtime's own pointer: the memory is another one each launch.
     return (
-        f"typedef {match['type']} {kind}{match['rest']}; {kind} *const &{name} = "
-        f"reinterpret_cast<{kind} *const &>(gi_dynamic_shared);"
+        start,
+        match.end(),
+        f"typedef {declared['type']} {kind}{declared['rest']}; {kind} *const &{name} = "
+        f"reinterpret_cast<{kind} *const &>(gi_dynamic_shared);",
     )
 
 
-def _assembly(statement: str) -> str:
-    template = "".join(part[1:-1] for part in _LITERAL.findall(statement.split(":")[0]))
+def _static(text: str, at: int) -> _Change | None:
+    match = _STATIC_SHARED.match(text, at)
+    return (at, match.end(), _lines(match[0])) if match else None
+
+
+def _assembly(text: str, at: int) -> _Change | None:
+    start = _word_start(text, at)
+    match = _ASSEMBLY.match(text, start)
+    if match is None or not _is_code(text, start):
+        return None
+    end = _closing(text, match.end())
+    template = "".join(part[1:-1] for part in _STRING.findall(text[start:end].split(":")[0]))
     if not template.strip():
-        return statement  # a compiler barrier
+        return None  # a compiler barrier
     what = template.replace("\\n", " ").replace("\\t", " ").split(";")[0].strip()
     quoted = what.replace("\\", "").replace('"', "'")
-    return f'static_assert(false, "the host backend has no inline PTX: {quoted}")' + _lines(
-        statement
-    )
+    message = f'static_assert(false, "the host backend has no inline PTX: {quoted}")'
+    return start, end, message + _lines(text[start:end])
 
 
 def _closing(text: str, at: int) -> int:
     """Position behind the parenthesis that closes the one before ``at``."""
     depth = 1
     while depth and at < len(text):
-        if text[at] == '"' and (literal := _LITERAL.match(text, at)):
+        if text[at] == '"' and (literal := _STRING.match(text, at)):
             at = literal.end()
             continue
         depth += {"(": 1, ")": -1}.get(text[at], 0)

@@ -163,7 +163,8 @@ def _delete_pragma(text: str, rule: Rule) -> Splice:
         return replacing(rule.start, rule.end, "")
     end = rest.end()
     if line_start(text, rule.start) < rule.start:
-        end += len(text[end:]) - len(text[end:].lstrip(" \t"))
+        while text[end : end + 1] in (" ", "\t"):
+            end += 1
     return replacing(rule.start, end, "")
 
 

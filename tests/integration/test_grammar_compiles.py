@@ -150,14 +150,25 @@ def sample(
     return outcomes
 
 
+def check(outcomes: list[Outcome]) -> None:
+    failed = [outcome for outcome in outcomes if outcome.error is not None]
+    assert len(failed) <= 0.01 * len(outcomes), failed
+
+
+COMPILERS = dict(commands())
+
+
+@pytest.mark.skipif("g++" not in COMPILERS, reason="there is no g++")
+@pytest.mark.parametrize("at_once", [1, 5])
 @pytest.mark.parametrize("file", sorted(SOURCES.glob("*.cu")), ids=lambda file: file.stem)
-@pytest.mark.parametrize(
-    ("name", "command"), list(commands()), ids=lambda x: str(x) if isinstance(x, str) else ""
-)
-def test_single_edits_compile(file: Path, name: str, command: list[str]) -> None:
-    outcomes = sample(file, command, samples=60 if name == "nvcc" else 150, seed=1)
-    failed = [o for o in outcomes if o.error is not None]
-    assert len(failed) <= 0.03 * len(outcomes), failed
+def test_edits_compile(file: Path, at_once: int) -> None:
+    check(sample(file, COMPILERS["g++"], 100, seed=1, at_once=at_once))
+
+
+@pytest.mark.skipif("nvcc" not in COMPILERS, reason="there is no nvcc")
+@pytest.mark.parametrize("name", ["align.cu", "cut.cu"])
+def test_edits_compile_for_the_device(name: str) -> None:
+    check(sample(SOURCES / name, COMPILERS["nvcc"], 30, seed=1))
 
 
 def main() -> None:
@@ -169,7 +180,7 @@ def main() -> None:
     parser.add_argument("--show", type=int, default=10)
     parser.add_argument("files", nargs="*", type=Path)
     options = parser.parse_args()
-    command = dict(commands())[options.compiler]
+    command = COMPILERS[options.compiler]
     totals: Counter[tuple[str, bool]] = Counter()
     for file in options.files or sorted(SOURCES.glob("*.cu")):
         outcomes = sample(file, command, options.samples, options.seed, options.at_once)

@@ -1,62 +1,22 @@
-"""Reading a function's body: its rules, loops, declarations and uses of names.
+"""Reading a function's statements: its rules and loops.
 
-One pass over the syntax tree with a stack of its own, so that the deepest nesting does no harm.
-Statements are read by `_STATEMENTS`, everything inside them by `_EXPRESSIONS`; a further rule type
-is a further rule made where its construct is read.
+Each kind of statement has its reader; names are read by `names`. A further rule type is a further
+rule made where its construct is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Iterable
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.cuda.findings import Findings, LoopDraft, RuleDraft
-from gi_cuda.grammar.cuda.syntax import name_node
+from gi_cuda.grammar.cuda.findings import LoopDraft, RuleDraft
+from gi_cuda.grammar.cuda.names import NAME_READERS, NameReader, Pending, Place
 from gi_cuda.grammar.model import RuleType
 
 
-class Place(NamedTuple):
-    """Where a node stands.
-
-    Attributes:
-        end: where names declared here go out of sight.
-        block: directly in a ``{}`` block, so that a statement may vanish.
-        dangling: an ``else`` further out would bind here if one in between vanished.
-        rules: whether rules are made here.
-    """
-
-    end: int
-    block: bool = True
-    dangling: bool = False
-    rules: bool = True
-
-
-Pending = Iterable[tuple[Node, Place]]
-
-
-class BodyReader:
-    """Reads the body of one function into ``findings``."""
-
-    def __init__(self, findings: Findings, function: int, name: str) -> None:
-        self.findings = findings
-        self.function = function
-        self.function_name = name
-
-    def read(self, body: Node, rules: bool = True) -> None:
-        """Read a function's body (rules: whether it is one that evolves)."""
-        stack: list[tuple[Node, Place]] = [(body, Place(body.end_byte, rules=rules))]
-        while stack:
-            node, place = stack.pop()
-            reader = _READERS.get(node.type)
-            if reader is not None:
-                stack.extend(reader(self, node, place))
-            elif node.child_count:
-                inside = place._replace(rules=False, block=False)
-                stack.extend((child, inside) for child in node.children)
-
-    # -- statements -------------------------------------------------------------------------
+class BodyReader(NameReader):
+    """Reads the body of one function that evolves into ``findings``."""
 
     def block(self, node: Node, place: Place) -> Pending:
         return self._sequence(node.children, Place(node.end_byte, rules=place.rules))
@@ -193,114 +153,7 @@ class BodyReader:
         self.findings.use(keyword, node.start_byte)
         return [(child, place._replace(rules=False)) for child in node.named_children]
 
-    # -- declarations -----------------------------------------------------------------------
-
-    def declaration(self, node: Node, place: Place) -> Pending:
-        self.findings.declare_all(node, place.end, self.function)
-        return [(child, place._replace(rules=False)) for child in node.children]
-
-    def initialised(self, node: Node, place: Place) -> Pending:
-        self.findings.assign(name_node(node), node)
-        return self._within(node, place)
-
-    def local_type(self, node: Node, place: Place) -> Pending:
-        """A class defined in a function; its members stay its own."""
-        if node.child_by_field_name("body") is None:
-            return self._within(node, place)
-        name = node.child_by_field_name("name")
-        if name is not None:
-            self.findings.declare_name(name, place.end, self.function)
-        return self._within(node, place._replace(end=node.end_byte))
-
-    def alias(self, node: Node, place: Place) -> Pending:
-        """``using a = b`` or ``typedef b a``."""
-        name = node.child_by_field_name("name")
-        name = name or name_node(node.child_by_field_name("declarator"))
-        if name is not None:
-            self.findings.declare_name(name, place.end, self.function)
-        return self._within(node, place)
-
-    def enumeration(self, node: Node, place: Place) -> Pending:
-        name = node.child_by_field_name("name")
-        if name is not None and node.child_by_field_name("body") is not None:
-            self.findings.declare_name(name, place.end, self.function)
-        return self._within(node, place)
-
-    def enumerator(self, node: Node, place: Place) -> Pending:
-        name = node.child_by_field_name("name")
-        if name is not None:
-            self.findings.declare_name(name, place.end, self.function)
-        return self._within(node, place)
-
-    def error(self, node: Node, place: Place) -> Pending:
-        self._opaque(node, place)
-        self.findings.use_words(node.start_byte, node.end_byte)
-        return []
-
-    # -- expressions ------------------------------------------------------------------------
-
-    def name(self, node: Node, place: Place) -> Pending:
-        if node.start_byte not in self.findings.declared_at:
-            self.findings.use(self.findings.span(node), node.start_byte)
-        return []
-
-    def qualified(self, node: Node, place: Place) -> Pending:
-        """``a::b<c>``: only ``a`` and ``c`` are looked up from here."""
-        scope = node.child_by_field_name("scope")
-        if scope is not None:
-            yield scope, place
-        name = node.child_by_field_name("name")
-        arguments = None if name is None else name.child_by_field_name("arguments")
-        if arguments is not None:
-            yield arguments, place
-        elif name is not None and name.type == "qualified_identifier":
-            yield from self.qualified(name, place) if scope is None else ()
-
-    def assignment(self, node: Node, place: Place) -> Pending:
-        self.findings.assign(node.child_by_field_name("left"), node)
-        return self._within(node, place)
-
-    def update(self, node: Node, place: Place) -> Pending:
-        self.findings.assign(node.child_by_field_name("argument"), node)
-        return self._within(node, place)
-
-    def pointer(self, node: Node, place: Place) -> Pending:
-        operator = node.child_by_field_name("operator")
-        if operator is not None and operator.type == "&":
-            self.findings.assign(node.child_by_field_name("argument"), node)
-        return self._within(node, place)
-
-    def call(self, node: Node, place: Place) -> Pending:
-        called = node.child_by_field_name("function")
-        arguments = node.child_by_field_name("arguments")
-        if called is not None and arguments is not None:
-            name = self.findings.span(called)
-            if name in self.findings.macros.assigning:
-                for argument in arguments.named_children:
-                    self.findings.assign(argument, node)
-                for inner in self.findings.macros.names[name]:
-                    self.findings.assignments.append((node.start_byte, node.end_byte, inner))
-        return self._within(node, place)
-
-    def lambda_(self, node: Node, place: Place) -> Pending:
-        """A lambda's own names; what it does is not edited."""
-        inside = Place(node.end_byte, rules=False)
-        declarator = node.child_by_field_name("declarator")
-        parameters = None if declarator is None else declarator.child_by_field_name("parameters")
-        for parameter in parameters.named_children if parameters is not None else ():
-            self.findings.declare_all(parameter, node.end_byte, self.function)
-        self.findings.declare("return", "", node.start_byte, node.end_byte, self.function)
-        return [(child, inside) for child in node.named_children]
-
-    def parameter(self, node: Node, place: Place) -> Pending:
-        self.findings.declare_all(node, place.end, self.function)
-        return self._within(node, place)
-
     # -- shared -----------------------------------------------------------------------------
-
-    def _within(self, node: Node, place: Place) -> Pending:
-        inside = place._replace(rules=False, block=False)
-        return [(child, inside) for child in node.children]
 
     def _rule(self, kind: RuleType, node: Node, place: Place) -> bool:
         """Make a rule of a node unless it must stay fixed; says whether it did."""
@@ -393,9 +246,8 @@ def _leaves_labels(node: Node) -> bool:
     return False
 
 
-Reader = Callable[[BodyReader, Node, Place], Pending]
-
-_READERS: dict[str, Reader] = {
+BodyReader.readers = {
+    **NAME_READERS,
     "compound_statement": BodyReader.block,
     "preproc_if": BodyReader.conditional_text,
     "preproc_ifdef": BodyReader.conditional_text,
@@ -419,24 +271,4 @@ _READERS: dict[str, Reader] = {
     "break_statement": BodyReader.jump,
     "continue_statement": BodyReader.jump,
     "goto_statement": BodyReader.jump,
-    "declaration": BodyReader.declaration,
-    "init_declarator": BodyReader.initialised,
-    "struct_specifier": BodyReader.local_type,
-    "class_specifier": BodyReader.local_type,
-    "union_specifier": BodyReader.local_type,
-    "enum_specifier": BodyReader.enumeration,
-    "alias_declaration": BodyReader.alias,
-    "type_definition": BodyReader.alias,
-    "enumerator": BodyReader.enumerator,
-    "ERROR": BodyReader.error,
-    "identifier": BodyReader.name,
-    "type_identifier": BodyReader.name,
-    "namespace_identifier": BodyReader.name,
-    "qualified_identifier": BodyReader.qualified,
-    "assignment_expression": BodyReader.assignment,
-    "update_expression": BodyReader.update,
-    "pointer_expression": BodyReader.pointer,
-    "call_expression": BodyReader.call,
-    "lambda_expression": BodyReader.lambda_,
-    "parameter_declaration": BodyReader.parameter,
 }

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.cuda.syntax import name_node
 from gi_cuda.grammar.model import Source
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -164,12 +163,3 @@ def host_spans(found: Sequence[Definition], text: str) -> tuple[tuple[int, int],
             spans.append((text.rfind("\n", 0, at) + 1, len(text) if newline < 0 else newline))
         at = text.find("<<<", at + 3)
     return tuple(sorted(spans))
-
-
-def parameter_names(head: Node) -> Iterator[tuple[Node, Node]]:
-    """The named parameters of a function: (declaration, identifier)."""
-    parameters = head.child_by_field_name("parameters")
-    for parameter in parameters.named_children if parameters is not None else ():
-        name = name_node(parameter.child_by_field_name("declarator"))
-        if name is not None:
-            yield parameter, name

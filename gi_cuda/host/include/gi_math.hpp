@@ -167,7 +167,9 @@ static inline long long __mul64hi(long long x, long long y) { return (long long)
 static inline unsigned long long __umul64hi(unsigned long long x, unsigned long long y) {
   return (unsigned long long)((unsigned __int128)x * y >> 64);
 }
-static inline unsigned __sad(int x, int y, unsigned z) { return z + (x < y ? unsigned(y) - unsigned(x) : unsigned(x) - unsigned(y)); }
+static inline unsigned __sad(int x, int y, unsigned z) {
+  return z + (x < y ? unsigned(y) - unsigned(x) : unsigned(x) - unsigned(y));
+}
 static inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (x < y ? y - x : x - y); }
 static inline int __hadd(int x, int y) { return int((int64_t(x) + y) >> 1); }
 static inline unsigned __uhadd(unsigned x, unsigned y) { return unsigned((uint64_t(x) + y) >> 1); }

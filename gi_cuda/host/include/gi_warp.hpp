@@ -89,15 +89,20 @@ static inline unsigned __match_all_sync(unsigned mask, T value, int *all_equal) 
   return *all_equal ? same : 0;
 }
 
-static inline unsigned __reduce_add_sync(unsigned mask, unsigned value) { return unsigned(gi_warp(GI_ADD, mask, value, 0)); }
-static inline unsigned __reduce_min_sync(unsigned mask, unsigned value) { return unsigned(gi_warp(GI_MIN_UNSIGNED, mask, value, 0)); }
-static inline unsigned __reduce_max_sync(unsigned mask, unsigned value) { return unsigned(gi_warp(GI_MAX_UNSIGNED, mask, value, 0)); }
-static inline int __reduce_add_sync(unsigned mask, int value) { return int(gi_warp(GI_ADD, mask, unsigned(value), 0)); }
-static inline int __reduce_min_sync(unsigned mask, int value) { return int(gi_warp(GI_MIN_SIGNED, mask, unsigned(value), 0)); }
-static inline int __reduce_max_sync(unsigned mask, int value) { return int(gi_warp(GI_MAX_SIGNED, mask, unsigned(value), 0)); }
-static inline unsigned __reduce_and_sync(unsigned mask, unsigned value) { return unsigned(gi_warp(GI_AND, mask, value, 0)); }
-static inline unsigned __reduce_or_sync(unsigned mask, unsigned value) { return unsigned(gi_warp(GI_OR, mask, value, 0)); }
-static inline unsigned __reduce_xor_sync(unsigned mask, unsigned value) { return unsigned(gi_warp(GI_XOR, mask, value, 0)); }
+#define GI_REDUCE(name, type, function)                        \
+  static inline type name(unsigned mask, type value) {         \
+    return type(gi_warp(function, mask, unsigned(value), 0)); \
+  }
+GI_REDUCE(__reduce_add_sync, int, GI_ADD)
+GI_REDUCE(__reduce_add_sync, unsigned, GI_ADD)
+GI_REDUCE(__reduce_min_sync, int, GI_MIN_SIGNED)
+GI_REDUCE(__reduce_min_sync, unsigned, GI_MIN_UNSIGNED)
+GI_REDUCE(__reduce_max_sync, int, GI_MAX_SIGNED)
+GI_REDUCE(__reduce_max_sync, unsigned, GI_MAX_UNSIGNED)
+GI_REDUCE(__reduce_and_sync, unsigned, GI_AND)
+GI_REDUCE(__reduce_or_sync, unsigned, GI_OR)
+GI_REDUCE(__reduce_xor_sync, unsigned, GI_XOR)
+#undef GI_REDUCE
 
 static inline void __nanosleep(unsigned) { gi_yield(); }
 static inline void __threadfence() { __asm__ volatile("" ::: "memory"); }

@@ -51,9 +51,9 @@ class Sampling:
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
     """
 
-    screen: int = 5
-    step: int = 4
-    most: int = 33
+    screen: int = 4
+    step: int = 3
+    most: int = 31
     floor: float = 0.01
     limit: float = 1.0
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from gi_cuda.execute.model import Sample, Verdict
 
-CONFIDENCE = 0.99
+CONFIDENCE = 0.98
 """For "faster", on which selection rests; high, because sampling stops when it is reached."""
 
-LOOSE = 0.90
+LOOSE = 0.85
 """For "slower" and "same", on which nothing rests; low, so that a short screening can tell."""
 
 

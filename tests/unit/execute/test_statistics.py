@@ -50,8 +50,8 @@ def test_clusters_that_disagree_widen_the_interval() -> None:
 def test_too_few_values_give_no_certainty() -> None:
     assert median_interval(np.full(5, 0.5), 0.95) == (-math.inf, math.inf)
     assert median_interval(np.arange(6.0), 0.95) == (0.0, 5.0)
-    assert judge(np.full(7, 0.5), 0.01) is Verdict.UNCERTAIN
-    assert judge(np.full(8, 0.5), 0.01) is Verdict.FASTER
+    assert judge(np.full(6, 0.5), 0.01) is Verdict.UNCERTAIN
+    assert judge(np.full(7, 0.5), 0.01) is Verdict.FASTER
 
 
 def test_the_interval_s_coverage_is_what_it_says() -> None:
@@ -82,6 +82,6 @@ def test_a_verdict_needs_the_whole_interval_on_one_side(
 def test_noise_alone_is_hardly_ever_called_faster() -> None:
     """A/A with 3 % noise and a 1 % floor: false winners stay under the promised one percent."""
     rng = np.random.default_rng(3)
-    draws = np.exp(rng.normal(0, 0.03, size=(4000, 9)))
+    draws = np.exp(rng.normal(0, 0.03, size=(4000, 7)))
     faster = [judge(values, 0.01) is Verdict.FASTER for values in draws]
     assert np.mean(faster) < 0.01

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -204,22 +204,44 @@ def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
             where=str(folder),
             hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
         )
+    with _in_the_making(folder) as making:
+        with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
+            baseline = establish(
+                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+            )
+            compiler = tools.compiler
+        with Store(making / DATABASE, create=True) as store:
+            store.put(**_facts(subject, plan, baseline, compiler))
+    with open_run(folder) as run:
+        yield run
+
+
+@contextmanager
+def _in_the_making(folder: Path) -> Iterator[Path]:
+    """A folder that gets its real name at the end; if it comes to none, nothing is left of it."""
     making = folder.parent / f".{folder.name}.{os.getpid()}.making"
-    making.mkdir(parents=True)
-    with ExitStack() as stack:
-        try:
-            with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
-                baseline = establish(
-                    subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-                )
-                compiler = tools.compiler
-            with Store(making / DATABASE, create=True) as store:
-                store.put(**_facts(subject, plan, baseline, compiler))
-            making.rename(folder)
-        except BaseException:
-            shutil.rmtree(making, ignore_errors=True)
-            raise
-        yield stack.enter_context(open_run(folder))
+    new = [path for path in (making, *making.parents) if not path.exists()]
+    try:
+        _make(making)
+        yield making
+        making.rename(folder)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        for path in new[1:]:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise UserError(
+            f"the run's folder cannot be made: {error.strerror}",
+            where=str(folder.parent),
+            hint="name another place with --run",
+        ) from None
 
 
 def _facts(

@@ -122,13 +122,24 @@ class Store:
         if not create and not path.is_file():
             raise UserError("no run is stored here", where=str(path.parent))
         self._db = sqlite3.connect(path, isolation_level=None)
-        self._db.execute("PRAGMA journal_mode = WAL")
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        if create:
-            with self._transaction():
-                for statement in _SCHEMA.split(";"):
-                    self._db.execute(statement)
-                self._put("schema", SCHEMA_VERSION)
+        try:
+            if create:
+                self._create()
+            self._check(path)
+            # Not before it is known to be ours: this writes to the file.
+            self._db.execute("PRAGMA journal_mode = WAL")
+            self._db.execute("PRAGMA synchronous = NORMAL")
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _create(self) -> None:
+        with self._transaction():
+            for statement in _SCHEMA.split(";"):
+                self._db.execute(statement)
+            self._put("schema", SCHEMA_VERSION)
+
+    def _check(self, path: Path) -> None:
         try:
             found = self.get("schema")
         except sqlite3.DatabaseError as error:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Callable
+from functools import wraps
+from typing import Annotated, Any
 
 import typer
 
@@ -35,8 +37,27 @@ def options(
         raise typer.Exit
 
 
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with Ctrl-C ending it in one message and exit status 130.
+
+    What typer itself makes of Ctrl-C differs from version to version.
+    """
+
+    @wraps(command)
+    def run(*words: Any, **options: Any) -> None:
+        try:
+            command(*words, **options)
+        except KeyboardInterrupt:
+            if state.debug:
+                raise
+            print("gi-cuda: interrupted", file=sys.stderr)
+            raise typer.Exit(130) from None
+
+    return run
+
+
 for verb in (convert, check, evolve, resume, show, patch):
-    app.command(name=verb.__name__.rpartition(".")[2])(verb.command)
+    app.command(name=verb.__name__.rpartition(".")[2])(_interruptible(verb.command))
 
 
 def main() -> None:
@@ -53,6 +74,3 @@ def main() -> None:
             raise
         print(f"gi-cuda: {error}; run again with --debug to see more", file=sys.stderr)
         sys.exit(1)
-    except KeyboardInterrupt:
-        print("gi-cuda: interrupted", file=sys.stderr)
-        sys.exit(130)

@@ -10,7 +10,7 @@ from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.preprocess import batch_text, split
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import attribute, build, first_error
-from gi_cuda.host import COMPILE_OPTIONS, INCLUDE, prepare, variant_text
+from gi_cuda.host import INCLUDE, compile_options, mark_unrolls, prepare, variant_text
 
 PREPROCESS_LIMIT = 120.0
 """Seconds of wall time one preprocessor process may take."""
@@ -19,9 +19,6 @@ COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
-
-_APART = ("-fno-ipa-icf",)
-"""Equal functions of two variants must not become one: a variant's time is its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,8 @@ class HostCompiler:
         answer: dict[int, Phenotype | BuildFailure] = {}
         rest = list(variants)
         while rest:
-            finished = self._preprocess(batch_text(self.front, rest, self.file_name))
+            text = mark_unrolls(batch_text(self.front, rest, self.file_name))
+            finished = self._preprocess(text)
             if finished.ok:
                 answer.update(split(finished.stdout, rest))
                 break
@@ -77,7 +75,7 @@ class HostCompiler:
         source = path.with_suffix(".cpp")
         text = shard_text(self.front, shard, self.kernels, self.symbols)
         source.write_text(text, encoding="utf-8", errors="surrogateescape")
-        command = [self.cxx, *COMPILE_OPTIONS, *_MESSAGES, *_APART, f"-I{INCLUDE}"]
+        command = [self.cxx, *compile_options(self.cxx), *_MESSAGES, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]
         return run([*command, "-o", path.with_suffix(".so"), source], limit=COMPILE_LIMIT)
 

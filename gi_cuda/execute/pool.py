@@ -15,7 +15,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar, cast
 
@@ -41,9 +41,12 @@ class Lost:
 
 
 @dataclass(slots=True, eq=False)
-class _Worker:
+class _Worker(Generic[Key]):
+    """A worker and what it was sent, the oldest first: that is what it is at."""
+
     pid: int
     connection: Connection
+    sent: deque[tuple[Key, Request]] = field(default_factory=deque)
     deadline: float = 0.0
 
 
@@ -57,10 +60,12 @@ class Pool(Generic[Key]):
     Args:
         session: what every worker loads first.
         workers: how many run at a time.
+        depth: requests a worker is sent ahead, so that it need not wait for the next one.
     """
 
-    def __init__(self, session: Session, workers: int) -> None:
+    def __init__(self, session: Session, workers: int, depth: int = 1) -> None:
         self._workers = workers
+        self._depth = depth
         ours, theirs = socket.socketpair()
         self._zygote = subprocess.Popen(
             [sys.executable, "-m", "gi_cuda.execute.zygote", str(theirs.fileno())],
@@ -71,7 +76,7 @@ class Pool(Generic[Key]):
         theirs.close()
         self._control = Connection(os.dup(ours.fileno()))
         self._socket = ours
-        self._idle: deque[_Worker] = deque()
+        self._idle: deque[_Worker[Key]] = deque()
         self._statuses: dict[int, Gone] = {}
         self._control.send(session)
         self._expect_ready()
@@ -109,7 +114,7 @@ class Pool(Generic[Key]):
             self._zygote.kill()
             self._zygote.wait()
 
-    def _fork(self) -> _Worker:
+    def _fork(self) -> _Worker[Key]:
         ours, theirs = socket.socketpair()
         try:
             self._control.send("fork")
@@ -124,7 +129,7 @@ class Pool(Generic[Key]):
         if isinstance(message, Gone):
             self._statuses[message.pid] = message
 
-    def _take(self) -> _Worker:
+    def _take(self) -> _Worker[Key]:
         """A worker that is ready; a spare is forked so that the next is ready too."""
         worker = self._idle.popleft() if self._idle else self._fork()
         if not self._idle:
@@ -144,68 +149,86 @@ class Pool(Generic[Key]):
         An answer is what the worker sent, or :class:`Lost`.
         """
         waiting = iter(requests)
-        busy: dict[Connection, tuple[_Worker, Key]] = {}
-        exhausted = False
+        again: deque[tuple[Key, Request]] = deque()
+        busy: dict[Connection, _Worker[Key]] = {}
         try:
             while True:
-                while not exhausted and len(busy) < self._workers:
-                    try:
-                        key, request = next(waiting)
-                    except StopIteration:
-                        exhausted = True
-                        break
-                    self._submit(busy, key, request)
+                self._feed(busy, again, waiting)
                 if not busy:
                     return
-                soonest = min(worker.deadline for worker, _ in busy.values())
+                soonest = min(worker.deadline for worker in busy.values())
                 wait_for = max(0.0, soonest - time.monotonic())
                 for connection in cast(list[Connection], wait(list(busy), wait_for)):
-                    worker, key = busy.pop(connection)
-                    yield key, self._receive(worker)
-                for worker, key in self._overdue(busy):
-                    yield key, self._kill(worker)
+                    worker = busy.pop(connection)
+                    key, answer = self._receive(worker, again)
+                    if worker.sent:
+                        busy[connection] = worker
+                    yield key, answer
+                for worker in self._overdue(busy):
+                    key, _ = worker.sent.popleft()
+                    again.extend(worker.sent)
+                    self._end(worker)
+                    message = f"no answer within {PATIENCE:g} s; killed"
+                    yield key, Lost(Survival.HUNG, message)
         finally:
-            for worker, _ in busy.values():
+            for worker in busy.values():
                 self._end(worker)
 
-    def _submit(
-        self, busy: dict[Connection, tuple[_Worker, Key]], key: Key, request: Request
+    def _feed(
+        self,
+        busy: dict[Connection, _Worker[Key]],
+        again: deque[tuple[Key, Request]],
+        waiting: Iterator[tuple[Key, Request]],
     ) -> None:
+        """Send requests until every worker has as many as it may be sent ahead."""
         while True:
-            worker = self._take()
+            short = [worker for worker in busy.values() if len(worker.sent) < self._depth]
+            if len(busy) >= self._workers and not short:
+                return
+            task = again.popleft() if again else next(waiting, None)
+            if task is None:
+                return
+            fresh = len(busy) < self._workers
+            worker = self._take() if fresh else min(short, key=lambda one: len(one.sent))
+            if not worker.sent:
+                worker.deadline = time.monotonic() + PATIENCE
             try:
-                worker.connection.send(request)
+                worker.connection.send(task[1])
             except (BrokenPipeError, ConnectionResetError):
-                worker.connection.close()  # it died while idle; the next one will do
-                continue
-            worker.deadline = time.monotonic() + PATIENCE
-            busy[worker.connection] = (worker, key)
-            return
+                again.appendleft(task)
+                if fresh:
+                    worker.connection.close()  # it died while idle; the next one will do
+                    continue
+                return  # it died over what it was sent before; that comes out on receiving
+            worker.sent.append(task)
+            busy[worker.connection] = worker
 
-    def _receive(self, worker: _Worker) -> Any:
+    def _receive(self, worker: _Worker[Key], again: deque[tuple[Key, Request]]) -> tuple[Key, Any]:
+        """A worker's next answer; where it died, what it was sent ahead goes to others."""
+        key, _ = worker.sent.popleft()
         try:
             answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.connection.close()
-            return self._obituary(worker)
-        self._idle.appendleft(worker)
-        return answer
+            again.extend(worker.sent)
+            worker.sent.clear()
+            return key, self._obituary(worker)
+        worker.deadline = time.monotonic() + PATIENCE
+        if not worker.sent:
+            self._idle.appendleft(worker)
+        return key, answer
 
     @staticmethod
-    def _overdue(busy: dict[Connection, tuple[_Worker, Key]]) -> list[tuple[_Worker, Key]]:
+    def _overdue(busy: dict[Connection, _Worker[Key]]) -> list[_Worker[Key]]:
         now = time.monotonic()
-        late = [connection for connection, (w, _) in busy.items() if w.deadline <= now]
+        late = [connection for connection, worker in busy.items() if worker.deadline <= now]
         return [busy.pop(connection) for connection in late]
 
-    def _kill(self, worker: _Worker) -> Lost:
-        self._end(worker)
-        return Lost(Survival.HUNG, f"no answer within {PATIENCE:g} s; killed")
-
-    def _end(self, worker: _Worker) -> None:
+    def _end(self, worker: _Worker[Key]) -> None:
         os.kill(worker.pid, signal.SIGKILL)
         worker.connection.close()
 
-    def _obituary(self, worker: _Worker) -> Lost:
+    def _obituary(self, worker: _Worker[Key]) -> Lost:
         """How a worker died, from the zygote that waited for it."""
         while worker.pid not in self._statuses:
             try:

@@ -111,6 +111,10 @@ class _Zygote:
     def _become_worker(self, workshop: object, descriptor: int, words: int) -> NoReturn:
         from gi_cuda.execute.worker import Workshop, serve
 
+        # What device code prints is nobody's to read, and a full pipe would hang it.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, sys.stderr.fileno())
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self._socket.close()

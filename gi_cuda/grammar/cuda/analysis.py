@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -46,8 +47,7 @@ def analyse(source: Source, kernels: Sequence[str] | None) -> Analysis:
         if body is not None:
             BodyReader(findings, number, definition.name).read(body)
         _note_hidden(definition, number, findings)
-    findings.uses.sort()
-    findings.assignments.sort()
+    findings.sort()
     functions = tuple(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
     )
@@ -57,9 +57,12 @@ def analyse(source: Source, kernels: Sequence[str] | None) -> Analysis:
 def _note_hidden(definition: Definition, number: int, findings: Findings) -> None:
     """What the parser was not shown may use and declare any name it holds."""
     first, last = definition.node.start_byte, definition.node.end_byte
-    for directive in findings.presence.directives:
-        if directive.word == "pragma" and first <= directive.start < last:
-            findings.use_words(directive.start, directive.end)
+    directives = findings.presence.directives
+    for k in range(bisect_left(directives, first, key=lambda d: d.start), len(directives)):
+        if directives[k].start >= last:
+            break
+        if directives[k].word == "pragma":
+            findings.use_words(directives[k].start, directives[k].end)
     for start, end in findings.reading.hidden:
         if first <= start < last:
             findings.use_words(start, end)

@@ -48,6 +48,10 @@ class BodyReader(NameReader):
         """A construct that holds one statement, or blocks of their own (a label, ``try``)."""
         return [(child, place._replace(block=False)) for child in node.named_children]
 
+    def labelled(self, node: Node, place: Place) -> Pending:
+        self.findings.labels.append(node.start_byte)
+        return self.passage(node, place)
+
     def handler(self, node: Node, place: Place) -> Pending:
         return self.passage(node, place._replace(end=node.end_byte))
 
@@ -76,8 +80,7 @@ class BodyReader(NameReader):
             yield otherwise, inside
 
     def else_(self, node: Node, place: Place) -> Pending:
-        if not _leaves_labels(node):
-            self._rule(RuleType.ELSE, node, place._replace(block=not place.dangling))
+        self._rule(RuleType.ELSE, node, place._replace(block=not place.dangling))
         return [(child, place._replace(block=False)) for child in node.named_children]
 
     def for_(self, node: Node, place: Place) -> Pending:
@@ -214,10 +217,6 @@ class BodyReader(NameReader):
         start, end = branch.start_byte, branch.end_byte
         self.findings.declare(self.function_name, "", start, end, self.function)
 
-    def _opaque(self, node: Node, place: Place) -> None:
-        start, end = node.start_byte, node.end_byte
-        self.findings.declare_opaque(start, end, place.end, self.function)
-
     def _around(self, node: Node, *jumps: str) -> None:
         for jump in jumps:
             start, end = node.start_byte, node.end_byte
@@ -234,18 +233,6 @@ def _may_declare(expression: Node) -> bool:
     )
 
 
-def _leaves_labels(node: Node) -> bool:
-    """Whether a branch holds labels, so that it can neither be copied nor left out."""
-    stack = [node]
-    while stack:
-        inner = stack.pop()
-        if inner.type == "labeled_statement":
-            return True
-        if inner.type.endswith("_statement") or inner.type.startswith(("else", "preproc", "for")):
-            stack.extend(inner.named_children)
-    return False
-
-
 BodyReader.readers = {
     **NAME_READERS,
     "compound_statement": BodyReader.block,
@@ -255,7 +242,7 @@ BodyReader.readers = {
     "preproc_elif": BodyReader.conditional_text,
     "preproc_elifdef": BodyReader.conditional_text,
     "case_statement": BodyReader.case,
-    "labeled_statement": BodyReader.passage,
+    "labeled_statement": BodyReader.labelled,
     "attributed_statement": BodyReader.passage,
     "try_statement": BodyReader.passage,
     "catch_clause": BodyReader.handler,

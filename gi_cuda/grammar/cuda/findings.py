@@ -51,7 +51,10 @@ class LoopDraft:
 
 @dataclass(slots=True)
 class Findings:
-    """Collects what one source holds; only the front end's readers write to it."""
+    """Collects what one source holds; only the front end's readers write to it.
+
+    Once everything is read, ``sort`` makes it ready for looking up spans.
+    """
 
     text: str
     presence: Presence
@@ -66,6 +69,7 @@ class Findings:
     exits: list[tuple[int, int, int, int]] = field(default_factory=list)
     """For each ``if``: the spans of its condition and of the whole of it."""
     jumps: list[int] = field(default_factory=list)
+    labels: list[int] = field(default_factory=list)
     declared_at: set[int] = field(default_factory=set)
     """Where names stand that are declared there, not used."""
 
@@ -153,22 +157,48 @@ class Findings:
         return start, directives[k].start + len(text.rstrip())
 
     def used_in(self, start: int, end: int) -> Iterator[tuple[int, str]]:
-        """The uses within a span; ``uses`` must be sorted."""
+        """The uses within a span."""
         for k in range(bisect_left(self.uses, (start, "")), len(self.uses)):
             at, name = self.uses[k]
             if at >= end:
                 return
             yield at, name
 
-    def assigned_in(self, start: int, end: int) -> frozenset[str]:
-        """The names assigned within a span; ``assignments`` must be sorted."""
-        found = set()
+    def assignments_in(self, start: int, end: int) -> Iterator[tuple[int, int, str]]:
+        """The assignments that start within a span."""
         for k in range(bisect_left(self.assignments, (start, 0, "")), len(self.assignments)):
-            at, _, name = self.assignments[k]
-            if at >= end:
-                break
-            found.add(name)
-        return frozenset(found)
+            if self.assignments[k][0] >= end:
+                return
+            yield self.assignments[k]
+
+    def assigned_in(self, start: int, end: int) -> frozenset[str]:
+        """The names assigned within a span."""
+        return frozenset(name for _, _, name in self.assignments_in(start, end))
+
+    def declared_in(self, start: int, end: int) -> Iterator[Declaration]:
+        """The declarations that become visible within a span."""
+        first = bisect_left(self.declarations, start, key=lambda d: d.start)
+        for k in range(first, len(self.declarations)):
+            if self.declarations[k].start >= end:
+                return
+            yield self.declarations[k]
+
+    def sort(self) -> None:
+        """Put everything in source order; what looks up spans needs it.
+
+        Branches that hold a label can neither be copied nor left out: their rules go.
+        """
+        self.labels.sort()
+        self.rules = [
+            rule
+            for rule in self.rules
+            if rule.type is not RuleType.ELSE
+            or bisect_left(self.labels, rule.start) == bisect_left(self.labels, rule.end)
+        ]
+        self.uses.sort()
+        self.assignments.sort()
+        self.jumps.sort()
+        self.declarations.sort(key=lambda d: d.start)
 
 
 def spelled_type(text: str) -> str:

@@ -143,6 +143,8 @@ def evolved(
             words |= macros.get(word, frozenset())
         called = (words & callable_from_kernel) - reached
         reached |= called
+        if not called:
+            continue
         frontier.extend(d for d in found if d.name in called and d.device and not d.kernel)
     return tuple(
         d

@@ -159,6 +159,10 @@ class NameReader:
         self.findings.declare_all(node, place.end, self.function)
         return self._within(node, place)
 
+    def _opaque(self, node: Node, place: Place) -> None:
+        start, end = node.start_byte, node.end_byte
+        self.findings.declare_opaque(start, end, place.end, self.function)
+
     def _within(self, node: Node, place: Place) -> Pending:
         inside = place._replace(rules=False, block=False)
         return [(child, inside) for child in node.children]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -84,17 +84,19 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> Facts:
     presence = findings.presence
     uses: dict[tuple[str, int], Use] = {}
     for at, name in findings.used_in(draft.start, draft.end):
+        region = presence.region(at)
+        if (name, region) in uses:
+            continue
         meant = next(scope.visible(name, at, draft.function), None)
         if meant is not None and draft.start <= meant.start < draft.end:
             continue
-        region = presence.region(at)
-        uses.setdefault((name, region), Use(name, at, region))
+        uses[name, region] = Use(name, at, region)
     declares: tuple[tuple[str, str], ...] = ()
     if draft.type is RuleType.FOR1:
         declares = tuple(
             (d.name, d.type)
-            for d in findings.declarations
-            if draft.start < d.start <= draft.end and d.function == draft.function
+            for d in findings.declared_in(draft.start + 1, draft.end + 1)
+            if d.function == draft.function
         )
     return Facts(
         draft.function,
@@ -146,7 +148,7 @@ def _controls(loop: LoopDraft, findings: Findings) -> frozenset[str]:
         for start, end, first, last in findings.exits:
             if loop.keyword <= first and last <= loop.end and _jumps(first, last, findings):
                 controls |= {name for _, name in findings.used_in(start, end)}
-    inside = [a for a in findings.assignments if loop.keyword <= a[0] < loop.end]
+    inside = list(findings.assignments_in(loop.keyword, loop.end))
     grown = True
     while grown:
         grown = False
@@ -172,4 +174,4 @@ def _exits(loop: LoopDraft, inside: Sequence[Rule], findings: Findings) -> froze
 
 
 def _jumps(start: int, end: int, findings: Findings) -> bool:
-    return any(start <= at < end for at in findings.jumps)
+    return bisect_left(findings.jumps, start) < bisect_left(findings.jumps, end)

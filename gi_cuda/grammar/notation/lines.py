@@ -102,8 +102,12 @@ class _Cutter:
             stop, last = self._unit(at, end, nodes, k)
             inside = nodes[k:last]
             line = bisect_right(self._starts, at)
-            whole = self._starts[line - 1] == at and (
-                stop == len(self.source.text) or self.source.text[stop - 1] == "\n"
+            # The line on which a rule starts is its container's; only the source starts at 0.
+            own = at > start or start == 0
+            whole = (
+                own
+                and self._starts[line - 1] == at
+                and (stop == len(self.source.text) or self.source.text[stop - 1] == "\n")
             )
             if whole and stop > at:
                 name = line_symbol(self.source, line)

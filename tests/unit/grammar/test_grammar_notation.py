@@ -55,6 +55,12 @@ def test_there_and_back(file: Path) -> None:
     assert write_scope(back) == scope
 
 
+def test_a_rule_of_several_lines_that_starts_its_line() -> None:
+    text = "__global__ void k(int *p) {\nif (p[0])\np[1] = 1;\nelse\n{\np[2] =\n2;\n}\n}"
+    grammar, bnf, scope = files(Source("k.cu", text))
+    assert read_grammar(grammar.source, bnf, scope) == grammar
+
+
 @given(st.text())
 def test_strings_there_and_back(text: str) -> None:
     quoted = quote(text)

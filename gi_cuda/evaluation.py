@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -40,6 +40,8 @@ class Evaluation:
         message: the compiler's, the worker's or the oracle's reason.
         samples: every pair of timed runs, seconds.
         run_seconds, verify_seconds: wall time spent in the worker.
+        code_key: key of its machine code with its launch, where the back end knows it.
+        resources: registers, spills, shared memory, where the back end knows them.
     """
 
     built: bool
@@ -53,6 +55,8 @@ class Evaluation:
     samples: tuple[Sample, ...] = ()
     run_seconds: float = 0.0
     verify_seconds: float = 0.0
+    code_key: bytes | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def outcome(self) -> Outcome:

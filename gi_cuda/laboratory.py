@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import xxhash
@@ -64,6 +64,7 @@ class Laboratory:
         folder: where binaries may be written; emptied after each batch.
         bounds: see :class:`Bounds`.
         best: the best ratio seen so far; what beats it by far is measured twice.
+        codes: individual and record by machine code, of all that was measured before.
     """
 
     subject: Subject
@@ -73,6 +74,7 @@ class Laboratory:
     folder: Path
     bounds: Bounds
     best: float = 1.0
+    codes: dict[bytes, tuple[int, Evaluation]] = field(default_factory=dict)
     _phenotypes: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
     _spent: Phases = field(default_factory=Phases)
 
@@ -113,75 +115,92 @@ class Laboratory:
 
     # -- binaries ----------------------------------------------------------------------------
 
-    def build(self, trials: Sequence[Trial]) -> dict[int, Built]:
-        """Compile trials as one batch; the answers by number. Files stay until the next batch."""
+    def build(self, trials: Sequence[Trial]) -> Iterator[Built]:
+        """Compile trials as one batch; answers come as shards end.
+
+        The files stay until the next batch.
+        """
         self._preprocess([t for t in trials if t.ident not in self._phenotypes])
-        begun = time.perf_counter()
-        built: dict[int, Built] = {}
         ready = []
         for trial in trials:
             phenotype = self._phenotypes.pop(trial.ident)
             if isinstance(phenotype, BuildFailure):
-                built[trial.ident] = phenotype
+                yield phenotype
             else:
                 ready.append(phenotype)
         shutil.rmtree(self.folder, ignore_errors=True)
-        built.update((one.ident, one) for one in self.compiler.compile(ready, self.folder))
-        self._spent += Phases(compile=time.perf_counter() - begun)
-        return built
+        yield from self.compiler.compile(ready, self.folder)
 
-    def program(self, trial: Trial, binary: Binary, cases: Sequence[str]) -> Program:
-        """How a trial runs the given cases."""
-        return Program(binary, dict(trial.configuration), tuple(cases))
+    def program(self, trial: Trial, binary: Binary) -> Program:
+        """How a trial runs the cases that give fitness."""
+        return Program(binary, dict(trial.configuration), self.cases)
 
     # -- measurements ------------------------------------------------------------------------
 
     def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
         """Build and measure a batch with the reference in front; yields records as they end.
 
-        Records come out once for each individual, whatever it did to its worker.
+        Records come out once for each individual, whatever it did to its worker. Individuals whose
+        machine code was measured before share that measurement, and say so.
         """
         trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
         self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in batch}
         reference = self.trial(REFERENCE, self.subject.original)
-        built = self.build([reference, *trials.values()])
-        base = built.pop(REFERENCE)
-        if isinstance(base, BuildFailure):
-            raise RuntimeError(f"the reference no longer compiles: {base.message}")
-        base_program = self.program(reference, base, self.cases)
-        requests = []
-        for ident, one in built.items():
-            if isinstance(one, BuildFailure):
-                yield ident, not_built(one.message)
-                continue
-            program = self.program(trials[ident], one, self.cases)
-            requests.append((ident, Measure(program, base_program, self.bounds.sampling)))
-        yield from self._measure(requests)
+        sorter = _Sorter(self, reference, trials)
+        built = self._waited_for(self.build([reference, *trials.values()]))
+        requests: Iterable[tuple[int, Measure]] = sorter.requests(built)
+        if self.compiler.disturbs:
+            requests = list(requests)
+        for ident, evaluation in self._measure(requests):
+            yield from sorter.take_unbuilt()
+            yield ident, sorter.complete(ident, evaluation)
+        yield from sorter.take_unbuilt()
+        yield from sorter.twins()
 
-    def _measure(self, requests: Sequence[tuple[int, Measure]]) -> Iterator[tuple[int, Evaluation]]:
-        begun, paused = time.perf_counter(), 0.0
-        run = verify = 0.0
-        again: list[tuple[int, Measure]] = []
-        by_ident = dict(requests)
-        try:
-            for ident, answer in self.pool.map(requests):
+    def _waited_for(self, built: Iterator[Built]) -> Iterator[Built]:
+        """The same, while the time spent waiting for it is booked as compiling."""
+        while True:
+            begun = time.perf_counter()
+            preprocessing = self._spent.preprocess
+            one = next(built, None)
+            waited = time.perf_counter() - begun - (self._spent.preprocess - preprocessing)
+            self._spent += Phases(compile=waited)
+            if one is None:
+                return
+            yield one
+
+    def _measure(self, requests: Iterable[tuple[int, Measure]]) -> Iterator[tuple[int, Evaluation]]:
+        begun, before = time.perf_counter(), self._spent
+        run = verify = paused = 0.0
+        sent: dict[int, Measure] = {}
+        again: list[int] = []
+
+        def noted() -> Iterator[tuple[int, Measure]]:
+            for ident, request in requests:
+                sent[ident] = request
+                yield ident, request
+
+        def answers() -> Iterator[tuple[int, Evaluation]]:
+            for ident, answer in self.pool.map(noted()):
                 evaluation = self._record(answer)
                 if evaluation is None or self._suspicious(evaluation):
-                    again.append((ident, by_ident[ident]))
-                    continue
-                run, verify = run + evaluation.run_seconds, verify + evaluation.verify_seconds
-                away = time.perf_counter()
-                yield ident, evaluation
-                paused += time.perf_counter() - away
-            for ident, request in again:
+                    again.append(ident)
+                else:
+                    yield ident, evaluation
+            for ident in again:
                 # Nothing is final before it happened twice, the second time alone.
-                evaluation = self._verdict(self.pool.one(request))
+                yield ident, self._verdict(self.pool.one(sent[ident]))
+
+        try:
+            for ident, evaluation in answers():
                 run, verify = run + evaluation.run_seconds, verify + evaluation.verify_seconds
                 away = time.perf_counter()
                 yield ident, evaluation
                 paused += time.perf_counter() - away
         finally:
-            wall = time.perf_counter() - begun - paused
+            compiled = self._spent.compile + self._spent.preprocess
+            compiled -= before.compile + before.preprocess
+            wall = time.perf_counter() - begun - paused - compiled
             share = verify / (run + verify) if run + verify else 0.0
             self._spent += Phases(run=wall * (1 - share), verify=wall * share)
 
@@ -206,3 +225,78 @@ class Laboratory:
             return True
         self.best = min(self.best, evaluation.ratio)
         return False
+
+
+class _Sorter:
+    """Sorts a batch's binaries: what failed, what is to be measured, what was measured before."""
+
+    def __init__(
+        self, laboratory: Laboratory, reference: Trial, trials: Mapping[int, Trial]
+    ) -> None:
+        self._laboratory = laboratory
+        self._reference = reference
+        self._trials = trials
+        self._unbuilt: list[tuple[int, Evaluation]] = []
+        self._binaries: dict[int, Binary] = {}
+        self._twins: list[tuple[int, bytes]] = []
+        self._pending: set[bytes] = set()
+
+    def requests(self, built: Iterator[Built]) -> Iterator[tuple[int, Measure]]:
+        """What is to be measured, as it becomes ready; nothing before the reference is."""
+        laboratory, base, early = self._laboratory, None, []
+        for one in built:
+            if isinstance(one, BuildFailure):
+                if one.ident == REFERENCE:
+                    raise RuntimeError(f"the reference no longer compiles: {one.message}")
+                self._unbuilt.append((one.ident, not_built(one.message)))
+            elif one.ident == REFERENCE:
+                base = laboratory.program(self._reference, one)
+            else:
+                early.append(one)
+            while base is not None and early:
+                binary = early.pop(0)
+                if not self._is_twin(binary):
+                    trial = self._trials[binary.ident]
+                    program = laboratory.program(trial, binary)
+                    yield binary.ident, Measure(program, base, laboratory.bounds.sampling)
+
+    def _is_twin(self, binary: Binary) -> bool:
+        self._binaries[binary.ident] = binary
+        key = self._code_key(binary)
+        if key is None:
+            return False
+        if key in self._pending or key in self._laboratory.codes:
+            self._twins.append((binary.ident, key))
+            return True
+        self._pending.add(key)
+        return False
+
+    def _code_key(self, binary: Binary) -> bytes | None:
+        """Machine code together with how it is launched."""
+        if binary.code_key is None:
+            return None
+        configuration = self._trials[binary.ident].configuration
+        launch = self._laboratory.subject.launch_values(configuration)
+        return xxhash.xxh3_128_digest(binary.code_key + launch.encode())
+
+    def take_unbuilt(self) -> Iterator[tuple[int, Evaluation]]:
+        """What failed to compile since the last call."""
+        unbuilt, self._unbuilt = self._unbuilt, []
+        yield from unbuilt
+
+    def complete(self, ident: int, evaluation: Evaluation) -> Evaluation:
+        """A record with what the build knows; remembered for twins to come."""
+        binary = self._binaries[ident]
+        key = self._code_key(binary)
+        evaluation = replace(evaluation, code_key=key, resources=binary.resources)
+        if key is not None:
+            self._laboratory.codes[key] = (ident, evaluation)
+        return evaluation
+
+    def twins(self) -> Iterator[tuple[int, Evaluation]]:
+        """Individuals with the machine code of another, which its measurement serves too."""
+        for ident, key in self._twins:
+            other, evaluation = self._laboratory.codes[key]
+            said = f"same machine code as individual {other}"
+            message = f"{said}; {evaluation.message}" if evaluation.message else said
+            yield ident, replace(evaluation, message=message)

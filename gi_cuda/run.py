@@ -141,6 +141,7 @@ class Run:
                 Sampling(floor=self.baseline.floor, limit=self.baseline.limit),
             ),
             best=1.0 if ratio is None else ratio,
+            codes=self.store.codes(),
         )
 
     def finalists(self) -> list[tuple[int, Genotype]]:

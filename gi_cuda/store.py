@@ -44,7 +44,8 @@ CREATE TABLE evaluation (
     individual INTEGER PRIMARY KEY REFERENCES individual (id),
     outcome TEXT NOT NULL, built INTEGER NOT NULL, survival TEXT, penalty REAL, verdict TEXT,
     ratio REAL, low REAL, high REAL, mean REAL, deviation REAL, message TEXT NOT NULL,
-    samples TEXT NOT NULL, run_seconds REAL NOT NULL, verify_seconds REAL NOT NULL
+    samples TEXT NOT NULL, run_seconds REAL NOT NULL, verify_seconds REAL NOT NULL,
+    code_key BLOB, resources TEXT NOT NULL
 );
 """
 
@@ -269,7 +270,7 @@ class Store:
         samples = [[s.case, s.variant, s.reference] for s in evaluation.samples]
         with self._transaction():
             self._db.execute(
-                f"INSERT INTO evaluation VALUES ({', '.join('?' * 15)})",
+                f"INSERT INTO evaluation VALUES ({', '.join('?' * 17)})",
                 (
                     ident,
                     evaluation.outcome,
@@ -286,6 +287,8 @@ class Store:
                     json.dumps(samples),
                     evaluation.run_seconds,
                     evaluation.verify_seconds,
+                    evaluation.code_key,
+                    json.dumps(dict(evaluation.resources)),
                 ),
             )
 
@@ -325,6 +328,13 @@ class Store:
             () if generation is None else (generation,),
         )
         return {row[0]: _evaluation(row) for row in rows}
+
+    def codes(self) -> dict[bytes, tuple[int, Evaluation]]:
+        """The first individual measured with each machine code, and its record, by code key."""
+        rows = self._db.execute(
+            "SELECT * FROM evaluation WHERE code_key IS NOT NULL ORDER BY individual DESC"
+        )
+        return {row[15]: (row[0], _evaluation(row)) for row in rows}
 
     def best_ratio(self, generation: int) -> float | None:
         """The lowest ratio among a generation's faster individuals."""
@@ -379,4 +389,6 @@ def _evaluation(row: Sequence[Any]) -> Evaluation:
         samples=tuple(Sample(*sample) for sample in json.loads(row[12])),
         run_seconds=row[13],
         verify_seconds=row[14],
+        code_key=row[15],
+        resources=json.loads(row[16]),
     )

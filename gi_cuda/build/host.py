@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.preprocess import batch_text, split
@@ -44,6 +45,7 @@ class HostCompiler:
     jobs: int
     largest: int = 32
     symbols: tuple[str, ...] = ()
+    disturbs: ClassVar[bool] = True
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -44,11 +44,20 @@ class Phenotype:
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """A compiled variant: the file that holds it and, where known, its machine code's key."""
+    """A compiled variant.
+
+    Attributes:
+        ident: its number.
+        path: the file that holds it.
+        code_key: 128-bit key of its machine code, equal for equal code; None where the back end
+            has none.
+        resources: what the compiler says it takes: registers, spills, shared memory.
+    """
 
     ident: int
     path: Path
     code_key: bytes | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,10 @@ Built = Binary | BuildFailure
 
 class Compiler(Protocol):
     """What a back end's compiler does with a batch (one object per run)."""
+
+    @property
+    def disturbs(self) -> bool:
+        """Whether compiling takes the processor that variants are timed on."""
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a whole batch with one process; every variant's number is in the answer."""

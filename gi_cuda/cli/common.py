@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -65,21 +66,31 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def check_new(path: Path, *, force: bool) -> None:
+    """Refuse to write over a file, unless asked to.
+
+    Raises:
+        UserError: the file exists.
+    """
+    if path.exists() and not force:
+        raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
+
+
 def write_new(path: Path, text: str, *, force: bool) -> None:
     """Write a file whole or not at all; never over one that is there unless asked.
 
     Raises:
         UserError: the file exists, or cannot be written.
     """
-    if path.exists() and not force:
-        raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
+    check_new(path, force=force)
     scratch = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         scratch.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         scratch.replace(path)
     except OSError as error:
-        scratch.unlink(missing_ok=True)
+        with suppress(OSError):
+            scratch.unlink()
         raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from gi_cuda.cli.common import Force, TargetPath, console, write_new
+from gi_cuda.cli.common import Force, TargetPath, check_new, console, write_new
 from gi_cuda.grammar import Grammar, convert, read_source, write_bnf, write_scope
 from gi_cuda.target import load_target
 
@@ -29,6 +29,8 @@ def command(
     grammar = convert(source, loaded.kernels)
     folder = output or loaded.folder
     bnf, scope = folder / f"{source.name}.bnf", folder / f"{source.name}.scope"
+    for path in (bnf, scope):  # both or none
+        check_new(path, force=force)
     write_new(bnf, write_bnf(grammar), force=force)
     write_new(scope, write_scope(grammar), force=force)
     console.print(summary(grammar))

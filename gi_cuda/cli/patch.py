@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.analyze.champion import stored_champion
-from gi_cuda.cli.common import Force, RunPath, console, write_new
+from gi_cuda.cli.common import Force, RunPath, check_new, console, write_new
 from gi_cuda.errors import UserError
 from gi_cuda.patch import path_in_repository, unified_diff
 from gi_cuda.run import Run, open_run
@@ -26,8 +26,8 @@ def command(
 ) -> None:
     """Write the winner as a patch of the original file, after building and verifying just that
     file: no loop guards, changed configuration values as the source's own defaults."""
-    if output is not None and output.exists() and not force:
-        raise UserError("the file exists", where=str(output), hint="overwrite it with --force")
+    if output is not None:
+        check_new(output, force=force)
     with open_run(run) as opened:
         text, said = _patch(opened, _chosen(opened, individual))
     if output is None:

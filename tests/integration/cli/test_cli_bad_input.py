@@ -1,0 +1,321 @@
+"""What users get wrong: one message that says what, where and what to do; nothing half-written."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.store import Store
+
+SCALE = Path(__file__).parents[2] / "targets" / "scale"
+
+Done = subprocess.CompletedProcess[str]
+Tree = Mapping[str, bytes | None]
+
+
+def command(*words: str, cwd: Path, **environment: str) -> Done:
+    return subprocess.run(
+        [sys.executable, "-m", "gi_cuda", *words],
+        cwd=cwd,
+        env={**os.environ, "COLUMNS": "200", **environment},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+def tree(folder: Path) -> Tree:
+    """All that is in a folder: every path, with the contents of files."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
+        for path in sorted(folder.rglob("*"))
+    }
+
+
+def is_refused(done: Done, *said: str) -> None:
+    """One message on stderr with all of these words, exit status 2, no traceback."""
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    assert len(re.findall("error", done.stderr, re.I)) >= 1
+    if done.stderr.startswith("gi-cuda"):
+        assert done.stderr.startswith("gi-cuda: error: ")
+        assert done.stderr.count("gi-cuda: error: ") == 1
+    for words in said:
+        assert words in done.stderr
+
+
+def swap(file: str, old: str, new: str) -> Callable[[Path], None]:
+    """A mistake: in a file of the target, one text for another."""
+
+    def spoil(target: Path) -> None:
+        text = (target / file).read_text(encoding="utf-8")
+        assert old in text
+        (target / file).write_text(text.replace(old, new), encoding="utf-8")
+
+    return spoil
+
+
+def write(file: str, text: str) -> Callable[[Path], None]:
+    return lambda target: (target / file).write_text(text, encoding="utf-8") and None
+
+
+def all_of(*mistakes: Callable[[Path], None]) -> Callable[[Path], None]:
+    def spoil(target: Path) -> None:
+        for mistake in mistakes:
+            mistake(target)
+
+    return spoil
+
+
+def oracle(body: str) -> Callable[[Path], None]:
+    """An oracle of the target's own."""
+    return all_of(
+        write("oracle.py", f"def judge(case, outputs, reference):\n    {body}\n"),
+        swap("target.toml", 'kind = "exact"', 'kind = "python"\nfunction = "oracle.py:judge"'),
+    )
+
+
+def convert_and_change(target: Path) -> None:
+    """A grammar by convert, then an edit by hand that the source does not match."""
+    done = command("convert", "t", cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+    swap("kernel.cu.bnf", '"    int waste = 0;\\n"', '"    int waste = 1;\\n"')(target)
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """How a target in the folder ``t`` is spoilt, what is called, and what must be said."""
+
+    said: tuple[str, ...]
+    words: tuple[str, ...] = ("evolve", "t", "--run", "deep/down/run")
+    spoil: Callable[[Path], None] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+EVOLVE = ("evolve", "t", "--run", "run")
+
+MISTAKES = {
+    "no target there": Mistake(
+        ("nowhere", "there is no target", "target.toml"), ("evolve", "nowhere")
+    ),
+    "malformed TOML": Mistake(
+        ("t/target.toml:12: ", "not TOML"),
+        spoil=swap("target.toml", 'name = "BLOCK"', 'name "BLOCK"'),
+    ),
+    "unknown key": Mistake(
+        ("t/target.toml:16: parameter[0].hlep", "help"),
+        spoil=swap("target.toml", 'help = "threads per block"', 'hlep = "threads per block"'),
+    ),
+    "value of the wrong type": Mistake(
+        ("t/target.toml:14: parameter[0].values",),
+        spoil=swap("target.toml", "values = [32, 64, 128]", "values = 32"),
+    ),
+    "unknown kernel": Mistake(
+        ("scal", "scale"),
+        spoil=all_of(
+            swap("target.toml", 'kernels = ["scale"]', 'kernels = ["scal"]'),
+            swap("target.toml", 'kernel = "scale"', 'kernel = "scal"'),
+        ),
+    ),
+    "no source": Mistake(
+        ("t/target.toml:4: target.source", "kernel.cu"), spoil=lambda t: (t / "kernel.cu").unlink()
+    ),
+    "source that is not text": Mistake(
+        ("kernel.cu", "text"), spoil=lambda t: (t / "kernel.cu").write_bytes(b"\0\1\2") and None
+    ),
+    "source that does not compile": Mistake(
+        ("t/kernel.cu:20: the source does not compile", "'nothing'", "target.toml"),
+        spoil=swap("kernel.cu", "int waste = 0;", "int waste = nothing;"),
+    ),
+    "source that does not preprocess": Mistake(
+        ("t/kernel.cu", "does not compile", "missing.h"),
+        spoil=swap("kernel.cu", "#ifndef BLOCK\n", '#include "missing.h"\n#ifndef BLOCK\n'),
+    ),
+    "constraint that excludes the default": Mistake(
+        ("t/target.toml:32: constraint[0].that", "excludes the default", "BLOCK = 64"),
+        spoil=swap("target.toml", "BLOCK * REPEAT <= 128", "BLOCK * REPEAT > 64"),
+    ),
+    "oracle that rejects the reference": Mistake(
+        ("t/target.toml", "rejects the reference on case 'train'", "penalty 3"),
+        spoil=oracle("return 3.0"),
+    ),
+    "oracle that accepts everything": Mistake(
+        ("t/target.toml", "every statement deleted passes the oracle", "[oracle]"),
+        ("check", "t"),
+        oracle("return 0.0"),
+    ),
+    "oracle that fails": Mistake(("oracle.py", "ZeroDivisionError"), spoil=oracle("return 1 / 0")),
+    "inputs that cannot be made": Mistake(
+        ("data.py", "KeyError"), spoil=swap("data.py", "rng = ", "{}['x']; rng = ")
+    ),
+    "reference that crashes": Mistake(
+        ("t/kernel.cu", "the reference failed", "crashed"),
+        spoil=swap("kernel.cu", "out[at] = mine;", "out[at + (1 << 28)] = mine;"),
+    ),
+    "launch that the device refuses": Mistake(
+        ("the reference failed", "4096", "launches"),
+        spoil=swap("target.toml", 'block = ["BLOCK"]', 'block = ["BLOCK * 64"]'),
+    ),
+    "grammar that no longer matches the source": Mistake(
+        ("kernel.cu.bnf:", "does not match line 20 of kernel.cu", "convert"),
+        (*EVOLVE, "--bnf", "t/kernel.cu.bnf", "--scope", "t/kernel.cu.scope"),
+        convert_and_change,
+    ),
+    "half a grammar": Mistake(
+        ("--bnf and --scope",), (*EVOLVE, "--bnf", "t/kernel.cu"), lambda t: None
+    ),
+    "grammar that is not there": Mistake(
+        ("no.bnf",), (*EVOLVE, "--bnf", "no.bnf", "--scope", "no.scope")
+    ),
+    "no compiler": Mistake(
+        ("no C++ compiler", "install"), environment={"PATH": "/nowhere", "CXX": ""}
+    ),
+    "a compiler that is not there": Mistake(
+        ("CXX", "no-such-compiler"), environment={"CXX": "no-such-compiler"}
+    ),
+    "unknown preset": Mistake(
+        ("--preset", "'barracudda'", "barracuda"), (*EVOLVE, "--preset", "barracudda")
+    ),
+    "unknown back end": Mistake(("--backend", "'gpu'", "host"), ("check", "t", "--backend", "gpu")),
+    "no population": Mistake(("--population",), (*EVOLVE, "--population", "0")),
+    "unknown option": Mistake(("--poplation", "--population"), (*EVOLVE, "--poplation", "9")),
+    "run in a place that is a file": Mistake(
+        ("t/kernel.cu", "--run"), ("evolve", "t", "--run", "t/kernel.cu/run")
+    ),
+    "folder that is no run to overwrite": Mistake(
+        ("t: ", "not a run", "--force"), ("evolve", "t", "--run", "t", "--force")
+    ),
+    "no run to resume": Mistake(("t: no run is stored here",), ("resume", "t")),
+    "no run to show": Mistake(("nowhere: no run is stored here",), ("show", "nowhere")),
+    "no run to patch": Mistake(("t: no run is stored here",), ("patch", "t")),
+    "database that is none": Mistake(
+        ("t/run.db: not a run database",), ("show", "t"), write("run.db", "plain text\n" * 99)
+    ),
+    "grammar where another is": Mistake(
+        ("kernel.cu.scope: the file exists", "--force"),
+        ("convert", "t"),
+        write("kernel.cu.scope", "precious"),
+    ),
+    "grammar into a file": Mistake(
+        ("t/data.py", "cannot be written"), ("convert", "t", "-o", "t/data.py")
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Done]]]:
+    """All of them at work, two at a time, in the order of the tests."""
+
+    def run(name: str) -> tuple[Done, Tree, Tree]:
+        mistake = MISTAKES[name]
+        folder = tmp_path_factory.mktemp("mistake")
+        shutil.copytree(SCALE, folder / "t", ignore=shutil.ignore_patterns("__pycache__"))
+        if mistake.spoil:
+            mistake.spoil(folder / "t")
+        before = tree(folder)
+        done = command(*mistake.words, cwd=folder, **mistake.environment)
+        return done, before, tree(folder)
+
+    with ThreadPoolExecutor(2) as pool:
+        yield {name: pool.submit(run, name) for name in MISTAKES}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_refused_with_one_clear_message(
+    name: str, answers: Mapping[str, Future[tuple[Done, Tree, Tree]]]
+) -> None:
+    done, before, after = answers[name].result()
+    is_refused(done, *MISTAKES[name].said)
+    assert after == before
+
+
+def test_debug_shows_the_traceback(tmp_path: Path) -> None:
+    done = command("--debug", "show", "nowhere", cwd=tmp_path)
+    assert done.returncode != 0
+    assert "Traceback" in done.stderr
+    assert "no run is stored here" in done.stderr
+
+
+# -- a run, and what does not fit it any more ------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a target ``t`` and a tiny run ``run`` of it that has no winner."""
+    folder = tmp_path_factory.mktemp("ran")
+    shutil.copytree(SCALE, folder / "t", ignore=shutil.ignore_patterns("__pycache__"))
+    sizes = ("--population", "2", "--generations", "1")
+    done = command(*EVOLVE, *sizes, cwd=folder)
+    assert done.returncode == 0, done.stderr
+    with Store(folder / "run" / "run.db") as store:
+        store.put(champion=None)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (EVOLVE, ("run: there is a run already", "gi-cuda resume", "--force")),
+        (("patch", "run"), ("no validated winner", "gi-cuda resume run")),
+        (("patch", "run", "--individual", "7"), ("no individual 7",)),
+        (("patch", "run", "--output", "t/kernel.cu"), ("t/kernel.cu: the file exists", "--force")),
+        (("show", "run", "--individual", "7"), ("no individual 7",)),
+        (("show", "run", "--generation", "7"), ("no generation 7",)),
+    ],
+    ids=lambda value: " ".join(value[:4]),
+)
+def test_a_run_is_never_overwritten_and_never_asked_for_what_it_lacks(
+    words: tuple[str, ...], said: tuple[str, ...], ran: Path
+) -> None:
+    before = tree(ran)
+    is_refused(command(*words, cwd=ran), *said)
+    assert tree(ran) == before
+
+
+@pytest.mark.parametrize("verb", ["resume", "patch"])
+@pytest.mark.parametrize("file", ["kernel.cu", "target.toml", "data.py"])
+def test_a_target_that_changed_is_not_mixed_with_old_results(
+    verb: str, file: str, ran: Path
+) -> None:
+    text = (ran / "t" / file).read_bytes()
+    mark = b"// changed\n" if file.endswith(".cu") else b"# changed\n"
+    (ran / "t" / file).write_bytes(text + mark)
+    try:
+        before = tree(ran)
+        is_refused(command(verb, "run", cwd=ran), "the target changed since this run began", "t")
+        assert tree(ran) == before
+    finally:
+        (ran / "t" / file).write_bytes(text)
+
+
+def test_a_target_that_is_gone(ran: Path) -> None:
+    (ran / "t").rename(ran / "moved")
+    try:
+        is_refused(command("resume", "run", cwd=ran), str(ran / "t"), "there is no target here")
+    finally:
+        (ran / "moved").rename(ran / "t")
+
+
+def test_a_database_of_another_format_or_program_is_left_as_it_is(ran: Path) -> None:
+    shutil.copytree(ran / "run", ran / "newer")
+    with Store(ran / "newer" / "run.db") as store:
+        store.put(schema=99)
+    (ran / "other").mkdir()
+    with closing(sqlite3.connect(ran / "other" / "run.db")) as db:
+        db.execute("CREATE TABLE theirs (x)")
+    before = tree(ran)
+    is_refused(command("resume", "newer", cwd=ran), "newer/run.db", "format 99", "new run")
+    is_refused(command("resume", "other", cwd=ran), "other/run.db", "not a run database")
+    assert tree(ran) == before

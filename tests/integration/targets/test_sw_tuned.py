@@ -1,0 +1,435 @@
+"""sw_tuned under every configuration, with faults and with gains planted in its source.
+
+Compiled in one batch by the host's compiler, run, and held against an alignment in plain Python.
+"""
+
+import importlib.util
+import itertools
+import multiprocessing
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gi_cuda import host
+from gi_cuda.build.preprocess import prelude
+from gi_cuda.host.runtime import POISON
+from gi_cuda.target import (
+    CaseRole,
+    Configuration,
+    Target,
+    cases_for,
+    compiler_options,
+    defaults,
+    find_case,
+    load_case,
+    load_target,
+    macros,
+    plan,
+)
+
+ROOT = Path(__file__).parents[3]
+FOLDER = ROOT / "targets" / "sw_tuned"
+KERNELS = ("sw_forward", "sw_reverse")
+OUTPUTS = ("score", "ref_begin", "ref_end", "query_begin", "query_end")
+
+Answers = dict[str, np.ndarray]
+Case = Mapping[str, Any]
+
+
+def module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+data = module(FOLDER / "data.py")
+alignment = module(ROOT / "tests" / "unit" / "targets" / "sw_tuned_alignment.py")
+
+
+@lru_cache(maxsize=1)
+def target() -> Target:
+    return load_target(FOLDER)
+
+
+def configurations() -> list[Configuration]:
+    """Every configuration; what only the device's compiler sees takes turns."""
+    names = [p.name for p in target().parameters if p.name != "MIN_BLOCKS"]
+    values = [p.values for p in target().parameters if p.name != "MIN_BLOCKS"]
+    found: list[Configuration] = [defaults(target())]
+    for number, chosen in enumerate(itertools.product(*values)):
+        one = {"MIN_BLOCKS": 1 + number % 4, **dict(zip(names, chosen, strict=True))}
+        if all(constraint.allows(one) for constraint in target().constraints):
+            found.append(one)
+    return found
+
+
+# --- planted in the source: what is there, and what it becomes -----------------------------------
+
+FAULTS: dict[str, tuple[str, str]] = {
+    "threads_one_row_short": ("k < minSize + maxSize - 1;", "k < minSize + maxSize - 2;"),
+    "threads_one_row_late": ("k >= minSize - 1 &&", "k >= minSize &&"),
+    "one_step_short": ("diag < minSize + maxSize - 1", "diag < minSize + maxSize - 2"),
+    "first_lane_publishes": ("laneId == 31", "laneId == 0"),
+    "lane_before_last_publishes": ("laneId == 31", "laneId == 30"),
+    "edge_of_the_own_warp": ("edge_h[edges + warpId - 1]", "edge_h[edges + warpId]"),
+    "edge_gap_not_written": ("edge_e[edges + warpId] = e;", ";"),
+    "edge_not_read": ("if (laneId == 0 && warpId > 0) {", "if (false) {"),
+    "spilled_one_step_late": (
+        "if (diag >= maxSize) {\n            sp",
+        "if (diag > maxSize) {\n sp",
+    ),
+    "spill_not_written": ("spill_h[spills + thread_Id] = h;", ";"),
+    "spill_of_the_own_thread": ("spill_e[spills + thread_Id - 1]", "spill_e[spills + thread_Id]"),
+    "first_column_keeps_its_own": ("left_h = 0;\n                left_e = 0;", ";"),
+    "diagonal_not_kept": ("diagonal_h = left_h;", ";"),
+    "diagonal_is_left": ("h = max(diagonal_h + sub", "h = max(left_h + sub"),
+    "not_clamped_at_zero": (
+        "substitution(letter, other, scoring), 0)",
+        "substitution(letter, other, scoring), -99)",
+    ),
+    "mismatch_of_wrong_sign": ("return -scoring.mismatch;", "return scoring.mismatch;"),
+    "unknown_matches_itself": ("a == b && a != UNKNOWN", "a == b"),
+    "extends_for_the_price_of_opening": ("left_e - scoring.extend", "left_e - scoring.open"),
+    "opens_for_the_price_of_extending": ("h - scoring.open)", "h - scoring.extend)"),
+    "no_gap_down": ("h = max(h, max(e, f));", "h = max(h, (score_t)e);"),
+    "last_row_of_several": ("if (h > thread_max)", "if (h >= thread_max && h > 0)"),
+    "row_counted_from_zero": ("thread_max_i = i;", "thread_max_i = i - 1;"),
+    "column_of_the_step": ("thread_max_j = j;", "thread_max_j = diag;"),
+    "ties_by_the_last_reference": ("return a.ref < b.ref;", "return a.ref > b.ref;"),
+    "ties_by_the_last_query": ("return a.query < b.query;", "return a.query > b.query;"),
+    "ties_as_they_come": ("if (a.ref != b.ref)\n        return a.ref < b.ref;", ""),
+    "half_a_warp_reduced": ("int distance = WARP / 2;", "int distance = WARP / 4;"),
+    "second_warp_forgotten": ("laneId < blockDim.x / WARP)", "laneId < 1)"),
+    "no_barriers_in_the_loop": ("__syncthreads();\n#if LANES_BY", "\n#if LANES_BY"),
+    "roles_exchanged": ("mine.ref = alongQuery ?", "mine.ref = !alongQuery ?"),
+    "reverse_from_the_front": ("pair.step = -1;", "pair.step = 1;"),
+    "reverse_without_the_last_base": ("pair.refSize = lastRef + 1;", "pair.refSize = lastRef;"),
+    "begin_off_by_one": ("lastQuery + 1 - best.query", "lastQuery - best.query"),
+    "begin_not_written": ("ref_begin[block] = lastRef + 1 - best.ref;", ""),
+    "no_begin_where_nothing_matches": ("query_begin[block] = -1;", ""),
+    "first_reference_for_all": ("refs + ref_starts[block];", "refs + ref_starts[0];"),
+    "copy_one_short": ("k < maxSize; k +=", "k < maxSize - 1; k +="),
+}
+
+# The two barriers of a step: without one, the other still keeps the threads together on a processor
+# that runs them one after the other; without both nothing does.
+BOTH_BARRIERS = (("#if !DOUBLE_BUFFER\n        __syncthreads();", "#if 0\n"),)
+ALSO = {"no_barriers_in_the_loop": BOTH_BARRIERS}
+
+SPILL_ALL = ("if (diag >= maxSize) {\n            sp", "if (is_valid[thread_Id]) {\n            sp")
+TAKE_SPILLED = (
+    "if (diag >= maxSize) {\n                /*",
+    "if (is_valid[thread_Id]) {\n                /*",
+)
+EDITS: dict[str, tuple[tuple[str, str], ...]] = {
+    "column_is_the_thread": (("thread_max_j = j;", "thread_max_j = thread_Id + 1;"),),
+    "all_threads_spill": (SPILL_ALL,),
+    "neighbours_by_shared_memory_alone": (SPILL_ALL, TAKE_SPILLED),
+    "and_so_nobody_need_publish": (SPILL_ALL, TAKE_SPILLED, ("laneId == 31", "laneId == 0")),
+    "no_second_look_at_who_is_valid": (
+        ("if (is_valid[thread_Id] && thread_Id < minSize)", "if (lanes >> laneId & 1)"),
+    ),
+}
+
+
+def mutant(changes: Sequence[tuple[str, str]]) -> str:
+    """The source with the first place of each text changed."""
+    text = target().source.read_text()
+    for old, new in changes:
+        assert old in text, old
+        text = text.replace(old, new, 1)
+    return text
+
+
+def fault(name: str) -> str:
+    return mutant((FAULTS[name], *ALSO.get(name, ())))
+
+
+def variant(text: str, configuration: Configuration) -> str:
+    """A source under a configuration, without its includes, leaving no macro behind."""
+    body = re.sub(r"^#include .*$", "", text, flags=re.M)
+    names = {*re.findall(r"^#\s*define (\w+)", text, re.M), *(p.name for p in target().parameters)}
+    before = (
+        f"#define {name} {value}\n" for name, value in macros(target(), configuration).items()
+    )
+    after = (f"#undef {name}\n" for name in sorted(names))
+    return "".join([*before, body, "\n", *after])
+
+
+# --- running -------------------------------------------------------------------------------------
+
+
+def run_all(
+    library: Path, variants: Sequence[tuple[str, Configuration]], cases: Sequence[Case]
+) -> list[list[tuple[Answers | str, int]]]:
+    """For each variant and case the answers, or how the launch failed; and the fibre switches."""
+    runtime = host.Runtime(host.build_library())
+    runtime.limit(30.0)
+    shard = runtime.open(library)
+    buffers = [allocated(runtime, case) for case in cases]
+    return [
+        [
+            run_one(runtime, shard, name, configuration, case, arrays)
+            for case, arrays in zip(cases, buffers, strict=True)
+        ]
+        for name, configuration in variants
+    ]
+
+
+def allocated(runtime: host.Runtime, case: Case) -> dict[str, np.ndarray]:
+    arrays = {name: runtime.alloc(name, np.int32, case["n_pairs"]) for name in OUTPUTS}
+    for name in ("refs", "ref_starts", "queries", "query_starts"):
+        arrays[name] = runtime.alloc(name, case[name].dtype, case[name].size)
+        arrays[name][:] = case[name]
+    return arrays
+
+
+def run_one(
+    runtime: host.Runtime,
+    shard: host.Shard,
+    name: str,
+    configuration: Configuration,
+    case: Case,
+    arrays: Mapping[str, np.ndarray],
+) -> tuple[Answers | str, int]:
+    for output in OUTPUTS:
+        arrays[output].view(np.uint32)[:] = POISON
+    scalars = {
+        scalar.name: scalar.dtype.type(case[scalar.name])
+        for scalar in target().scalars
+        if scalar.value is None
+    }
+    before = runtime.switches
+    try:
+        for launch in plan(target(), configuration, scalars):
+            values = [arrays[a] if isinstance(a, str) else a for a in launch.args]
+            kernel = shard.kernel(name, launch.kernel)
+            runtime.launch(kernel, values, launch.grid, launch.block, launch.shared)
+    except host.LaunchError as error:
+        return str(error), 0
+    switches = runtime.switches - before
+    return {output: arrays[output].copy() for output in OUTPUTS}, switches
+
+
+def run_apart(
+    library: Path, variants: Sequence[tuple[str, Configuration]], cases: Sequence[Case]
+) -> list[list[tuple[Answers | str, int]]]:
+    """The same in a process of its own; where a variant takes it down, without that one."""
+    context = multiprocessing.get_context("spawn")
+    try:
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            return pool.submit(run_all, library, variants, cases).result(timeout=300)
+    except BrokenProcessPool:
+        if len(variants) == 1:
+            return [[("crashed", 0)] * len(cases)]
+    half = len(variants) // 2
+    halves = variants[:half], variants[half:]
+    return [row for part in halves for row in run_apart(library, part, cases)]
+
+
+def host_case(name: str) -> Case:
+    return load_case(target(), find_case(target(), name)).values
+
+
+def expected(case: Case) -> Answers:
+    """What the alignment in plain Python says."""
+    scores = alignment.Scores(
+        *(int(case[name]) for name in ("match", "mismatch", "gap_open", "gap_extend"))
+    )
+    refs = np.split(case["refs"], case["ref_starts"][1:-1])
+    queries = np.split(case["queries"], case["query_starts"][1:-1])
+    found = [
+        alignment.align(r.tolist(), q.tolist(), scores) for r, q in zip(refs, queries, strict=True)
+    ]
+    return {name: np.array([getattr(one, name) for one in found], np.int32) for name in OUTPUTS}
+
+
+def penalty(case: Case, answers: Answers | str, right: Answers) -> float:
+    if isinstance(answers, str):
+        return float("inf")
+    oracle = target().oracle
+    return oracle.penalty(case, answers, oracle.reference([right]))
+
+
+@pytest.fixture(scope="module")
+def shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All configurations, all faults and all edits, compiled by one compiler process."""
+    folder = tmp_path_factory.mktemp("sw_tuned")
+    source = target().source.read_text()
+    default = defaults(target())
+    texts = {f"c{n}": variant(source, one) for n, one in enumerate(configurations())}
+    texts |= {f"f_{name}": variant(fault(name), default) for name in FAULTS}
+    texts |= {f"e_{name}": variant(mutant(EDITS[name]), default) for name in EDITS}
+    parts = [host.variant_text(name, host.prepare(text), KERNELS) for name, text in texts.items()]
+    batch = folder / "batch.cpp"
+    batch.write_text('#include "gi_cuda_host.hpp"\n' + "".join(parts))
+    options = compiler_options(target(), default, "host")
+    command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
+    subprocess.run([*command, "-o", folder / "batch.so", batch], check=True, timeout=300)
+    return folder / "batch.so"
+
+
+# --- pairs ---------------------------------------------------------------------------------------
+
+
+def adversarial_pairs(size: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs around one length, in either role: all alike, alike but for a gap, nothing alike."""
+    rng = np.random.default_rng(size)
+    one = data.bases(size, rng)
+    around = np.concatenate([data.bases(3, rng), one, data.bases(2, rng)])
+    gapped = np.concatenate([one[: size // 2], one[size // 2 + 1 :], [0]]).astype(np.uint8)
+    begins = np.concatenate([one[:1], data.bases(4, rng), one[1:]])
+    ends = np.concatenate([one[:-1], data.bases(4, rng), one[-1:]])
+    other = data.bases(size + 1, rng)
+    alike = data.filled(1, size)
+    chosen = [
+        (one, one),
+        (around, one),
+        (gapped, one),
+        (begins, one),
+        (ends, one),
+        (other, one),
+        (alike, data.filled(1, size + 2)),
+        (alike, data.filled(2, size)),
+        (np.resize(one[:3], size), np.resize(one[:3], max(size // 2, 1))),
+        (one, one[-1:]),
+        (one[:1], one),
+        (data.filled(data.UNKNOWN, size), one),
+    ]
+    return chosen + [(query, ref) for ref, query in chosen]
+
+
+def random_pairs(count: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs of few different bases, so that many alignments are as good as each other."""
+    rng = np.random.default_rng(9)
+    found = []
+    for _ in range(count):
+        letters = int(rng.integers(1, 6))
+        sizes = rng.integers(1, 32, 2)
+        found.append(tuple(rng.integers(0, letters, size, dtype=np.uint8) for size in sizes))
+    return found
+
+
+def adversarial_cases() -> dict[str, Case]:
+    cases = {
+        f"around {size}": data.packed(adversarial_pairs(size), (3, 3, 6, 1))
+        for size in (1, 2, 31, 32, 33, 63, 64, 65)
+    }
+    for scores in ((1, 1, 1, 1), (2, 3, 5, 2), (5, 1, 3, 3)):
+        cases[f"random {scores}"] = data.packed(random_pairs(40), scores)
+    return cases
+
+
+# --- tests ---------------------------------------------------------------------------------------
+
+
+def test_every_configuration_gives_the_right_answers(shard: Path):
+    roles = (CaseRole.TRAIN, CaseRole.HELD_OUT)
+    names = [case.name for role in roles for case in cases_for(target(), "host", role)]
+    cases = [host_case(name) for name in names]
+    chosen = configurations()
+    found = run_apart(shard, [(f"c{n}", one) for n, one in enumerate(chosen)], cases)
+    rights = [expected(case) for case in cases]
+    wrong = [
+        (name, configuration)
+        for configuration, row in zip(chosen, found, strict=True)
+        for name, case, right, (answers, _) in zip(names, cases, rights, row, strict=True)
+        if penalty(case, answers, right)
+    ]
+    assert len(chosen) > 40
+    assert not wrong
+
+
+def test_adversarial_pairs_are_aligned_as_by_the_plain_alignment(shard: Path):
+    cases = adversarial_cases()
+    chosen = [0, 5, 18, 29, len(configurations()) - 1]
+    variants = [(f"c{n}", configurations()[n]) for n in chosen]
+    found = run_apart(shard, variants, list(cases.values()))
+    for column, (name, case) in enumerate(cases.items()):
+        right = expected(case)
+        for number, row in zip(chosen, found, strict=True):
+            assert penalty(case, row[column][0], right) == 0, (name, configurations()[number])
+
+
+def test_faults_in_the_source_are_caught_by_the_train_case(shard: Path):
+    case = host_case("short")
+    variants = [(f"f_{name}", defaults(target())) for name in FAULTS]
+    found = run_apart(shard, variants, [case])
+    right = expected(case)
+    passed = [
+        name
+        for name, [(answers, _)] in zip(FAULTS, found, strict=True)
+        if not penalty(case, answers, right)
+    ]
+    assert len(FAULTS) >= 15
+    assert not passed
+
+
+def test_known_edits_are_right_and_the_ones_that_pay_together_save_exchanges(shard: Path):
+    case = host_case("short")
+    variants = [("c0", defaults(target()))]
+    variants += [(f"e_{name}", defaults(target())) for name in EDITS]
+    found = run_apart(shard, variants, [case])
+    right = expected(case)
+    switches = {}
+    for (name, _), [(answers, count)] in zip(variants, found, strict=True):
+        assert penalty(case, answers, right) == 0, name
+        switches[name] = count
+    assert switches["e_neighbours_by_shared_memory_alone"] < switches["c0"]
+
+
+def test_configurations_differ_in_code():
+    """Each value of each parameter changes what is compiled."""
+    source = target().source.read_text()
+    default = defaults(target())
+    for parameter in target().parameters:
+        texts = set()
+        for value in parameter.values:
+            text = variant(source, {**default, parameter.name: value})
+            command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
+            done = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
+            texts.add(done.stdout)
+        assert len(texts) == len(parameter.values), parameter.name
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
+def test_configurations_compile_for_the_device(tmp_path: Path):
+    source = target().source.read_text()
+    parts = [
+        f"namespace v{number} {{\n{variant(source, one)}\n}}\n"
+        for number, one in enumerate(configurations()[::2])
+    ]
+    batch = tmp_path / "batch.cu"
+    batch.write_text(prelude(source) + "".join(parts))
+    options = compiler_options(target(), defaults(target()), "cuda")
+    done = subprocess.run(
+        ["nvcc", "-arch=sm_90", "-cubin", *options, "-o", tmp_path / "batch.cubin", batch],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_cases_for_the_device_are_real_sized():
+    (train,) = cases_for(target(), "cuda", CaseRole.TRAIN)
+    assert train.args["pairs"] == 15000
+    held_out = cases_for(target(), "cuda", CaseRole.HELD_OUT)
+    assert len(held_out) == 2
+    for case in (train, *held_out):
+        small = data.case(**{**case.args, "pairs": 40})
+        # The kernel's own limit, and a score fits into 16 bits.
+        assert small["most_short"] <= 512
+        assert small["match"] * small["most_short"] < 2**15

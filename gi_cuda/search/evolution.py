@@ -64,8 +64,9 @@ class Evolution:
         """Evolve until done or stopped; yields as things happen."""
         tabued = self.store.tabu()
         tabu = Tabu(tabued.genotypes, tabued.phenotypes)
-        tabu.add_genotype(self.variation.key(self.variation.original))
         done = self.store.generations()
+        if not done:
+            self._forbid_reference(tabu)
         number = len(done) - 1
         members: list[Member] = []
         if done:
@@ -80,6 +81,14 @@ class Evolution:
             else:
                 yield from self._generation(number, members, tabu)
                 members = self._members(number)
+
+    def _forbid_reference(self, tabu: Tabu) -> None:
+        """The reference counts as tried, in genotype and in phenotype."""
+        original = self.variation.original
+        tabu.add_genotype(self.variation.key(original))
+        phenotype = self.laboratory.phenotypes({0: original})[0]
+        if phenotype is not None:
+            tabu.add_phenotype(phenotype)
 
     def _generation(self, number: int, members: list[Member], tabu: Tabu) -> Iterator[Progress]:
         work, wall = time.process_time(), time.perf_counter()

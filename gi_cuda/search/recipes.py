@@ -31,7 +31,7 @@ class Fresh:
             if variation.key(mutant) not in tabu.genotypes:
                 return mutant
             genotype = mutant
-        return None
+        return genotype  # tabu: another try may go elsewhere
 
     def fallback(self) -> Fresh | None:
         return None

@@ -1,0 +1,138 @@
+"""A simulated laboratory: real genotypes and renderings, times from a made-up landscape."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+
+import pytest
+from xxhash import xxh3_64_intdigest, xxh3_128_digest
+
+from gi_cuda.evaluation import Evaluation, not_built
+from gi_cuda.execute.model import Survival, Verdict
+from gi_cuda.genome import Genotype
+from gi_cuda.grammar import Source, convert
+from gi_cuda.search import PRESETS, Settings
+from gi_cuda.search.evolution import Evolution
+from gi_cuda.store import Phases, Store
+from gi_cuda.subject import Subject
+
+FLOOR = 0.01
+
+
+def effect(gene: str) -> float | None:
+    """What one gene does to the time, always the same; None where it breaks the answers."""
+    chance = xxh3_64_intdigest(gene.encode()) / 2**64
+    if chance < 0.3:
+        return None
+    if chance < 0.75:
+        return 1.0
+    return 0.9 if chance > 0.9 else 1.05
+
+
+def landscape(genotype: Genotype) -> Evaluation:
+    """The evaluation of a genotype: the product of what its distinct genes do."""
+    genes = sorted({*genotype.configuration.settings, *map(str, genotype.edits)})
+    if xxh3_64_intdigest("".join(genes).encode()) % 29 == 0:
+        return not_built("kernel.cu:1: does not compile")
+    effects = [effect(gene) for gene in genes]
+    ratio = 1.0
+    for one in effects:
+        if one is None:
+            return Evaluation(True, Survival.NORMAL, penalty=1.0, message="wrong")
+        ratio *= one
+    verdict = Verdict.SAME
+    if ratio < 1 - FLOOR:
+        verdict = Verdict.FASTER
+    elif ratio > 1 + FLOOR:
+        verdict = Verdict.SLOWER
+    return Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio, ratio, ratio)
+
+
+@dataclass
+class Simulated:
+    """A laboratory that measures by a function, in an order of its own.
+
+    It fails if it is asked to evaluate anything twice.
+
+    Attributes:
+        subject: renders the genotypes.
+        measure: what it measures.
+        order: shuffles the batch, since real measurements end in any order.
+        evaluated: genotypes by number, in the order in which they were evaluated.
+        keys: the phenotypic keys that it gave.
+    """
+
+    subject: Subject
+    measure: Callable[[Genotype], Evaluation] = landscape
+    order: random.Random = field(default_factory=lambda: random.Random(0))
+    evaluated: dict[int, Genotype] = field(default_factory=dict)
+    keys: dict[int, bytes | None] = field(default_factory=dict)
+
+    def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
+        keys = {ident: self.key(genotype) for ident, genotype in batch.items()}
+        self.keys |= keys
+        return keys
+
+    def key(self, genotype: Genotype) -> bytes | None:
+        if xxh3_64_intdigest(str(genotype).encode()) % 31 == 0:
+            return None  # it does not preprocess
+        macros = self.subject.macros(genotype.configuration)
+        text = self.subject.render(genotype, None)
+        if "CHECKED" not in macros:
+            text = re.sub("#ifdef CHECKED\n.*?#endif\n", "", text, flags=re.S)
+        return xxh3_128_digest(f"{text}{macros}".encode())
+
+    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
+        idents = list(batch)
+        self.order.shuffle(idents)
+        for ident in idents:
+            assert ident not in self.evaluated, f"{ident} is evaluated twice"
+            self.evaluated[ident] = batch[ident]
+            yield ident, self.measure(batch[ident])
+
+
+@pytest.fixture(scope="session")
+def simulated(scale: Subject) -> Callable[..., Simulated]:
+    """Makes simulated laboratories; by default for the small target."""
+
+    def make(subject: Subject = scale, **others: object) -> Simulated:
+        return Simulated(subject, **others)  # type: ignore[arg-type]
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def evolution() -> Callable[..., Evolution]:
+    """Makes a search in a store, with a laboratory."""
+
+    def make(
+        store: Store,
+        laboratory: Simulated,
+        preset: str = "barracuda",
+        stop: Callable[[], bool] = lambda: False,
+        seed: int = 1,
+        **numbers: int,
+    ) -> Evolution:
+        settings = replace(Settings(population=12, generations=5), **numbers)  # type: ignore[arg-type]
+        return Evolution(
+            store=store,
+            laboratory=laboratory,
+            phases=Phases,
+            strategy=PRESETS[preset](settings),
+            variation=laboratory.subject,
+            settings=settings,
+            seed=seed,
+            stop=stop,
+        )
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny(scale: Subject) -> Subject:
+    """A subject that can be used up: 10 configurations, 24 variants of the code each."""
+    text = "__global__ void k(int *x) {\n    x[0] = 1;\n}\n"
+    return replace(scale, grammar=convert(Source("k.cu", text), None))

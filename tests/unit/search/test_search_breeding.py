@@ -1,0 +1,268 @@
+"""Selection, recipes and what they fall back to (Langdon et al., GECCO 2015, section 2.6)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.search import (
+    BARRACUDA,
+    PRESETS,
+    Barracuda,
+    Member,
+    Origin,
+    RandomSearch,
+    Settings,
+    Tabu,
+    breed,
+)
+from gi_cuda.search.recipes import Crossover, Fresh, Mutation, fill
+from gi_cuda.subject import Subject
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def genotypes(scale: Subject) -> list[Genotype]:
+    """Different mutants."""
+    rng = random.Random(0)
+    found: dict[bytes, Genotype] = {}
+    while len(found) < 60:
+        one = scale.original
+        for _ in range(3):
+            one = scale.mutate(one, rng) or one
+        found[scale.key(one)] = one
+    return list(found.values())
+
+
+def members(scores: list[tuple[float, bool]], genotypes: list[Genotype]) -> list[Member]:
+    return [
+        Member(ident, genotypes[ident % len(genotypes)], ratio, selectable)
+        for ident, (ratio, selectable) in enumerate(scores, start=1)
+    ]
+
+
+RATIOS = st.one_of(st.sampled_from([0.5, 0.9]), st.floats(0.1, 3), st.just(math.inf))
+SCORES = st.lists(st.tuples(RATIOS, st.booleans()), max_size=40)
+
+
+# -- selection -------------------------------------------------------------------------------------
+
+
+@given(SCORES, st.integers(1, 40))
+def test_the_best_half_at_most_become_parents_and_only_those_that_may(
+    scores: list[tuple[float, bool]], population: int
+) -> None:
+    everyone = members(scores, [None])  # type: ignore[list-item]
+    parents = Barracuda(Settings(population=population)).parents(everyone)
+    assert all(one.selectable for one in parents)
+    able = [one for one in everyone if one.selectable]
+    assert len(parents) == min(len(able), population // 2)
+    assert [one.ratio for one in parents] == sorted(one.ratio for one in able)[: len(parents)]
+    # Equal times are told apart by number, so that a replayed run selects the same.
+    assert parents == sorted(parents, key=lambda one: (one.ratio, one.ident))
+
+
+@given(SCORES, st.integers(1, 40), st.integers(0, 5))
+def test_each_parent_gets_a_mutant_and_a_crossover_and_random_mutants_fill_up(
+    scores: list[tuple[float, bool]], population: int, seed: int
+) -> None:
+    everyone = members(scores, [None])  # type: ignore[list-item]
+    strategy = Barracuda(Settings(population=population))
+    recipes = strategy.recipes(everyone, random.Random(seed))
+    parents = strategy.parents(everyone)
+    assert len(recipes) == population
+    mutants = Counter(one.parent.ident for one in recipes if isinstance(one, Mutation))
+    crossed = [one for one in recipes if isinstance(one, Crossover)]
+    if len(parents) == 1:  # it has no mate
+        assert mutants == {parents[0].ident: 2}
+        assert not crossed
+    else:
+        assert mutants == Counter(one.ident for one in parents)
+        assert Counter(one.first.ident for one in crossed) == mutants
+    assert all(one.second in parents and one.second is not one.first for one in crossed)
+    assert sum(isinstance(one, Fresh) for one in recipes) == population - 2 * len(parents)
+
+
+def test_mates_are_drawn_from_all_parents() -> None:
+    everyone = members([(0.5 + i / 100, True) for i in range(10)], [None])  # type: ignore[list-item]
+    strategy = Barracuda(Settings(population=20))
+    mates = Counter[int]()
+    for seed in range(200):
+        recipes = strategy.recipes(everyone, random.Random(seed))
+        mates.update(r.second.ident for r in recipes if isinstance(r, Crossover))
+    assert set(mates) == set(range(1, 11))
+    assert max(mates.values()) < 1.5 * min(mates.values())
+
+
+def test_random_search_learns_nothing() -> None:
+    everyone = members([(0.1, True)] * 10, [None])  # type: ignore[list-item]
+    recipes = RandomSearch(Settings(population=7)).recipes(everyone, random.Random(1))
+    assert recipes == [Fresh(Settings().depth)] * 7
+
+
+def test_the_presets_have_the_published_numbers() -> None:
+    assert set(PRESETS) >= {"barracuda", "random"}
+    assert BARRACUDA.population == 1000
+    assert BARRACUDA.generations == 50
+    assert BARRACUDA.elite_fraction == 0.5
+
+
+# -- recipes ---------------------------------------------------------------------------------------
+
+
+def test_a_child_is_entered_in_the_tabu_list_at_once(scale: Subject) -> None:
+    tabu, rng = Tabu(), random.Random(1)
+    attempt = fill(Fresh(12), scale, tabu, Settings(), rng)
+    assert attempt.child is not None
+    assert tabu.genotypes == {attempt.child.key} == {scale.key(attempt.child.genotype)}
+    assert attempt.duplicates == 0
+    assert tabu.take_new() == ([attempt.child.key], [])
+    assert tabu.take_new() == ([], [])
+
+
+def test_crossover_of_two_alike_falls_back_to_a_mutant_of_the_first(scale: Subject) -> None:
+    one = Genotype(scale.space.default.having({"CHECKED": 1}))
+    first, second = Member(5, one, 0.5, True), Member(9, one, 0.6, True)
+    attempt = fill(Crossover(first, second, 12), scale, Tabu(), Settings(), random.Random(1))
+    assert attempt.child is not None
+    assert attempt.child.origin is Origin.MUTATION
+    assert attempt.child.parents == (5,)
+    child = attempt.child.genotype
+    assert child.edits or child.configuration != one.configuration
+
+
+def test_crossover_that_only_gives_tabu_children_falls_back(scale: Subject) -> None:
+    """Two parents with one edit each: all their children are known soon."""
+    configuration = scale.space.default
+    first = Member(1, Genotype(configuration, (Delete("_kernel.cu_27"),)), 0.5, True)
+    second = Member(2, Genotype(configuration, (Delete("_kernel.cu_22"),)), 0.6, True)
+    tabu, rng = Tabu([scale.key(m.genotype) for m in (first, second)]), random.Random(1)
+    tabu.add_genotype(scale.key(scale.original))
+    origins = []
+    duplicates = 0
+    for _ in range(10):
+        attempt = fill(Crossover(first, second, 12), scale, tabu, Settings(), rng)
+        assert attempt.child is not None
+        origins.append(attempt.child.origin)
+        duplicates += attempt.duplicates
+    assert origins[0] is Origin.CROSSOVER
+    assert origins[-1] is Origin.MUTATION
+    assert origins.count(Origin.CROSSOVER) == 1  # both edits; any other child is known
+    assert duplicates > 0
+
+
+def test_a_random_mutant_has_one_mutation_while_there_are_new_ones(tiny: Subject) -> None:
+    """Later it gets more; so every variant of a small space is reached."""
+    tabu, rng = Tabu([tiny.key(tiny.original)]), random.Random(1)
+    sizes = []
+    while (attempt := fill(Fresh(12), tiny, tabu, Settings(), rng)).child is not None:
+        child = attempt.child.genotype
+        sizes.append(len(child.configuration.changed) + len(child.edits))
+    assert sizes[0] == 1
+    assert max(sizes) > 2
+    assert sum(sizes[:20]) < sum(sizes[-20:])
+    assert len(sizes) > 0.9 * 239
+    assert attempt.recipe is None
+
+
+# -- a whole brood ---------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 30), parents=st.integers(0, 6), population=st.integers(1, 14))
+def test_a_brood_is_all_new_and_every_place_is_filled(
+    seed: int,
+    parents: int,
+    population: int,
+    scale: Subject,
+    simulated: Make,
+    genotypes: list[Genotype],
+) -> None:
+    rng = random.Random(seed)
+    numbers = Settings(population=population)
+    everyone = members([(0.5 + i / 100, True) for i in range(parents)], genotypes)
+    known = [scale.key(one) for one in (scale.original, *genotypes)]
+    laboratory = simulated()
+    phenotypes = [key for one in genotypes if (key := laboratory.key(one))]
+    tabu = Tabu(known, phenotypes)
+    recipes = Barracuda(numbers).recipes(everyone, rng)
+    brood = breed(recipes, scale, laboratory, tabu, numbers, rng, first=100)
+    children = [child for child, _ in brood.children.values()]
+    assert len(children) == population
+    assert min(brood.children) >= 100
+    assert not {child.key for child in children} & set(known)
+    assert len({child.key for child in children}) == population
+    keys = [key for _, key in brood.children.values() if key is not None]
+    assert len(set(keys)) == len(keys)
+    assert not set(keys) & set(phenotypes)
+    assert brood.created == population + brood.genotype_duplicates + brood.phenotype_duplicates
+    by_number = {one.ident: one.genotype for one in everyone}
+    for child in children:
+        assert scale.space.allows(child.genotype.configuration)
+        if child.origin is Origin.MUTATION:
+            (parent,) = child.parents
+            assert child.genotype.edits[: len(by_number[parent].edits)] == by_number[parent].edits
+        if child.origin is Origin.CROSSOVER:
+            genes = {edit for parent in child.parents for edit in by_number[parent].edits}
+            assert set(child.genotype.edits) <= genes
+        if child.origin is Origin.RANDOM:
+            assert child.parents == ()
+
+
+class Alike:
+    """A laboratory to which everything looks the same but for the configuration."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
+        self.asked += len(batch)
+        return {i: str(g.configuration.settings).encode() for i, g in batch.items()}
+
+    def evaluate(self, batch: Mapping[int, Genotype]) -> Any:
+        raise AssertionError("breeding evaluates nothing")
+
+
+def test_phenotypic_duplicates_are_dropped_and_their_places_filled_again(scale: Subject) -> None:
+    """Five configurations, each flag on or off: ten phenotypes, so ten children and an end."""
+    laboratory, tabu, rng = Alike(), Tabu(), random.Random(1)
+    numbers = replace(Settings(), population=20)
+    brood = breed([Fresh(12)] * 20, scale, laboratory, tabu, numbers, rng, first=1)
+    assert len(brood.children) <= 10
+    assert len(brood.children) == len(tabu.phenotypes) >= 6
+    assert brood.phenotype_duplicates == laboratory.asked - len(brood.children) > 0
+    assert brood.created == laboratory.asked + brood.genotype_duplicates
+    # Dropped children stay tabu: their genotypes are not made again.
+    assert len(tabu.genotypes) == laboratory.asked
+    again = breed([Fresh(12)] * 20, scale, laboratory, tabu, numbers, rng, first=500)
+    assert len(tabu.phenotypes) == len(brood.children) + len(again.children) <= 10
+
+
+def test_where_nothing_can_be_made_the_brood_is_empty(tiny: Subject, simulated: Make) -> None:
+    class Stuck(Subject):
+        def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+            return None
+
+    stuck = Stuck(tiny.target, tiny.grammar, tiny.space, tiny.backend)
+    parent = Member(1, stuck.original, 0.5, True)
+    recipes = [Fresh(12), Mutation(parent, 12), Crossover(parent, parent, 12)]
+    brood = breed(recipes, stuck, simulated(stuck), Tabu(), Settings(), random.Random(1), first=1)
+    assert brood.children == {}
+    assert brood.created == 0
+
+
+def test_numbers_of_a_brood_follow_on(scale: Subject, simulated: Make) -> None:
+    tabu, rng = Tabu(), random.Random(1)
+    numbers = Settings(population=5)
+    brood = breed([Fresh(12)] * 5, scale, simulated(), tabu, numbers, rng, first=17)
+    assert next(iter(brood.children)) == 17
+    assert list(brood.children) == sorted(brood.children)

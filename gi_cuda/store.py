@@ -283,7 +283,7 @@ class Store:
                     evaluation.high,
                     mean,
                     deviation,
-                    evaluation.message,
+                    _printable(evaluation.message),
                     json.dumps(samples),
                     evaluation.run_seconds,
                     evaluation.verify_seconds,
@@ -361,6 +361,11 @@ class Tabued:
 
     genotypes: frozenset[bytes] = frozenset()
     phenotypes: frozenset[bytes] = frozenset()
+
+
+def _printable(text: str) -> str:
+    """The text without what no encoding can hold: bytes that compilers quoted from sources."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _individual(row: Sequence[Any]) -> Individual:

@@ -29,7 +29,7 @@ def _definition(name: str) -> re.Pattern[str]:
     tail = r"(?P<tail>[ \t]*(?://[^\r\n]*|/\*[^\r\n]*)?\r?)$"
     return re.compile(
         rf"^(?P<head>[ \t]*#[ \t]*define[ \t]+{re.escape(name)}\b)"
-        rf"(?P<gap>[ \t]*)(?P<value>[^\r\n]*?){tail}",
+        rf"(?P<gap>[ \t]*)(?P<value>(?:\\\r?\n|\\(?!\r?\n)|[^\\\r\n])*?){tail}",
         re.M,
     )
 

@@ -20,6 +20,9 @@ from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Survival
 from gi_cuda.execute.session import HUNG_STATUS, Session
 
+_POOL_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
+"""How it shows that the pool's process ended, at whatever moment; nothing is to be said then."""
+
 
 @dataclass(frozen=True, slots=True)
 class Forked:
@@ -65,19 +68,25 @@ class _Zygote:
     def run(self) -> None:
         from gi_cuda.execute.worker import Workshop
 
-        session: Session = self._control.recv()
         try:
-            workshop = Workshop.open(session)
-        except UserError as error:
-            self._control.send(error)
+            session: Session = self._control.recv()
+        except _POOL_GONE:
             return
-        self._control.send("ready")
         try:
-            self._serve(workshop)
-        finally:
-            for pid in self._last_words:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
+            answer: Workshop | UserError = Workshop.open(session)
+        except UserError as error:
+            answer = error
+        with contextlib.suppress(*_POOL_GONE):
+            if isinstance(answer, UserError):
+                self._control.send(answer)
+                return
+            self._control.send("ready")
+            try:
+                self._serve(answer)
+            finally:
+                for pid in self._last_words:
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(pid, signal.SIGKILL)
 
     def _serve(self, workshop: object) -> None:
         poll = select.poll()
@@ -89,14 +98,13 @@ class _Zygote:
                     os.read(self._ended, 4096)
                     self._reap()
                     continue
-                try:
-                    self._control.recv()
-                except (EOFError, ConnectionResetError):
-                    return
+                self._control.recv()
                 self._fork(workshop)
 
     def _fork(self, workshop: object) -> None:
         _, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
+        if not descriptors:
+            raise EOFError
         (descriptor,) = descriptors
         words, words_end = os.pipe()
         pid = os.fork()

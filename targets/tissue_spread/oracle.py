@@ -264,6 +264,7 @@ def crowded(seeds: NDArray[np.uint32], steps: int) -> bool:
     All of them go round on one cycle of 2 ** 32 - 1 words, and wait at words that let an event
     happen. So two of them meet if they set out within some draws a step of each other.
     """
-    alike = seeds.size - np.unique(seeds).size
+    ordered = np.sort(seeds)
+    alike = np.count_nonzero(ordered[1:] == ordered[:-1])
     expected = min(4.0 * steps * seeds.size**2 / 2.0**32, seeds.size / 2)
     return bool(alike > 6 + expected)

@@ -1,5 +1,6 @@
 """tissue_spread on the host back end: right runs pass under every configuration, faults do not."""
 
+import faulthandler
 import multiprocessing
 import random
 import re
@@ -95,7 +96,7 @@ FAULTS = {
     "what happens is too rare": ("16777216.0f) < chance", "16777216.0f) < 0.6f * chance"),
     "a step is not counted": (
         "if (thread < LEVELS)\n        atomicAdd",
-        "if (step != 5) atomicAdd",
+        "if (thread < LEVELS && step != 5)\n        atomicAdd",
     ),
     "a cell's signal is not counted": ("mine[SIGNAL] +=", "if (i != 1000) mine[SIGNAL] +="),
     "events are not counted": ("    tally(&totals[step * TOTALS + EXPIRED], expired);\n", ""),
@@ -219,7 +220,7 @@ def apart(library: Path, chosen: Sequence[int], case_name: str, runs: int) -> It
     context = multiprocessing.get_context("fork")
     default = defaults(target())
     for number in chosen:
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
+        with ProcessPoolExecutor(1, context, faulthandler.disable) as pool:
             future: Future[list[list[tuple[float, str]]]] = pool.submit(
                 penalties, library, [(number, default)], case_name, runs
             )

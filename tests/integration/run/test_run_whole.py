@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.champion import crown, stored_champion
+from gi_cuda.analyze.champion import stored_champion
 from gi_cuda.analyze.validation import Candidate
 from gi_cuda.evaluation import Outcome
 from gi_cuda.genome import Insert, Replace
@@ -53,7 +53,8 @@ def test_evolve_says_how_it_goes_and_who_won(finished: Any) -> None:
     assert "all generations are done" in said
     winner = re.search(r"^winner: individual (\d+), speed-up .* \[([\d.]+), [\d.]+\]", said, re.M)
     assert winner is not None
-    assert 1 <= int(winner[1]) <= 36
+    with Store(finished.folder / DATABASE) as store:
+        assert store.individual(int(winner[1])) is not None
     assert float(winner[2]) > 1
 
 
@@ -61,8 +62,8 @@ def test_the_database_tells_the_whole_story(finished: Any) -> None:
     with Store(finished.folder / DATABASE) as store:
         individuals, evaluations = store.individuals(), store.evaluations()
         generations, champion = store.generations(), stored_champion(store)
-    assert [one.ident for one in individuals] == list(range(1, 37))
-    assert set(evaluations) == set(range(1, 37))
+    assert len(individuals) == 36
+    assert set(evaluations) == {one.ident for one in individuals}
     assert [g.number for g in generations] == [0, 1, 2]
     for generation in generations:
         assert generation.finished
@@ -97,11 +98,9 @@ def test_the_same_seed_through_python_breeds_the_same_first_generation(
         search = evolution(run)
         seen = [step.ident for step in search.run() if step.ident is not None]
         assert search.end is End.COMPLETE
-        assert sorted(seen) == list(range(1, 13))
-        champion = crown(run)
-        assert champion is not None
-        assert champion == stored_champion(run.store)
-        mine = [one.genotype for one in run.store.individuals(0)]
+        bred = run.store.individuals(0)
+        assert sorted(seen) == [one.ident for one in bred]
+        mine = [one.genotype for one in bred]
     with Store(finished.folder / DATABASE) as store:
         assert [one.genotype for one in store.individuals(0)] == mine
     assert listing(tmp_path / "run") >= {DATABASE}
@@ -109,27 +108,22 @@ def test_the_same_seed_through_python_breeds_the_same_first_generation(
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
 
 
-def test_a_complete_run_is_not_evaluated_again(finished: Any, cli: Cli) -> None:
-    with Store(finished.folder / DATABASE) as store:
-        before = store.evaluations()
-    done = cli("resume", finished.folder, cwd=finished.repository)
-    assert done.returncode == 0, done.stderr
-    assert "36 individuals are evaluated already" in done.stdout
-    assert "winner: individual" in done.stdout
-    with Store(finished.folder / DATABASE) as store:
-        assert store.evaluations() == before
-
-
 def test_a_complete_run_goes_on_when_asked_for_more(
     finished: Any, cli: Cli, tmp_path: Path
 ) -> None:
     folder = tmp_path / "copied"
     shutil.copytree(finished.folder, folder)
+    with Store(folder / DATABASE) as store:
+        before = store.evaluations()
     done = cli("resume", folder, "--generations", 4, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
-    assert re.search(r"^generation 3: 12 evaluated", done.stdout, re.M)
+    assert "36 individuals are evaluated already" in done.stdout
+    assert re.findall(r"^generation (\d): 12 evaluated", done.stdout, re.M) == ["3"]
+    assert "winner: individual" in done.stdout
     with Store(folder / DATABASE) as store:
-        assert len(store.evaluations()) == 48
+        after = store.evaluations()
+        assert before.items() <= after.items()
+        assert len(after) == 48
         assert store.get("plan")["settings"]["generations"] == 4
 
 
@@ -146,15 +140,16 @@ def test_show_gives_counts_times_the_best_and_the_winners_diff(finished: Any, cl
     assert "+++ b/kernels/scale/kernel.cu" in done.stdout
     with Store(finished.folder / DATABASE) as store:
         best = [one.ident for one, _ in store.best(5)]
-    found = re.findall(r"^ *(\d+) +\d+ +(?:random|mutation|crossover) ", done.stdout, re.M)
+    found = re.findall(r"^individual (\d+), generation \d, .*faster", done.stdout, re.M)
     assert [int(ident) for ident in found] == best
 
 
 def test_show_a_generation_lists_its_members(finished: Any, cli: Cli) -> None:
     done = cli("show", finished.folder, "--generation", 1, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
-    found = re.findall(r"^ *(\d+) +1 +(?:random|mutation|crossover) ", done.stdout, re.M)
-    assert [int(ident) for ident in found] == list(range(13, 25))
+    found = re.findall(r"^individual (\d+), generation 1, ", done.stdout, re.M)
+    with Store(finished.folder / DATABASE) as store:
+        assert [int(ident) for ident in found] == [one.ident for one in store.individuals(1)]
 
 
 def test_show_an_individual_with_genotype_and_diff(finished: Any, cli: Cli) -> None:

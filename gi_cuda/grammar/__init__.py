@@ -4,12 +4,23 @@ from gi_cuda.grammar.cuda import convert
 from gi_cuda.grammar.grammar import Function, Grammar, View, operations
 from gi_cuda.grammar.guard import instrument, touched_loops
 from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.model import PAPER_TYPES, Expansion, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.model import (
+    ALL_TYPES,
+    EDIT_SETS,
+    PAPER_TYPES,
+    Expansion,
+    Loop,
+    Rule,
+    RuleType,
+    Source,
+)
 from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
 from gi_cuda.grammar.render import render
 from gi_cuda.grammar.source import read_source
 
 __all__ = [
+    "ALL_TYPES",
+    "EDIT_SETS",
     "PAPER_TYPES",
     "Expansion",
     "Function",

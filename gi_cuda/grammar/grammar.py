@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, groupby
 
-from gi_cuda.grammar.kinds import KINDS, SPECIAL_TYPES, Join, Operation, type_of
+from gi_cuda.grammar.kinds import (
+    DONOR_TYPES,
+    KINDS,
+    SPECIAL_TYPES,
+    Join,
+    Operation,
+    type_of,
+)
 from gi_cuda.grammar.model import Loop, Rule, RuleType, Source
+from gi_cuda.grammar.offers import Candidate, Offers, PlaceClass, is_deduplicated
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.scope import Declaration, Scope, Use, same_meaning
+from gi_cuda.grammar.values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +42,8 @@ class Facts:
         uses: the names it uses and does not declare itself.
         assigns: the names it assigns to.
         declares: for a loop header that declares: names and types.
+        at: where the names are looked up of what is put in its place.
+        value: for the types that go by value: what it is and what its place takes.
     """
 
     function: int
@@ -38,6 +51,8 @@ class Facts:
     uses: tuple[Use, ...]
     assigns: frozenset[str]
     declares: tuple[tuple[str, str], ...] = ()
+    at: int = 0
+    value: Value | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +115,24 @@ class Grammar:
 
     def donors(self, place: str) -> tuple[str, ...]:
         """The donors that may go to a place under some configuration, never the place itself."""
-        return self._everything.donors(place)
+        rule = self.rule(place)
+        if rule.type in SPECIAL_TYPES:
+            return special_donors(self, rule)
+        offered: Iterable[Candidate] = self.offers.table(rule)
+        if place in self.granted:
+            offered = self.in_order(offered, self.granted[place])
+        return tuple(
+            candidate.donor
+            for candidate in offered
+            if candidate.donor != place and (candidate.donor, place) not in self.changes.forbidden
+        )
 
     def places(self, donor: str) -> tuple[str, ...]:
         """The places that a donor may go to under some configuration."""
         return tuple(
             rule.name
             for rule in self.rules
-            if rule.type is type_of(donor) and donor in self.donors(rule.name)
+            if type_of(donor) in DONOR_TYPES[rule.type] and donor in self.donors(rule.name)
         )
 
     def under(self, macros: Mapping[str, str]) -> View:
@@ -122,12 +147,33 @@ class Grammar:
             self._views[key] = view
         return view
 
-    @property
-    def _everything(self) -> StaticView:
-        view = self._views.get("static")
-        if not isinstance(view, StaticView):
-            view = self._views["static"] = StaticView(self)
-        return view
+    @cached_property
+    def offers(self) -> Offers:
+        """What each place may be offered under some configuration."""
+        return Offers(self)
+
+    @cached_property
+    def runs(self) -> tuple[tuple[int, tuple[str, ...]], ...]:
+        """The rules in source order, those of one region that stand together in one run."""
+        regions = groupby(self.rules, key=lambda rule: self.facts[rule.name].region)
+        return tuple((region, tuple(rule.name for rule in run)) for region, run in regions)
+
+    @cached_property
+    def granted(self) -> Mapping[str, tuple[Candidate, ...]]:
+        """By place, the donors that only a hand-edited ``.scope`` allows there."""
+        found: dict[str, list[Candidate]] = {}
+        for donor, place in self.changes.granted:
+            region = self.facts[donor].region
+            found.setdefault(place, []).append(Candidate(donor, self.text(donor), region, True))
+        return {place: tuple(candidates) for place, candidates in found.items()}
+
+    @cached_property
+    def _rank(self) -> Mapping[str, int]:
+        return {rule.name: rank for rank, rule in enumerate(self.rules)}
+
+    def in_order(self, *groups: Iterable[Candidate]) -> list[Candidate]:
+        """Several candidates in source order."""
+        return sorted(chain(*groups), key=lambda candidate: self._rank[candidate.donor])
 
 
 class View:
@@ -136,47 +182,64 @@ class View:
     def __init__(self, grammar: Grammar, active: tuple[bool, ...]) -> None:
         self.grammar = grammar
         self.active = active
-        facts = grammar.facts
         self.mutable: tuple[str, ...] = tuple(
-            rule.name for rule in grammar.rules if active[facts[rule.name].region]
+            chain.from_iterable(names for region, names in grammar.runs if active[region])
         )
         """Names of the rules that this configuration compiles, in source order."""
-        self._by_type: dict[RuleType, list[str]] = {}
-        for name in self.mutable:
-            self._by_type.setdefault(grammar.rule(name).type, []).append(name)
         self._donors: dict[str, tuple[str, ...]] = {}
+        self._offers: dict[PlaceClass, list[Candidate]] = {}
         self._needs: dict[str, tuple[tuple[str, Declaration | None], ...]] = {}
 
     def donors(self, place: str) -> tuple[str, ...]:
-        """Donors that are active and mean the same at the place; never the place itself."""
+        """Donors that are active and mean the same at the place; never the place itself.
+
+        Of donors that spell the same a place of a finer type than the paper's is offered the
+        first only, and none that spells its own text.
+        """
         found = self._donors.get(place)
         if found is None:
-            found = self._donors[place] = self._find(place)
+            found = self._donors[place] = self._find(self.grammar.rule(place))
         return found
 
-    def _find(self, place: str) -> tuple[str, ...]:
-        rule = self.grammar.rule(place)
+    def _find(self, rule: Rule) -> tuple[str, ...]:
+        grammar = self.grammar
         if rule.type in SPECIAL_TYPES:
-            return special_donors(self.grammar, rule)
-        changes = self.grammar.changes
-        here: dict[str, Declaration | None] = {}
-        return tuple(
-            donor
-            for donor in self._by_type.get(rule.type, ())
-            if donor != place
-            and (donor, place) not in changes.forbidden
-            and ((donor, place) in changes.granted or self._fits(donor, rule, here))
-        )
+            return special_donors(grammar, rule)
+        offered = self._offered(rule)
+        granted = grammar.granted.get(rule.name, ())
+        if granted:
+            offered = grammar.in_order(offered, (c for c in granted if self.active[c.region]))
+        forbidden = grammar.changes.forbidden
+        names = [c for c in offered if c.donor != rule.name]
+        if forbidden:
+            names = [c for c in names if (c.donor, rule.name) not in forbidden]
+        if not is_deduplicated(rule):
+            return tuple(c.donor for c in names)
+        first: dict[str, str] = {grammar.text(rule.name): ""}
+        for candidate in names:
+            first.setdefault(candidate.text, candidate.donor)
+        return tuple(name for name in first.values() if name)
 
-    def _fits(self, donor: str, place: Rule, here: dict[str, Declaration | None]) -> bool:
-        facts = self.grammar.facts
-        if facts[donor].declares != facts[place.name].declares:
-            return False
+    def _offered(self, rule: Rule) -> list[Candidate]:
+        wanted = self.grammar.offers.place_class(rule)
+        found = self._offers.get(wanted)
+        if found is None:
+            here: dict[str, Declaration | None] = {}
+            found = self._offers[wanted] = [
+                candidate
+                for candidate in self.grammar.offers.table(rule)
+                if self.active[candidate.region]
+                and (candidate.settled or self._means_same(candidate.donor, rule.name, here))
+            ]
+        return found
+
+    def _means_same(self, donor: str, place: str, here: dict[str, Declaration | None]) -> bool:
+        facts = self.grammar.facts[place]
         for name, there in self._needed(donor):
             if name not in here:
-                function = facts[place.name].function
-                here[name] = self.grammar.scope.resolve(name, place.start, function, self.active)
-            if there is not here[name] and not same_meaning(there, here[name]):
+                resolve = self.grammar.scope.resolve
+                here[name] = resolve(name, facts.at, facts.function, self.active)
+            if not same_meaning(there, here[name]):
                 return False
         return True
 
@@ -191,43 +254,6 @@ class View:
                 if self.active[use.region]
             )
         return needs
-
-
-class StaticView(View):
-    """Every rule at once: what may be in scope under some configuration."""
-
-    def __init__(self, grammar: Grammar) -> None:
-        super().__init__(grammar, (True,) * len(grammar.presence.parents))
-        self._possible: dict[tuple[str, int, int], tuple[Declaration | None, ...]] = {}
-
-    def _fits(self, donor: str, place: Rule, here: dict[str, Declaration | None]) -> bool:
-        facts = self.grammar.facts
-        mine, theirs = facts[donor], facts[place.name]
-        return mine.declares == theirs.declares and all(
-            any(
-                same_meaning(there, possible)
-                for there in self._may_be(use.name, use.at, mine.function)
-                for possible in self._may_be(use.name, place.start, theirs.function)
-            )
-            for use in mine.uses
-        )
-
-    def _may_be(self, name: str, at: int, function: int) -> tuple[Declaration | None, ...]:
-        key = (name, at, function)
-        found = self._possible.get(key)
-        if found is None:
-            found = self._possible[key] = self._look_up(name, at, function)
-        return found
-
-    def _look_up(self, name: str, at: int, function: int) -> tuple[Declaration | None, ...]:
-        presence = self.grammar.presence
-        region = presence.region(at)
-        found: list[Declaration | None] = []
-        for declaration in self.grammar.scope.visible(name, at, function):
-            found.append(declaration)
-            if presence.encloses(declaration.region, region):
-                return tuple(found)
-        return (*found, None)
 
 
 def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ class Join(Enum):
     STATEMENTS = "a b"
     CONJUNCTION = "(a) && (b)"
     SEQUENCE = "a, b"
+    OPERAND = "((a) && (b))"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +50,24 @@ KINDS: dict[RuleType, Kind] = {
     RuleType.RESTRICT: Kind(),
     RuleType.BOUNDS: Kind(),
     RuleType.WHILE: Kind(Join.CONJUNCTION, "0"),
-    RuleType.COND: Kind(Join.CONJUNCTION, "0"),
+    RuleType.COND: Kind(Join.OPERAND, "0"),
     RuleType.RHS: Kind(deleted=None),
     RuleType.OP: Kind(deleted=None),
 }
+
+_NEW_CONDITIONS = (RuleType.WHILE, RuleType.COND)
+_CONDITIONS = (RuleType.IF, RuleType.FOR2, *_NEW_CONDITIONS)
+
+DONOR_TYPES: dict[RuleType, tuple[RuleType, ...]] = {
+    **{kind: (kind,) for kind in RuleType},
+    RuleType.IF: (RuleType.IF, *_NEW_CONDITIONS),
+    RuleType.FOR2: (RuleType.FOR2, *_NEW_CONDITIONS),
+    **dict.fromkeys(_NEW_CONDITIONS, _CONDITIONS),
+}
+"""The types of the donors that a place takes: its own, and of conditions any.
+
+What the paper's types take among themselves is as in the paper.
+"""
 
 SPECIALS: dict[str, str] = {
     "pragma_K": "#pragma unroll",

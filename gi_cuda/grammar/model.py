@@ -39,6 +39,12 @@ PAPER_TYPES = frozenset(
 )
 """The nine rule types of the BarraCUDA paper."""
 
+ALL_TYPES = frozenset(RuleType)
+"""Those, and the types with which source edits say what IR-level evolution found."""
+
+EDIT_SETS: dict[str, frozenset[RuleType]] = {"paper": PAPER_TYPES, "full": ALL_TYPES}
+"""The rule types that a grammar may be asked for, by name."""
+
 
 @dataclass(frozen=True, slots=True)
 class Source:

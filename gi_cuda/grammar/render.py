@@ -23,6 +23,8 @@ from gi_cuda.grammar.splice import (
 )
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\n\\]*|/\*(?:(?!\*/)[^\n])*\*/[ \t]*)?\r?(?:\n|\Z)")
+_ONE_WORD = re.compile(r"[\w.']+|\w+(?:\[[^\[\]()]*\])+")
+_OPERANDS = frozenset({RuleType.COND, RuleType.OP})
 _FIXED_LAYOUT = re.compile(r'R"|\\\r?\n')
 
 
@@ -94,17 +96,25 @@ def _join(text: str, rule: Rule, parts: list[str]) -> str:
     if rule.type is RuleType.PRAGMA and rule.start == rule.end:
         before = "" if is_first(text, rule.start) else newline(text)
         return before + parts[-1] + newline(text) + indent(text, rule.start)
+    join = KINDS[rule.type].join
     if len(parts) == 1:
-        return parts[0]
-    match KINDS[rule.type].join:
+        return _as_operand(parts[0]) if rule.type in _OPERANDS else parts[0]
+    match join:
         case Join.CONJUNCTION:
             return " && ".join(f"({part})" for part in parts)
+        case Join.OPERAND:
+            return "(" + " && ".join(f"({part})" for part in parts) + ")"
         case Join.SEQUENCE:
             return ", ".join(parts)
         case _ if rule.block:
             return separator(text, rule.start).join(parts)
         case _:
             return f"{{ {' '.join(parts)} }}"
+
+
+def _as_operand(text: str) -> str:
+    """A text as an operand: in parentheses unless nothing around it can come apart from it."""
+    return text if _ONE_WORD.fullmatch(text) else f"({text})"
 
 
 def _insert(text: str, rule: Rule, parts: list[str]) -> Iterator[Splice]:
@@ -114,6 +124,9 @@ def _insert(text: str, rule: Rule, parts: list[str]) -> Iterator[Splice]:
         case Join.CONJUNCTION:
             yield opening(start, end, "".join(f"({part}) && " for part in parts) + "(")
             yield closing(start, end, ")")
+        case Join.OPERAND:
+            yield opening(start, end, "(" + "".join(f"({part}) && " for part in parts) + "(")
+            yield closing(start, end, "))")
         case Join.SEQUENCE:
             yield opening(start, end, "".join(f"{part}, " for part in parts))
         case _ if rule.block:

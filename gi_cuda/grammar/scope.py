@@ -62,17 +62,29 @@ class Scope:
     """All declarations of a source, by function and name."""
 
     tables: Mapping[tuple[int, str], _Visible]
+    boundaries: Mapping[int, Sequence[int]]
+    """By function (and for the file's level), where something becomes visible or ceases to be."""
 
     @classmethod
     def of(cls, declarations: Iterable[Declaration]) -> Scope:
         lists: dict[tuple[int, str], list[Declaration]] = {}
+        edges: dict[int, set[int]] = {}
         for declaration in declarations:
             lists.setdefault((declaration.function, declaration.name), []).append(declaration)
+            edges.setdefault(declaration.function, set()).update(
+                (declaration.start, declaration.end)
+            )
         tables = {}
         for key, found in lists.items():
             found.sort(key=lambda d: d.start)
             tables[key] = _Visible(tuple(d.start for d in found), tuple(found))
-        return cls(tables)
+        return cls(tables, {function: sorted(found) for function, found in edges.items()})
+
+    def zone(self, at: int, function: int) -> int:
+        """A number that two places of a function share if every name means the same at both."""
+        return sum(
+            bisect_right(self.boundaries.get(level, ()), at) for level in (function, FILE_LEVEL)
+        )
 
     def visible(self, name: str, at: int, function: int) -> Iterator[Declaration]:
         """Every declaration of ``name`` whose span holds ``at``, innermost first."""

@@ -18,7 +18,17 @@ from typing import NamedTuple
 
 import pytest
 
-from gi_cuda.grammar import Expansion, Grammar, Operation, convert, operations, read_source, render
+from gi_cuda.grammar import (
+    ALL_TYPES,
+    Expansion,
+    Grammar,
+    Operation,
+    RuleType,
+    convert,
+    operations,
+    read_source,
+    render,
+)
 
 SOURCES = Path(__file__).parents[1] / "sources"
 STUB = SOURCES / "cuda_stub.hpp"
@@ -50,16 +60,22 @@ def configurations(text: str) -> list[dict[str, str]]:
 
 
 def draw(grammar: Grammar, macros: Mapping[str, str], rng: random.Random, n: int) -> list[Edit]:
-    """Random single edits: a rule, then what applies to it, then a donor."""
+    """``n`` random single edits of each rule type: a rule, what applies to it, a donor."""
     view = grammar.under(macros)
-    places = [place for place in view.mutable if operations(view, place)]
+    places: dict[RuleType, list[str]] = {}
+    for place in view.mutable:
+        if operations(view, place):
+            places.setdefault(grammar.rule(place).type, []).append(place)
     edits = []
-    for _ in range(n):
-        place = rng.choice(places)
-        operation = rng.choice(operations(view, place))
-        donor = "" if operation is Operation.DELETE else rng.choice(view.donors(place))
-        edits.append(Edit(operation, place, donor))
-    return list(dict.fromkeys(edits))
+    for of_type in places.values():
+        for _ in range(n):
+            place = rng.choice(of_type)
+            operation = rng.choice(operations(view, place))
+            donor = "" if operation is Operation.DELETE else rng.choice(view.donors(place))
+            edits.append(Edit(operation, place, donor))
+    edits = list(dict.fromkeys(edits))
+    rng.shuffle(edits)
+    return edits
 
 
 def batch(grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str]) -> str:
@@ -130,14 +146,14 @@ class Outcome(NamedTuple):
 def sample(
     file: Path, command: Sequence[str], samples: int, seed: int, at_once: int = 1
 ) -> list[Outcome]:
-    """Draw and compile ``samples`` variants of one file, over its configurations."""
-    grammar = convert(read_source(file))
+    """Draw ``samples`` edits of each rule type over a file's configurations; compile them."""
+    grammar = convert(read_source(file), types=ALL_TYPES)
     limits = {loop.ident: 100 for loop in grammar.loops}
     rng = random.Random(seed)
     outcomes = []
     settings = configurations(grammar.source.text)
     for macros in settings:
-        edits = draw(grammar, macros, rng, samples * at_once // len(settings))
+        edits = draw(grammar, macros, rng, -(-samples // len(settings)))
         groups = [tuple(edits[k : k + at_once]) for k in range(0, len(edits), at_once)]
         texts = {}
         for number, group in enumerate(groups):
@@ -173,7 +189,7 @@ def test_edits_compile_for_the_device(name: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--samples", type=int, default=400, help="edits a file")
+    parser.add_argument("--samples", type=int, default=400, help="edits of a type in a file")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--at-once", type=int, default=1, help="edits a variant")
     parser.add_argument("--compiler", default="g++")
@@ -182,17 +198,20 @@ def main() -> None:
     options = parser.parse_args()
     command = COMPILERS[options.compiler]
     totals: Counter[tuple[str, bool]] = Counter()
+    all_failed: Counter[str] = Counter()
     for file in options.files or sorted(SOURCES.glob("*.cu")):
         outcomes = sample(file, command, options.samples, options.seed, options.at_once)
         failed = [o for o in outcomes if o.error is not None]
         rate = 1 - len(failed) / len(outcomes)
         print(f"{file.name:20} {len(outcomes):6} variants  {rate:8.2%} compile")
+        all_failed.update(str(outcome.error).partition(":")[2] for outcome in failed)
         for outcome in failed[: options.show]:
             words = ", ".join(" ".join(edit) for edit in outcome.edits)
             print(f"    {words}: {outcome.error}")
         for outcome in outcomes:
-            kind = outcome.edits[0].place.split("_")[0] or "_"
-            totals[kind, outcome.error is None] += 1
+            for edit in outcome.edits:
+                kind = edit.place.split("_")[0] or "_"
+                totals[kind, outcome.error is None] += 1
     everything = sum(totals.values())
     compiled = sum(n for (_, ok), n in totals.items() if ok)
     print(f"all: {everything} variants, {compiled / everything:.2%}")

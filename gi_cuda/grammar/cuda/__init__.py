@@ -11,11 +11,15 @@ from gi_cuda.grammar.cuda.analysis import analyse
 from gi_cuda.grammar.cuda.naming import assemble, named
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.kinds import SPECIALS
-from gi_cuda.grammar.model import Source
+from gi_cuda.grammar.model import PAPER_TYPES, RuleType, Source
 
 
-def convert(source: Source, kernels: Sequence[str] | None = None) -> Grammar:
-    """Read a CUDA source as a grammar.
+def convert(
+    source: Source,
+    kernels: Sequence[str] | None = None,
+    types: frozenset[RuleType] = PAPER_TYPES,
+) -> Grammar:
+    """Read a CUDA source as a grammar with rules of the types given.
 
     The kernels named (None: every ``__global__`` function) and the device functions of the file
     that they reach are read as rules; everything else is fixed text.
@@ -23,5 +27,5 @@ def convert(source: Source, kernels: Sequence[str] | None = None) -> Grammar:
     Raises:
         UserError: there is no kernel, or none of a name asked for.
     """
-    analysis = analyse(source, kernels)
+    analysis = analyse(source, kernels, types)
     return assemble(source, analysis, list(named(source, analysis.findings.rules)), SPECIALS)

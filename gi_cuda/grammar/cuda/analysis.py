@@ -6,16 +6,22 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tree_sitter import Node
+
 from gi_cuda.grammar.cuda.body import BodyReader
 from gi_cuda.grammar.cuda.findings import Findings
 from gi_cuda.grammar.cuda.functions import Definition, definitions, evolved, host_spans
+from gi_cuda.grammar.cuda.infer import Inference
 from gi_cuda.grammar.cuda.macros import study
+from gi_cuda.grammar.cuda.operands import OperandReader
 from gi_cuda.grammar.cuda.reading import read
 from gi_cuda.grammar.cuda.syntax import parse
 from gi_cuda.grammar.cuda.toplevel import declare_file_level, read_head
+from gi_cuda.grammar.cuda.types import read_types
 from gi_cuda.grammar.grammar import Function
-from gi_cuda.grammar.model import Source
+from gi_cuda.grammar.model import PAPER_TYPES, RuleType, Source
 from gi_cuda.grammar.presence import read_presence
+from gi_cuda.grammar.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +33,12 @@ class Analysis:
     host_spans: tuple[tuple[int, int], ...]
 
 
-def analyse(source: Source, kernels: Sequence[str] | None) -> Analysis:
+def analyse(
+    source: Source, kernels: Sequence[str] | None, types: frozenset[RuleType] = PAPER_TYPES
+) -> Analysis:
     """Read the kernels named (None: all) and the device functions of the file they reach.
+
+    Rules are made of the types given.
 
     Raises:
         UserError: there is no kernel, or none of a name asked for.
@@ -48,10 +58,24 @@ def analyse(source: Source, kernels: Sequence[str] | None) -> Analysis:
             BodyReader(findings, number, definition.name).read(body)
         _note_hidden(definition, number, findings)
     findings.sort()
+    if types - PAPER_TYPES:
+        _read_operands(root, chosen, findings)
+    findings.rules = [rule for rule in findings.rules if rule.type in types]
     functions = tuple(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
     )
     return Analysis(findings, functions, host_spans(found, source.text))
+
+
+def _read_operands(root: Node, chosen: Sequence[Definition], findings: Findings) -> None:
+    """The rules within statements and conditions of the functions that evolve."""
+    bodies = [body for d in chosen if (body := d.node.child_by_field_name("body")) is not None]
+    book = read_types(root, findings.text, bodies)
+    reader = OperandReader(findings, Inference(findings, Scope.of(findings.declarations), book))
+    for number, definition in enumerate(chosen):
+        body = definition.node.child_by_field_name("body")
+        if body is not None:
+            reader.read(body, number)
 
 
 def _note_hidden(definition: Definition, number: int, findings: Findings) -> None:

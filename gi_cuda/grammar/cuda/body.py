@@ -142,7 +142,7 @@ class BodyReader(NameReader):
         expression = next(iter(node.named_children), None)
         if expression is None:
             return []
-        if _may_declare(expression):
+        if may_declare(expression):
             self._opaque(expression, place)
         else:
             self._rule(RuleType.STATEMENT, node, place)
@@ -208,7 +208,14 @@ class BodyReader(NameReader):
         endless = condition is None or condition.type in ("true", "number_literal")
         self.findings.loops.append(
             LoopDraft(
-                start, node.start_byte, node.end_byte, span, tuple(header), self.function, endless
+                start,
+                node.start_byte,
+                node.end_byte,
+                span,
+                tuple(header),
+                self.function,
+                endless,
+                _header_parts(node),
             )
         )
 
@@ -223,7 +230,13 @@ class BodyReader(NameReader):
             self.findings.declare(jump, jump, start, end, self.function)
 
 
-def _may_declare(expression: Node) -> bool:
+def _header_parts(loop: Node) -> tuple[tuple[int, int], ...]:
+    names = ("initializer", "condition", "update")
+    parts = [part for name in names if (part := loop.child_by_field_name(name)) is not None]
+    return tuple((part.start_byte, part.end_byte) for part in parts)
+
+
+def may_declare(expression: Node) -> bool:
     """Whether ``a * b;`` (as in ``T * b;``) may be a declaration taken for a product."""
     operator = expression.child_by_field_name("operator")
     return (

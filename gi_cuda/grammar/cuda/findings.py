@@ -15,6 +15,7 @@ from gi_cuda.grammar.cuda.syntax import assigned_root, declarators, name_node
 from gi_cuda.grammar.model import RuleType
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
+from gi_cuda.grammar.values import Value
 
 _SPACE = re.compile(r"\s+")
 _RESTRICT = re.compile(r"\b__restrict(?:__)?\b|\brestrict\b")
@@ -22,6 +23,8 @@ _STORAGE = re.compile(r"\b(?:static|extern|register|inline|__forceinline__)\b")
 _TIGHT = re.compile(r"\s*([*&,\[\]()<>])\s*")
 _UNSPOKEN = re.compile(r"\bauto\b|\bdecltype\b")
 _WORD = re.compile(r"[^\W\d]\w*")
+_LONGEST_ASSIGNMENT = 4000
+"""Characters; parts of one that is longer are not seen as such."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,9 @@ class RuleDraft:
     function: int
     block: bool = True
     sites: tuple[tuple[int, int], ...] = ()
+    value: Value | None = None
+    at: int | None = None
+    """Where the names of what is put there are looked up; None: where it starts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +53,8 @@ class LoopDraft:
     header: tuple[tuple[RuleType, int], ...]
     function: int
     endless: bool
+    parts: tuple[tuple[int, int], ...] = ()
+    """The spans of what its header is made of."""
 
 
 @dataclass(slots=True)
@@ -174,6 +182,12 @@ class Findings:
     def assigned_in(self, start: int, end: int) -> frozenset[str]:
         """The names assigned within a span."""
         return frozenset(name for _, _, name in self.assignments_in(start, end))
+
+    def assigned_around(self, at: int) -> frozenset[str]:
+        """The names of which an assignment holds the character at ``at``."""
+        last = bisect_left(self.assignments, (at + 1, 0, ""))
+        first = bisect_left(self.assignments, (at - _LONGEST_ASSIGNMENT, 0, ""))
+        return frozenset(name for _, end, name in self.assignments[first:last] if at < end)
 
     def declared_in(self, start: int, end: int) -> Iterator[Declaration]:
         """The declarations that become visible within a span."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from gi_cuda.grammar.cuda.analysis import Analysis
 from gi_cuda.grammar.cuda.findings import Findings, LoopDraft, RuleDraft
 from gi_cuda.grammar.grammar import Facts, Grammar
-from gi_cuda.grammar.model import Loop, Rule, RuleType, Source
+from gi_cuda.grammar.model import PAPER_TYPES, Loop, Rule, RuleType, Source
 from gi_cuda.grammar.presence import spans_of
 from gi_cuda.grammar.scope import Scope, Use
 
@@ -98,12 +98,15 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> Facts:
             for d in findings.declared_in(draft.start + 1, draft.end + 1)
             if d.function == draft.function
         )
+    at = draft.start if draft.at is None else draft.at
     return Facts(
         draft.function,
         presence.region(draft.start),
         tuple(uses.values()),
         findings.assigned_in(draft.start, draft.end),
         declares,
+        at,
+        draft.value,
     )
 
 
@@ -117,6 +120,8 @@ def _loops(
         if rule.type is RuleType.IF:
             first, last = whole_if.get(rule.start, (first, last))
         effects[rule.name] = findings.assigned_in(first, last)
+        if rule.type not in PAPER_TYPES:
+            effects[rule.name] |= findings.assigned_around(rule.start)
     starts = [rule.start for rule in rules]
     lines = line_starts(findings.text)
     loops = []
@@ -125,7 +130,10 @@ def _loops(
         inside = rules[bisect_right(starts, draft.keyword - 1) : bisect_right(starts, draft.end)]
         wanted = set(draft.header)
         header = frozenset(r.name for r in inside if (r.type, r.start) in wanted)
+        header |= _parts_of(draft.parts, inside)
         assigned = frozenset(r.name for r in inside if effects[r.name] & controls)
+        assigned |= _exits(draft, inside, findings)
+        assigned |= _parts_of([(r.start, r.end) for r in inside if r.name in assigned], inside)
         loops.append(
             Loop(
                 ident,
@@ -134,11 +142,21 @@ def _loops(
                 draft.end,
                 draft.condition,
                 header,
-                assigned | _exits(draft, inside, findings),
+                assigned,
                 controls,
             )
         )
     return tuple(loops)
+
+
+def _parts_of(spans: Sequence[tuple[int, int]], inside: Sequence[Rule]) -> frozenset[str]:
+    """The rules of the finer types that lie in one of the spans."""
+    return frozenset(
+        rule.name
+        for rule in inside
+        if rule.type not in PAPER_TYPES
+        and any(start <= rule.start and rule.end <= end for start, end in spans)
+    )
 
 
 def _controls(loop: LoopDraft, findings: Findings) -> frozenset[str]:

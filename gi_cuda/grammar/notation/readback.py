@@ -12,7 +12,7 @@ from gi_cuda.grammar.cuda.findings import RuleDraft
 from gi_cuda.grammar.cuda.naming import assemble, named
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.kinds import SPECIAL_TYPES, type_of
-from gi_cuda.grammar.model import RuleType, Source
+from gi_cuda.grammar.model import PAPER_TYPES, RuleType, Source
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf, unreached
 from gi_cuda.grammar.notation.lines import Production, Text
 from gi_cuda.grammar.notation.scope import read_scope
@@ -21,9 +21,15 @@ Span = tuple[int, int]
 
 
 def read_grammar(
-    source: Source, bnf_text: str, scope_text: str, kernels: Sequence[str] | None = None
+    source: Source,
+    bnf_text: str,
+    scope_text: str,
+    kernels: Sequence[str] | None = None,
+    types: frozenset[RuleType] = PAPER_TYPES,
 ) -> Grammar:
     """The grammar of a source as its ``.bnf`` and ``.scope`` have it.
+
+    Types that the ``.bnf`` has rules of are known beside those given.
 
     A rule that the ``.bnf`` writes out as text is not changed any more, one that it adds is; a
     place missing in the ``.scope`` is forbidden, one that it adds is allowed.
@@ -33,8 +39,9 @@ def read_grammar(
             notation, not this source's, or a rule that cannot be.
     """
     name = f"{source.name}.bnf"
-    analysis = analyse(source, kernels)
     found = read_bnf(bnf_text, name)
+    types |= {kind for symbol in found if (kind := type_of(symbol)) is not None}
+    analysis = analyse(source, kernels, types)
     met: dict[str, list[Span]] = {}
     for symbol, start, end in lay_out(found, source, name):
         met.setdefault(symbol, []).append((start, end))

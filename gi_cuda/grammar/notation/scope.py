@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedInput
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.grammar import Changes, Grammar
-from gi_cuda.grammar.kinds import SPECIAL_TYPES, type_of
+from gi_cuda.grammar.kinds import DONOR_TYPES, SPECIAL_TYPES, type_of
 from gi_cuda.grammar.model import Rule, RuleType
 
 _HEADER = """\
@@ -26,11 +26,26 @@ def write_scope(grammar: Grammar) -> str:
     lines = [_HEADER.format(name=grammar.source.name)]
     table = places_of_all(grammar)
     by_type = _by_type(grammar)
+    spelled: dict[tuple[RuleType, frozenset[str]], str] = {}
     for rule in grammar.rules:
-        if rule.type not in SPECIAL_TYPES:
-            words = " ".join(_ranges(by_type[rule.type], table[rule.name] | {rule.name}))
-            lines.append(f"<{rule.name}>: {words}".rstrip() + "\n")
+        if rule.type in SPECIAL_TYPES:
+            continue
+        places = frozenset(table[rule.name] | {rule.name})
+        key = rule.type, places  # donors of one kind go to the same places
+        if key not in spelled:
+            words = list(_ranges(by_type[rule.type], places))
+            for kind in TAKING[rule.type]:
+                words += (f"{kind}:{w}" for w in _ranges(by_type.get(kind, ()), places))
+            spelled[key] = " ".join(words)
+        lines.append(f"<{rule.name}>: {spelled[key]}".rstrip() + "\n")
     return "".join(lines)
+
+
+TAKING: dict[RuleType, tuple[RuleType, ...]] = {
+    donor: tuple(place for place in RuleType if place is not donor and donor in DONOR_TYPES[place])
+    for donor in RuleType
+}
+"""By type of donor, the types of places other than its own that take it."""
 
 
 def places_of_all(grammar: Grammar) -> dict[str, set[str]]:
@@ -50,7 +65,7 @@ def _by_type(grammar: Grammar) -> dict[RuleType, list[Rule]]:
     return found
 
 
-def _ranges(rules: Sequence[Rule], allowed: set[str]) -> Iterator[str]:
+def _ranges(rules: Sequence[Rule], allowed: Set[str]) -> Iterator[str]:
     """Places as few words: runs of lines on which every rule of the type is allowed."""
     lines = [(line, list(found)) for line, found in groupby(rules, key=lambda rule: rule.line)]
     for full, run in groupby(lines, key=lambda entry: all(r.name in allowed for r in entry[1])):
@@ -128,19 +143,28 @@ def _places(
     retired: Mapping[str, RuleType],
     where: str,
 ) -> Iterator[str]:
+    marked, colon, place = word.rpartition(":")
+    if colon:
+        if marked not in TAKING[kind]:
+            raise UserError(
+                f"a rule of type {kind} cannot go to one of type {marked}",
+                where=where,
+                hint=f"it can go to: {', '.join((kind, *TAKING[kind]))}",
+            )
+        kind, word = RuleType(marked), place
     if "-" in word:
         first, last = (int(line) for line in word.split("-"))
-        found = [r.name for r in by_type.get(kind, ()) if first <= r.line <= last]
-        known = bool(found) or any(k is kind for k in retired.values())
+        rules = [r.name for r in by_type.get(kind, ()) if first <= r.line <= last]
+        known = bool(rules) or any(k is kind for k in retired.values())
     else:
         prefix = "" if kind is RuleType.STATEMENT else kind
         place = f"{prefix}_{grammar.source.name}_{word}"
-        found = [r.name for r in by_type.get(kind, ()) if r.name == place]
-        known = bool(found) or place in retired
+        rules = [r.name for r in by_type.get(kind, ()) if r.name == place]
+        known = bool(rules) or place in retired
     if not known:
         raise UserError(
             f"there is no rule of type {kind} at {word}",
             where=where,
-            hint="places are lines of the source that hold a rule of the donor's type",
+            hint="places are lines of the source that hold a rule of that type",
         )
-    yield from found
+    yield from rules

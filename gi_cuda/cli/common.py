@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar import EDIT_SETS
 
 console = Console(soft_wrap=False)
 
@@ -39,6 +40,14 @@ Bnf: TypeAlias = Annotated[
 Scope: TypeAlias = Annotated[
     Path | None, typer.Option("--scope", help="The scopes that belong to --bnf.")
 ]
+Edits: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--edits",
+        help="What may change: paper (the nine rule types of the paper) or full (operands, "
+        "right-hand sides and parts of conditions as well).",
+    ),
+]
 Workers: TypeAlias = Annotated[
     int, typer.Option("--workers", min=0, help="Measurements at a time; 0: one per core.")
 ]
@@ -57,6 +66,17 @@ def check_backend(name: str) -> str:
             f"there is no back end {name!r}",
             where="--backend",
             hint=f"one of: {', '.join(BACKENDS)}",
+        )
+    return name
+
+
+def check_edits(name: str) -> str:
+    """The name of a set of rule types, if there is such a set."""
+    if name not in EDIT_SETS:
+        raise UserError(
+            f"there is no set of edits {name!r}",
+            where="--edits",
+            hint=f"one of: {', '.join(EDIT_SETS)}",
         )
     return name
 

@@ -11,12 +11,14 @@ import typer
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
+    Edits,
     Force,
     Jobs,
     Scope,
     TargetPath,
     Workers,
     check_backend,
+    check_edits,
     console,
     cores,
     remove_run,
@@ -46,6 +48,7 @@ def command(
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
     time: TimeLimit = None,
     backend: Backend = "host",
+    edits: Edits = "paper",
     bnf: Bnf = None,
     scope: Scope = None,
     workers: Workers = 0,
@@ -57,7 +60,9 @@ def command(
         raise UserError(
             f"there is no preset {preset!r}", where="--preset", hint=f"one of: {', '.join(PRESETS)}"
         )
-    subject = load_subject(target, check_backend(backend), bnf=bnf, scope=scope)
+    subject = load_subject(
+        target, check_backend(backend), bnf=bnf, scope=scope, edits=check_edits(edits)
+    )
     folder = run or default_folder(subject.target.name)
     settings = replace(BARRACUDA, population=population, generations=generations)
     plan = Plan(preset, settings, seed, workers or cores(), jobs or cores())

@@ -1,0 +1,194 @@
+"""The CUDA back end's compiler: batches of variants to cubins, one nvcc process per core.
+
+Every variant lies in a namespace ``v<ident>`` of its own, so its kernels have mangled names of
+their own; they are looked up in the cubin's symbol table. Compiling needs no GPU.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar
+
+from gi_cuda.build.cubin import Content, Kernel, name_parts, owner, read_cubin
+from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
+from gi_cuda.build.preprocess import batch_text, split
+from gi_cuda.build.process import Finished, run
+from gi_cuda.build.shards import attribute, build, first_error
+
+PREPROCESS_LIMIT = 120.0
+"""Seconds of wall time one preprocessor process may take."""
+
+COMPILE_LIMIT = 300.0
+"""Seconds of wall time one shard may take to compile; a shard over it is halved."""
+
+LARGEST = 64
+"""Most variants in one shard. Each nvcc process costs about what three variants do."""
+
+_QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
+"""No warnings, and a message about every faulty variant, not about the first hundred errors."""
+
+_COUNTER = """
+__device__ unsigned gi_loop_most[{loops}];
+static __device__ __forceinline__ bool gi_loop(unsigned loop, unsigned iterations) {{
+  if (iterations > *(volatile unsigned *)(gi_loop_most + loop))
+    atomicMax(gi_loop_most + loop, iterations);
+  return true;
+}}
+"""
+"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`)."""
+
+_COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
+_C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
+_ASSEMBLER = re.compile(r"^ptxas\b[^\n]*?\b(?:error|fatal)\s*:\s*([^\n]*)", re.M)
+_MANGLED = re.compile(r"_ZN\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class CudaBinary(Binary):
+    """A variant in a cubin.
+
+    Attributes:
+        kernels: as compiled, by their name in the source.
+        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables.
+    """
+
+    kernels: Mapping[str, Kernel] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NvccCompiler:
+    """nvcc as the compiler of a batch.
+
+    Attributes:
+        nvcc: path of the compiler.
+        architecture: what it compiles for, e.g. ``sm_90``.
+        file_name: the source's name, for line markers.
+        front: the batch's prelude (see :func:`gi_cuda.build.preprocess.prelude`).
+        options: options that all variants share: language standard, -I, -D.
+        jobs: compiler processes at a time.
+        largest: most variants in one shard.
+    """
+
+    nvcc: str
+    architecture: str
+    file_name: str
+    front: str
+    options: tuple[str, ...]
+    jobs: int
+    largest: int = LARGEST
+    disturbs: ClassVar[bool] = False
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Preprocess a batch with one process, without the variants whose directives fail."""
+        answer: dict[int, Phenotype | BuildFailure] = {}
+        rest = list(variants)
+        while rest:
+            finished = self._preprocess(batch_text(self.front, rest, self.file_name))
+            if finished.ok:
+                answer.update(split(finished.stdout, rest))
+                break
+            failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
+            for ident, message in failed.items():
+                answer[ident] = BuildFailure(ident, message)
+            rest = [v for v in rest if v.ident not in failed]
+        return answer
+
+    def _preprocess(self, text: str) -> Finished:
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            source = Path(scratch) / "batch.cu"
+            source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+            return run([*self._command(), "-E", source], limit=PREPROCESS_LIMIT)
+
+    def _command(self) -> list[str | Path]:
+        return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Compile a batch into cubins below ``folder``."""
+        return build(
+            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, largest=self.largest
+        )
+
+    def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        source = path.with_suffix(".cu")
+        text = shard_text(self.front, shard)
+        source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        # With -objtemp what lies between the stages goes where the shard is, and goes with it.
+        command = [*self._command(), *shard[0].options, "-objtemp", "-cubin"]
+        finished = run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
+        return finished if finished.ok else _brought_home(finished, self.file_name)
+
+
+def shard_text(front: str, shard: Sequence[Phenotype]) -> str:
+    """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
+    parts = [front]
+    for phenotype in shard:
+        name = f"v{phenotype.ident}"
+        text = without_c_linkage(phenotype.text)
+        loops = [int(number) for number in _COUNTED.findall(text)]
+        counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{counter}\n')
+        parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
+    return "".join(parts)
+
+
+def without_c_linkage(text: str) -> str:
+    """Preprocessed text whose functions all have mangled names; lines stay where they are.
+
+    C linkage ignores namespaces, so the kernels of two variants would be one.
+    """
+    if '"C' not in text:
+        return text
+    return _C_LINKAGE.sub(
+        lambda m: "\n" * m[0].count("\n") + ("inline namespace gi_c {" if m[1] else ""), text
+    )
+
+
+def _brought_home(finished: Finished, file_name: str) -> Finished:
+    """The same with ptxas's messages about kernels as messages about their variants' sources."""
+    home = []
+    for message in _ASSEMBLER.findall(finished.stderr):
+        for symbol in _MANGLED.findall(message):
+            parts = name_parts(symbol)
+            if (ident := owner(parts)) is not None:
+                said = message.replace(symbol, "::".join(parts[1:]))
+                home.append(f"v{ident}/{file_name}(1): error: {said}\n")
+    return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
+
+
+def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+    cubin = path.with_suffix(".cubin")
+    content = read_cubin(cubin.read_bytes())
+    return [_binary(p.ident, cubin, content.get(p.ident)) for p in shard]
+
+
+def _binary(ident: int, cubin: Path, content: Content | None) -> Built:
+    if content is None or not content.kernels:
+        return BuildFailure(ident, "the compiled source holds no kernel")
+    return CudaBinary(
+        ident,
+        cubin,
+        content.key,
+        resources(content.kernels.values()),
+        content.kernels,
+        content.variables,
+    )
+
+
+def resources(kernels: Iterable[Kernel]) -> dict[str, int]:
+    """What the kernel that takes most takes, of each resource.
+
+    ``registers`` and ``local`` (bytes of stack, spilled registers among them) are per thread,
+    ``shared`` (static) per block, ``code`` is the bytes of machine code of all kernels.
+    """
+    kernels = list(kernels)
+    return {
+        "registers": max(kernel.registers for kernel in kernels),
+        "local": max(kernel.local for kernel in kernels),
+        "shared": max(kernel.shared for kernel in kernels),
+        "code": sum(kernel.code for kernel in kernels),
+    }

@@ -1,0 +1,119 @@
+"""Finding nvcc: on PATH, in the toolkit's usual folders, or in its pip packages."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+
+PACKAGES = {
+    "nvidia-cuda-nvcc": "bin/nvcc",
+    "nvidia-nvvm": "nvvm/bin/cicc",
+    "nvidia-cuda-crt": "include/crt/host_config.h",
+    "nvidia-cuda-runtime": "include/cuda_runtime.h",
+    "nvidia-cuda-cccl": "include/cccl/cuda",
+}
+"""The pip packages that make up a compiler, each with a file that it alone brings."""
+
+INSTALL = f"pip install {' '.join(PACKAGES)}"
+"""The command that installs a compiler without a system-wide toolkit."""
+
+
+@dataclass(frozen=True)
+class Toolkit:
+    """An nvcc that can be used.
+
+    Attributes:
+        nvcc: its path.
+        origin: where it was found, in words.
+    """
+
+    nvcc: Path
+    origin: str
+
+    @cached_property
+    def version(self) -> str:
+        """Release and build, e.g. ``13.0.88``; empty where nvcc does not say."""
+        said = subprocess.run(
+            [self.nvcc, "--version"], capture_output=True, text=True, errors="replace", check=False
+        )
+        found = re.search(r"\bV(\d+(?:\.\d+)+)", said.stdout)
+        return found[1] if found else ""
+
+    def tool(self, name: str) -> Path | None:
+        """Another program of CUDA's (cuobjdump, compute-sanitizer): beside nvcc, else on PATH."""
+        for folder in (self.nvcc.parent, self.nvcc.resolve().parent):
+            if os.access(folder / name, os.X_OK):
+                return folder / name
+        found = shutil.which(name)
+        return Path(found) if found else None
+
+
+def find_toolkit(environment: Mapping[str, str] | None = None) -> Toolkit:
+    """The first nvcc of: PATH, ``$CUDA_HOME``, ``$CUDA_PATH``, /usr/local/cuda, pip packages.
+
+    Raises:
+        UserError: there is none, or its pip packages are not complete, or no C++ compiler is there
+            for it to preprocess with.
+    """
+    environment = os.environ if environment is None else environment
+    path = environment.get("PATH", "")
+    toolkit = next(_candidates(environment, path), None)
+    if toolkit is None:
+        raise UserError(
+            "no CUDA compiler found: nvcc is neither on PATH nor in CUDA_HOME, CUDA_PATH,"
+            " /usr/local/cuda or pip packages",
+            hint=f"install the CUDA toolkit, or `{INSTALL}`",
+        )
+    if not shutil.which("gcc", path=path):
+        raise UserError(
+            "nvcc has no host compiler to preprocess with: gcc is not on PATH",
+            where=str(toolkit.nvcc),
+            hint="install it, e.g. `apt install g++`",
+        )
+    return toolkit
+
+
+def _candidates(environment: Mapping[str, str], path: str) -> Iterator[Toolkit]:
+    if found := shutil.which("nvcc", path=path):
+        yield Toolkit(Path(found), "PATH")
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if folder := environment.get(variable):
+            yield from _inside(Path(folder), variable)
+    yield from _inside(Path("/usr/local/cuda"), "/usr/local/cuda")
+    for root in _pip_roots():
+        yield from _packaged(root)
+
+
+def _inside(folder: Path, origin: str) -> Iterator[Toolkit]:
+    if os.access(folder / "bin" / "nvcc", os.X_OK):
+        yield Toolkit(folder / "bin" / "nvcc", origin)
+
+
+def _pip_roots() -> Iterator[Path]:
+    """``nvidia/cu13`` and the like, newest first."""
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        yield from sorted(Path(place).glob("cu[0-9]*"), reverse=True)
+
+
+def _packaged(root: Path) -> Iterator[Toolkit]:
+    missing = [name for name, file in PACKAGES.items() if not (root / file).exists()]
+    if "nvidia-cuda-nvcc" in missing:
+        return
+    if missing:
+        raise UserError(
+            f"the pip package nvidia-cuda-nvcc alone does not compile: {', '.join(missing)}"
+            f" {'is' if len(missing) == 1 else 'are'} missing",
+            where=str(root),
+            hint=f"pip install {' '.join(missing)}",
+        )
+    yield from _inside(root, "pip packages")

@@ -14,6 +14,7 @@ from gi_cuda.analyze.validation import Candidate, Validation, validate
 from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.host import HostCompiler
 from gi_cuda.build.model import Compiler
+from gi_cuda.build.namespaces import namespaces
 from gi_cuda.build.preprocess import prelude
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Sampling, Verdict
@@ -87,10 +88,12 @@ def host_compiler(subject: Subject, jobs: int) -> HostCompiler:
     return HostCompiler(
         cxx=find_compiler(),
         file_name=subject.grammar.source.name,
-        front=prelude(subject.grammar.source.text),
+        front=prelude(subject.grammar.source.text, subject.macros(subject.space.default)),
         kernels=target.kernels,
         options=tuple(options),
         jobs=jobs,
+        symbols=tuple(b.symbol for b in target.buffers if b.symbol is not None),
+        namespaces=namespaces(subject.grammar.source.text),
     )
 
 
@@ -254,6 +257,7 @@ def _facts(
         "grammar_hash": subject.fingerprint,
         "grammar_files": [str(path) for path in subject.grammar_files],
         "backend": subject.backend,
+        "edits": subject.edits,
         "plan": asdict(plan),
         "baseline": asdict(baseline),
         "device": device_name(),
@@ -295,7 +299,13 @@ def stored_subject(store: Store, folder: Path) -> Subject:
     """
     files = [Path(path) for path in store.get("grammar_files")]
     bnf, scope = files or (None, None)
-    subject = load_subject(Path(store.get("target")), store.get("backend"), bnf=bnf, scope=scope)
+    subject = load_subject(
+        Path(store.get("target")),
+        store.get("backend"),
+        bnf=bnf,
+        scope=scope,
+        edits=store.get("edits", "paper"),
+    )
     if content_hash(subject.target) != store.get("target_hash"):
         raise UserError(
             "the target changed since this run began",

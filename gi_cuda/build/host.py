@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
+from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.preprocess import batch_text, split
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import attribute, build, first_error
-from gi_cuda.host import INCLUDE, compile_options, mark_unrolls, prepare, variant_text
+from gi_cuda.host import (
+    INCLUDE,
+    compile_options,
+    export_references,
+    mark_unrolls,
+    prepare,
+    references,
+    variant_text,
+)
 
 PREPROCESS_LIMIT = 120.0
 """Seconds of wall time one preprocessor process may take."""
 
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
+
+_EXPORTS = "kernels of target.toml"
+"""What messages call the lines that name a target's kernels."""
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
@@ -30,11 +42,12 @@ class HostCompiler:
         cxx: path of the compiler.
         file_name: the source's name, for line markers.
         front: the batch's prelude (see :func:`gi_cuda.build.preprocess.prelude`).
-        kernels: the kernels each variant exports.
+        kernels: the kernels each variant exports, as C++ names them (``blur<float, 3>``).
         options: options that all variants share: language standard, optimisation, -I, -D.
         jobs: compiler processes at a time.
         largest: most variants in one shard.
         symbols: variables each variant exports.
+        namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
     """
 
     cxx: str
@@ -45,12 +58,18 @@ class HostCompiler:
     jobs: int
     largest: int = 32
     symbols: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     disturbs: ClassVar[bool] = True
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""
         answer: dict[int, Phenotype | BuildFailure] = {}
-        rest = list(variants)
+        # Within the variant, so that a kernel's name may use its macros and types.
+        exported = references(self.kernels, self.symbols)
+        rest = [
+            replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{_EXPORTS}"\n{exported}')
+            for v in variants
+        ]
         while rest:
             text = mark_unrolls(batch_text(self.front, rest, self.file_name))
             finished = self._preprocess(text)
@@ -75,22 +94,23 @@ class HostCompiler:
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         source = path.with_suffix(".cpp")
-        text = shard_text(self.front, shard, self.kernels, self.symbols)
+        text = shard_text(self, shard)
         source.write_text(text, encoding="utf-8", errors="surrogateescape")
         command = [self.cxx, *compile_options(self.cxx), *_MESSAGES, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]
         return run([*command, "-o", path.with_suffix(".so"), source], limit=COMPILE_LIMIT)
 
 
-def shard_text(
-    front: str, shard: Sequence[Phenotype], kernels: Sequence[str], symbols: Sequence[str]
-) -> str:
+def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
-    parts = ['#include "gi_cuda_host.hpp"\n', front]
+    parts = ['#include "gi_cuda_host.hpp"\n', compiler.front, declared(compiler.namespaces)]
+    seen = joined(compiler.namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
-        text = f'{prepare(phenotype.text)}\n# 1 "{name}/export"'
-        parts.append(variant_text(name, text, kernels, symbols))
+        parts += [
+            variant_text(name, f"{seen}\n{prepare(phenotype.text)}"),
+            export_references(name, compiler.kernels, compiler.symbols),
+        ]
     return "".join(parts)
 
 

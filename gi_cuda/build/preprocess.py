@@ -1,13 +1,15 @@
 """One preprocessor process for a whole batch, and the phenotypic key (tabu's second list).
 
 A batch is one text: the source's own includes once, in front of everything, then each variant
-between two markers with its macros set before it and every macro undefined after it.
+between two markers with its macros set before it. Every macro that a part sets or removes is
+afterwards what it was before, so that nothing leaks into the next.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import xxhash
 
@@ -18,24 +20,34 @@ _DIRECTIVE = re.compile(
     r"^[ \t]*#(?:[^\\\n]|\\(?!\r?\n))*(?:\\\r?\n(?:[^\\\n]|\\(?!\r?\n))*)*", re.M
 )
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.M)
-_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.M)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
 _LINE_MARKER = re.compile(r"^#(?:line)? \d+[^\n]*\n?", re.M)
 
 
-def prelude(source: str, macros: Iterable[str] = ()) -> str:
+NO_MACROS: Mapping[str, str] = MappingProxyType({})
+
+
+def prelude(source: str, macros: Mapping[str, str] = NO_MACROS) -> str:
     """The directives of a source alone, for the front of a batch.
 
     They bring in what the source includes, under the source's own conditions; the macros it
-    defines on the way are gone at the end. Includes are thus outside every variant's namespace.
+    defines on the way are gone at the end, those of its headers stay. Includes are thus outside
+    every variant's namespace.
 
     Args:
         source: the unmodified source text.
-        macros: further names to undefine at the end.
+        macros: what is defined while the headers are read, normally the default configuration.
     """
-    kept = [m.group() for m in _DIRECTIVE.finditer(source) if _KEPT.match(m.group())]
-    names = sorted({*_DEFINE.findall(source), *macros})
-    return "\n".join([*kept, *(f"#undef {name}" for name in names)]) + "\n"
+    lines = [_keep(macros), _defined(macros)]
+    names = []
+    for match in _DIRECTIVE.finditer(source):
+        directive = match.group()
+        if _KEPT.match(directive):
+            changed = _MACRO.findall(directive)
+            lines += [_keep(changed), f"{directive}\n"]
+            names += changed
+    return "".join([*lines, _restored(names), _restored(macros)])
 
 
 def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
@@ -47,13 +59,25 @@ def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
     parts = [front]
     for variant in variants:
         text = _INCLUDE.sub("", variant.text)
-        names = sorted({*variant.macros, *_DEFINE.findall(text)})
-        parts.append(f"{_MARKER}{variant.ident}\n")
-        parts += (f"#define {name} {value}\n" for name, value in variant.macros.items())
-        parts.append(f'#line 1 "v{variant.ident}/{file_name}"\n{text}\n')
-        parts += (f"#undef {name}\n" for name in names)
+        names = sorted({*variant.macros, *_MACRO.findall(text)})
+        parts += [f"{_MARKER}{variant.ident}\n", _keep(names), _defined(variant.macros)]
+        parts += [f'#line 1 "v{variant.ident}/{file_name}"\n{text}\n', _restored(names)]
     parts.append(f"{_MARKER}end\n")
     return "".join(parts)
+
+
+def _keep(names: Iterable[str]) -> str:
+    return "".join(f'#pragma push_macro("{name}")\n' for name in names)
+
+
+def _restored(names: Iterable[str]) -> str:
+    """To what was kept; harmless where nothing was."""
+    return "".join(f'#pragma pop_macro("{name}")\n' for name in names)
+
+
+def _defined(macros: Mapping[str, str]) -> str:
+    # A header may have defined it as well.
+    return "".join(f"#undef {name}\n#define {name} {macros[name]}\n" for name in macros)
 
 
 def split(output: str, variants: Sequence[Variant]) -> dict[int, Phenotype]:
@@ -64,7 +88,9 @@ def split(output: str, variants: Sequence[Variant]) -> dict[int, Phenotype]:
     for piece in pieces[:-1]:
         number, _, text = piece.partition("\n")
         ident = int(number)
-        found[ident] = Phenotype(ident, text, options[ident], key(text, options[ident]))
+        # What __FILE__ became must not tell variants apart.
+        same = text.replace(f'"v{ident}/', '"')
+        found[ident] = Phenotype(ident, text, options[ident], key(same, options[ident]))
     return found
 
 

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from gi_cuda.cli.common import Force, TargetPath, check_new, console, write_new
 from gi_cuda.grammar import Grammar, convert, read_source, write_bnf, write_scope
+from gi_cuda.kernel_names import functions
 from gi_cuda.target import load_target
 
 
@@ -26,7 +27,7 @@ def command(
     """Turn the source into a grammar: SOURCE.bnf with its rules, SOURCE.scope with their places."""
     loaded = load_target(target)
     source = read_source(loaded.source)
-    grammar = convert(source, loaded.kernels)
+    grammar = convert(source, functions(loaded.kernels))
     folder = output or loaded.folder
     bnf, scope = folder / f"{source.name}.bnf", folder / f"{source.name}.scope"
     for path in (bnf, scope):  # both or none

@@ -82,6 +82,9 @@ class HostDevice:
         calls = loaded.calls.get(plan.case)
         if calls is None:
             calls = loaded.calls[plan.case] = self._bind(loaded, plan)
+        symbols = self._symbols(loaded, plan)
+        for array, memory in symbols:
+            memory[:] = array
         self._runtime.limit(limit)
         try:
             return sum(self._runtime.run(call) for call in calls)
@@ -91,6 +94,27 @@ class HostDevice:
             raise LaunchCrashed(str(error)) from None
         except LaunchError as error:
             raise LaunchRefused(str(error)) from None
+        finally:
+            for array, memory in symbols:
+                array[:] = memory
+
+    def _symbols(
+        self, loaded: HostProgram, plan: CasePlan
+    ) -> list[tuple[NDArray[np.uint8], NDArray[np.uint8]]]:
+        """The buffers that are variables of the source: what they hold, and where they are."""
+        found = []
+        for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                continue
+            array = self._buffer(plan, buffer.name).view(np.uint8)
+            memory = loaded.shard.symbol(f"v{loaded.binary.ident}", buffer.symbol)
+            if array.size > memory.size:
+                raise LaunchRefused(
+                    f"the variable {buffer.symbol} has {memory.size} bytes, and the buffer"
+                    f" {buffer.name} {array.size}"
+                )
+            found.append((array, memory[: array.size]))
+        return found
 
     def _bind(self, loaded: HostProgram, plan: CasePlan) -> list[Call]:
         kernels: dict[str, Kernel] = {}

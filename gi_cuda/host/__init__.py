@@ -11,7 +11,15 @@ from gi_cuda.host.library import (
     compile_options,
     find_compiler,
 )
-from gi_cuda.host.prepare import export, export_symbol, mark_unrolls, prepare, variant_text
+from gi_cuda.host.prepare import (
+    export,
+    export_references,
+    export_symbol,
+    mark_unrolls,
+    prepare,
+    references,
+    variant_text,
+)
 from gi_cuda.host.runtime import (
     BadLaunch,
     BadMask,
@@ -39,9 +47,11 @@ __all__ = [
     "build_library",
     "compile_options",
     "export",
+    "export_references",
     "export_symbol",
     "find_compiler",
     "mark_unrolls",
     "prepare",
+    "references",
     "variant_text",
 ]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, TypeAlias
+
+from gi_cuda.kernel_names import identifier, reference
 
 PLAIN_UNROLL: Final = 16
 """How far ``#pragma unroll`` without a number goes; the device's compiler unrolls fully."""
@@ -206,16 +208,35 @@ def export(variant: str, name: str, kernel: str | None = None) -> str:
         name: what it is to be called.
         kernel: C++ expression within the namespace, e.g. ``blur<float, 3>``; by default the name.
     """
-    return f"GI_EXPORT({variant}, {name}, {variant}::{kernel or name})"
+    return f"GI_EXPORT({variant}, {identifier(name)}, {variant}::{kernel or name})"
 
 
-def export_symbol(variant: str, name: str) -> str:
+def export_symbol(variant: str, name: str, variable: str | None = None) -> str:
     """The line that makes a variable known as ``Shard.symbol(variant, name)``."""
-    return f"GI_SYMBOL({variant}, {name}, {variant}::{name})"
+    return f"GI_SYMBOL({variant}, {identifier(name)}, {variant}::{variable or name})"
+
+
+def references(kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
+    """What follows a variant's text, before preprocessing, to give its kernels plain names.
+
+    There the variant's macros, types and namespaces are what the text says, so a kernel may be
+    named with them: ``blur<Pixel, RADIUS>``. :func:`export_references` makes them known.
+    """
+    lines = [f"constexpr auto &gi_kernel_{i} = {reference(k)};" for i, k in enumerate(kernels)]
+    lines += [f"auto &gi_symbol_{i} = {name};" for i, name in enumerate(symbols)]
+    return "\n".join(lines)
+
+
+def export_references(variant: str, kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
+    """The lines, outside the variant, that export what :func:`references` named."""
+    lines = [f'# 1 "{variant}/export"']
+    lines += [export(variant, k, f"gi_kernel_{i}") for i, k in enumerate(kernels)]
+    lines += [export_symbol(variant, s, f"gi_symbol_{i}") for i, s in enumerate(symbols)]
+    return "\n".join([*lines, ""])
 
 
 def variant_text(
-    variant: str, text: str, kernels: Iterable[str], symbols: Iterable[str] = ()
+    variant: str, text: str, kernels: Iterable[str] = (), symbols: Iterable[str] = ()
 ) -> str:
     """One variant of a batch: its (prepared) text in a namespace of its own, then its exports."""
     return "\n".join(

@@ -13,6 +13,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from gi_cuda.kernel_names import identifier
+
 Array: TypeAlias = NDArray[Any]
 Argument: TypeAlias = Array | np.generic
 
@@ -118,7 +120,7 @@ class Shard:
         Raises:
             KeyError: there is none.
         """
-        found = self._find(_Kernel, f"gi_kernel_{variant}_{name}")
+        found = self._find(_Kernel, f"gi_kernel_{variant}_{identifier(name)}")
         signature = found.signature.contents
         return Kernel(
             name=name,
@@ -133,7 +135,7 @@ class Shard:
         Raises:
             KeyError: there is none.
         """
-        found = self._find(_Symbol, f"gi_symbol_{variant}_{name}")
+        found = self._find(_Symbol, f"gi_symbol_{variant}_{identifier(name)}")
         return _view(found.address, np.dtype(np.uint8), found.bytes)
 
     def close(self) -> None:

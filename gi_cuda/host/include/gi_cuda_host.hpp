@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "gi_atomics.hpp"
+#include "gi_host_api.hpp"
 #include "gi_math.hpp"
 #include "gi_runtime.hpp"
 #include "gi_vectors.hpp"

@@ -16,11 +16,13 @@ int f(int a) { return SQUARE(a); } // # include <nothing>
 """
 
 
-def test_the_prelude_keeps_directives_and_undefines_what_they_define() -> None:
-    lines = prelude(SOURCE, ["N"]).splitlines()
+def test_the_prelude_keeps_directives_and_restores_what_they_define() -> None:
+    lines = prelude(SOURCE, {"N": "4"}).splitlines()
     assert "#include <stdint.h>" in lines
     assert '#  include "fast.h"' in lines
-    assert lines[-2:] == ["#undef N", "#undef SQUARE"]
+    assert '#pragma push_macro("SQUARE")' in lines
+    assert "#define N 4" in lines
+    assert lines[-2:] == ['#pragma pop_macro("SQUARE")', '#pragma pop_macro("N")']
     assert not any("int f" in line for line in lines)
 
 
@@ -29,8 +31,8 @@ def test_a_batch_sets_macros_before_each_variant_and_removes_them_after_it() -> 
     text = batch_text("", variants, "k.cu")
     first, second = text.split("#pragma gi_cuda variant ")[1:3]
     assert "#define N 4" in first
-    assert "#undef N" in first
-    assert "#undef SQUARE" in first
+    assert '#pragma pop_macro("N")' in first
+    assert '#pragma pop_macro("SQUARE")' in first
     assert "#define N" not in second
     assert '#line 1 "v1/k.cu"' in first
     assert "\n#include" not in first

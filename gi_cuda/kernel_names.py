@@ -1,0 +1,60 @@
+"""Kernels as C++ names them: ``blur``, ``image::blur<float, 3>``, ``scale(float *, int)``.
+
+A target may name an instance of a template, a function in a namespace, and, by the types of its
+parameters, one of several overloads. Nothing here knows of compilers.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_SPACE = re.compile(r"\s+")
+_NEEDLESS_SPACE = re.compile(r"(?<=[^\w])\s+|\s+(?=[^\w])")
+_NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
+_PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+def overload(name: str) -> tuple[str, str | None]:
+    """The name without its list of parameter types, and that list if there is one.
+
+    >>> overload("scale(float *, int)")
+    ('scale', '(float *, int)')
+    """
+    depth = 0
+    for at, character in enumerate(name):
+        depth += (character == "<") - (character == ">")
+        if character == "(" and depth == 0:
+            return name[:at].strip(), name[at:].strip()
+    return name.strip(), None
+
+
+def function(name: str) -> str:
+    """The function's own name: without namespaces, template arguments and parameter types.
+
+    >>> function("image::blur<std::size_t, 3>")
+    'blur'
+    """
+    return overload(name)[0].partition("<")[0].rpartition("::")[2].strip()
+
+
+def functions(names: Iterable[str]) -> tuple[str, ...]:
+    """The functions that kernels are, each once."""
+    return tuple(dict.fromkeys(function(name) for name in names))
+
+
+def reference(name: str) -> str:
+    """A C++ expression for the kernel as a function, wherever the name is in scope."""
+    plain, types = overload(name)
+    return plain if types is None else f"static_cast<void (&){types}>({plain})"
+
+
+def identifier(name: str) -> str:
+    """A C identifier for the kernel, another one for every other; plain names stay as they are.
+
+    White space that means nothing makes no difference.
+    """
+    if _PLAIN.fullmatch(name):
+        return name
+    short = _NEEDLESS_SPACE.sub("", _SPACE.sub(" ", name.strip()))
+    return _NOT_PLAIN.sub(lambda m: "".join(f"_{byte:02X}" for byte in m[0].encode()), short)

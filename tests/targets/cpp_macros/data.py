@@ -1,0 +1,8 @@
+"""Inputs: small random numbers."""
+
+import numpy as np
+
+
+def case(seed: int, n: int) -> dict[str, object]:
+    rng = np.random.default_rng(seed)
+    return {"in": rng.integers(-1000, 1000, n).astype(np.float32), "n": n}

@@ -22,7 +22,9 @@ from gi_cuda.genome import (
     read_genotype,
 )
 from gi_cuda.grammar import (
+    EDIT_SETS,
     Grammar,
+    RuleType,
     Source,
     convert,
     read_grammar,
@@ -54,6 +56,7 @@ class Subject:
         grammar: the rules of its source.
         space: its configuration space.
         backend: where it runs.
+        edits: which rule types the grammar was asked for: ``paper`` or ``full``.
         grammar_files: the ``.bnf`` and ``.scope`` that the grammar was read from, if it was.
     """
 
@@ -62,6 +65,7 @@ class Subject:
     space: Space
     backend: str
     grammar_files: tuple[Path, ...] = ()
+    edits: str = "paper"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -175,7 +179,12 @@ _VISIBLE = re.compile(r"[^\r\n]")
 
 
 def load_subject(
-    path: Path, backend: str, *, bnf: Path | None = None, scope: Path | None = None
+    path: Path,
+    backend: str,
+    *,
+    bnf: Path | None = None,
+    scope: Path | None = None,
+    edits: str = "paper",
 ) -> Subject:
     """Load a target and its grammar.
 
@@ -183,6 +192,7 @@ def load_subject(
         path: the target's folder or its ``target.toml``.
         backend: ``host`` or ``cuda``.
         bnf, scope: a grammar edited by hand, to be used in place of the converted one.
+        edits: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
 
     Raises:
         UserError: whatever is wrong with the target, the source or the grammar files.
@@ -195,18 +205,20 @@ def load_subject(
             hint="give both --bnf and --scope; `gi-cuda convert` writes them",
         )
     if bnf is not None and scope is not None:
-        grammar = _read_grammar(source, bnf, scope, target)
+        grammar = _read_grammar(source, bnf, scope, target, EDIT_SETS[edits])
         files: tuple[Path, ...] = (bnf.resolve(), scope.resolve())
     else:
-        grammar, files = convert(source, functions(target.kernels)), ()
-    return Subject(target, grammar, Space.from_target(target), backend, files)
+        grammar, files = convert(source, functions(target.kernels), EDIT_SETS[edits]), ()
+    return Subject(target, grammar, Space.from_target(target), backend, files, edits)
 
 
-def _read_grammar(source: Source, bnf: Path, scope: Path, target: Target) -> Grammar:
+def _read_grammar(
+    source: Source, bnf: Path, scope: Path, target: Target, types: frozenset[RuleType]
+) -> Grammar:
     texts = []
     for path in (bnf, scope):
         try:
             texts.append(path.read_text(encoding="utf-8", errors="surrogateescape"))
         except OSError as error:
             raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    return read_grammar(source, texts[0], texts[1], functions(target.kernels))
+    return read_grammar(source, texts[0], texts[1], functions(target.kernels), types)

@@ -141,7 +141,12 @@ def fits(demand: Demand, donor: Value) -> bool:
     if demand.variable and not donor.variable:
         return False
     if wanted == given:
-        return True
+        # Where only the very type will do, an array is not the pointer that it becomes.
+        return demand.need is not Need.EXACT or demand.type.levels[:1] in (
+            (),
+            ("*",),
+            donor.type.levels[:1],
+        )
     if demand.need is Need.EXACT:
         return False
     if wanted.pointer:

@@ -132,7 +132,17 @@ def commands() -> Iterator[tuple[str, list[str]]]:
     if shutil.which("g++"):
         yield (
             "g++",
-            ["g++", "-x", "c++", "-std=c++17", "-fsyntax-only", "-w", "-include", str(STUB)],
+            [
+                "g++",
+                "-x",
+                "c++",
+                "-std=c++17",
+                "-fsyntax-only",
+                "-w",
+                f"-I{STUB.parent / 'include'}",
+                "-include",
+                str(STUB),
+            ],
         )
     if shutil.which("nvcc"):
         yield "nvcc", ["nvcc", "-arch=sm_90", "-std=c++17", "-cubin", "-w"]

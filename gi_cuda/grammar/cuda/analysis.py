@@ -87,7 +87,14 @@ def _note_hidden(definition: Definition, number: int, findings: Findings) -> Non
             break
         if directives[k].word == "pragma":
             findings.use_words(directives[k].start, directives[k].end)
-    for start, end in findings.reading.hidden:
-        if first <= start < last:
-            findings.use_words(start, end)
-            findings.declare_opaque(start, end, last, number)
+    for hidden in findings.reading.hidden:
+        if first <= hidden.start < last:
+            findings.use_words(hidden.start, hidden.end)
+            until = min(last, hidden.until)
+            shown = {
+                d.name: d.end
+                for d in findings.declarations
+                if d.function == number and hidden.shown[0] <= d.start < hidden.shown[1]
+            }
+            for name in findings.words_in(hidden.start, hidden.end):
+                findings.declare(name, "", hidden.start, shown.get(name, until), number)

@@ -237,12 +237,42 @@ def _header_parts(loop: Node) -> tuple[tuple[int, int], ...]:
 
 
 def may_declare(expression: Node) -> bool:
-    """Whether ``a * b;`` (as in ``T * b;``) may be a declaration taken for a product."""
-    operator = expression.child_by_field_name("operator")
+    """Whether a statement may be a declaration taken for an expression.
+
+    ``T * b;``, ``T<3> b = c;``, ``T (*b)[4] = c;``, ``T (*b)(int) = c;``.
+    """
+    if expression.type == "binary_expression":
+        operator = expression.child_by_field_name("operator")
+        return operator is not None and operator.type in _LIKE_DECLARATORS
+    called: Node | None = expression
+    while called is not None:
+        inner = called.child_by_field_name(_LEFTMOST.get(called.type, ""))
+        if called.type == "call_expression" and inner is not None:
+            arguments = called.child_by_field_name("arguments")
+            if inner.type == "primitive_type" or _is_declarator(arguments):
+                return True
+        called = inner
+    return False
+
+
+_LIKE_DECLARATORS = frozenset({"*", "&", "&&", ">"})
+_LEFTMOST = {
+    "assignment_expression": "left",
+    "subscript_expression": "argument",
+    "call_expression": "function",
+}
+
+
+def _is_declarator(arguments: Node | None) -> bool:
+    """Whether what looks like arguments may be ``(*name)``, and a call on it follows."""
+    if arguments is None or arguments.named_child_count != 1:
+        return False
+    only, around = arguments.named_children[0], arguments.parent
+    outer = None if around is None else around.parent
     return (
-        expression.type == "binary_expression"
-        and operator is not None
-        and operator.type in ("*", "&", "&&")
+        only.type == "pointer_expression"
+        and outer is not None
+        and outer.type in ("subscript_expression", "call_expression", "assignment_expression")
     )
 
 

@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.cuda.macros import Macros
 from gi_cuda.grammar.cuda.reading import Reading
-from gi_cuda.grammar.cuda.syntax import assigned_root, declarators, name_node
+from gi_cuda.grammar.cuda.syntax import assigned_root, declarators, name_node, structured_binding
 from gi_cuda.grammar.model import RuleType
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
@@ -120,8 +120,9 @@ class Findings:
             start = self.text.index("(", start) + 1
         base = self.text[start : first.start_byte]
         for declarator in declarators(declaration):
-            if declarator.type == "structured_binding_declarator":
-                for bound in declarator.named_children:
+            binding = structured_binding(declarator)
+            if binding is not None:
+                for bound in binding.named_children:
                     self.declared_at.add(bound.start_byte)
                     self.declare(self.span(bound), "", declarator.end_byte, end, function)
                 continue
@@ -142,8 +143,13 @@ class Findings:
 
     def declare_opaque(self, start: int, stop: int, end: int, function: int) -> None:
         """Take every word of what is not understood for a declaration of unknown type."""
-        for name in set(_WORD.findall(self.text[start:stop])):
+        for name in self.words_in(start, stop):
             self.declare(name, "", start, end, function)
+
+    def words_in(self, start: int, stop: int) -> frozenset[str]:
+        """The words of a text, and those that come with macros in it."""
+        words = frozenset(_WORD.findall(self.text[start:stop]))
+        return words.union(*(self.macros.names.get(word, ()) for word in words))
 
     def assign(self, target: Node | None, node: Node) -> None:
         """Note that ``node`` assigns to the variable at the root of ``target``."""

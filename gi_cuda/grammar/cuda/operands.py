@@ -143,7 +143,9 @@ class OperandReader:
         stack = [value]
         while stack:
             node = stack.pop()
-            if node.type in ("call_expression", "subscript_expression", "field_expression"):
+            if node.type in ("subscript_expression", "field_expression"):
+                return False
+            if node.type == "call_expression" and not self._is_of_file(node, function):
                 return False
             if node.type == "identifier":
                 found = self.inference.typed(node, function)
@@ -151,6 +153,11 @@ class OperandReader:
                     return False
             stack.extend(node.named_children)
         return True
+
+    def _is_of_file(self, call: Node, function: int) -> bool:
+        called = call.child_by_field_name("function")
+        name = "" if called is None else self.findings.span(called)
+        return next(self.inference.scope.visible(name, call.start_byte, function), None) is not None
 
     def _if(self, node: Node, around: Around) -> Iterator[Node]:
         clause = node.child_by_field_name("condition")
@@ -258,7 +265,7 @@ class OperandReader:
     def _operand(self, node: Node, around: Around) -> Parts:
         typed = self.inference.typed(node, around.function)
         if around.demand is not None and typed is not None and not _is_nothing(typed.type):
-            value = Value(typed.type.value, typed.variable, around.demand)
+            value = Value(typed.type, typed.variable, around.demand)
             self._rule(RuleType.OP, node, around, value)
         return iter(())
 
@@ -381,7 +388,7 @@ class OperandReader:
         found = self.inference.typed(node, around.function)
         if node.type != "initializer_list" and found is not None and not _is_nothing(found.type):
             need = Need.CONVERTIBLE
-            value = Value(found.type.value, found.variable, Demand(wanted.value, need))
+            value = Value(found.type, found.variable, Demand(wanted.value, need))
             self._rule(RuleType.RHS, node, around, value)
         self._expressions(node, around.taking(None, strict=not _is_scalar(wanted)))
 

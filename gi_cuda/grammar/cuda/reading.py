@@ -10,16 +10,35 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gi_cuda.grammar.presence import TOKENS, Directive, Presence
 
 _VISIBLE = re.compile(r"[^\s]")
 _ELSE = re.compile(r"\s*else\b")
+_CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
+_CALL_ALONE = re.compile(r"^[ \t]+(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
+_TURNS_BLOCK = re.compile(r"[{}]|^\s*else\s*$|:\s*$")
 _BRACKETS = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _CONDITIONAL = frozenset({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"})
 
 Span = tuple[int, int]
+
+
+class Hidden(NamedTuple):
+    """A stretch of code that the parser is not shown.
+
+    Attributes:
+        start, end: its span.
+        shown: the span within which what is shown instead declares the same names.
+        until: where the names that it may declare go out of sight at the latest.
+    """
+
+    start: int
+    end: int
+    shown: Span
+    until: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +48,15 @@ class Reading:
     Attributes:
         code: the text to parse, as long as the source.
         bare: the same without directives and literals, for a look at what precedes an offset.
-        hidden: spans of conditional branches that are not shown.
+        hidden: conditional branches that are not shown, and calls of macros that open or close
+            a block.
         exposed: where a statement starts that some configuration may put under an ``if`` or
             ``else`` of a hidden branch.
     """
 
     code: str
     bare: str
-    hidden: tuple[Span, ...]
+    hidden: tuple[Hidden, ...]
     exposed: frozenset[int]
 
 
@@ -57,21 +77,71 @@ def read(text: str, presence: Presence) -> Reading:
     """Prepare a source for the parser."""
     code = TOKENS.sub(_shown, text)
     bare = TOKENS.sub(_bare, text)
+    blank: list[Span] = _definitions_by_macro(bare, presence)
     active = presence.active({})
-    hidden: list[Span] = []
-    blank: list[Span] = []
+    hidden: list[Hidden] = []
     exposed = set()
     for chain in _chains(presence.directives):
         first, last = chain.directives[0], chain.directives[-1]
-        if any(start <= first.start < end for start, end in hidden) or _is_whole(chain, bare):
+        if any(one.start <= first.start < one.end for one in hidden) or _is_whole(chain, bare):
             continue
         blank += [(directive.start, directive.end) for directive in chain.directives]
         kept = next((region for region in chain.regions if active[region]), None)
-        hidden += [(start, end) for region, start, end in chain.branches() if region != kept]
+        hidden += [
+            Hidden(start, end, (first.start, last.end), len(text))
+            for region, start, end in chain.branches()
+            if region != kept
+        ]
         after = _VISIBLE.search(bare, last.end)
         if after is not None:
             exposed.add(after.start())
-    return Reading(_blanked(code, blank + hidden), bare, tuple(hidden), frozenset(exposed))
+    blocks = list(_blocks_by_macro(bare, presence))
+    code = _blanked(code, blank + [(one.start, one.end) for one in hidden + blocks])
+    for one in blocks:
+        code = f"{code[: one.start]};{code[one.start + 1 :]}"
+    return Reading(code, bare, tuple(hidden + blocks), frozenset(exposed))
+
+
+def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:
+    """Lines at the margin that call a macro which makes a whole definition, without semicolon.
+
+    The parser would take one for the beginning of what follows.
+    """
+    names = {macro.name for macro in presence.macros() if macro.parameters and "{" in macro.body}
+    if not names:
+        return []
+    return [match.span() for match in _CALL_AT_MARGIN.finditer(bare) if match["name"] in names]
+
+
+def _blocks_by_macro(bare: str, presence: Presence) -> Iterator[Hidden]:
+    """Statements on lines of their own that call a macro which opens, closes or turns a block.
+
+    No semicolon follows them, so the parser would take one for the beginning of what follows.
+    """
+    names = {macro.name for macro in presence.macros() if _TURNS_BLOCK.search(macro.body)}
+    names -= {
+        macro.name for macro in presence.macros() if is_balanced(macro.body) and "{" in macro.body
+    }
+    if not names:
+        return
+    found = [match for match in _CALL_ALONE.finditer(bare) if match["name"] in names]
+    ends = [match.start("name") for match in found[1:]] + [len(bare)]
+    for match, until in zip(found, ends, strict=False):
+        start, end = match.start("name"), match.end("name")
+        if bare[end : end + 1] == "(" or bare[end:].lstrip(" ")[:1] == "(":
+            end = _closing(bare, bare.index("(", end))
+        if bare[end:].lstrip()[:1] not in (";", ""):
+            yield Hidden(start, end, (start, start), until)
+
+
+def _closing(bare: str, at: int) -> int:
+    """Behind the parenthesis that closes the one at ``at``, if it does so soon."""
+    depth = 0
+    for k in range(at, min(len(bare), at + 500)):
+        depth += (bare[k] == "(") - (bare[k] == ")")
+        if depth == 0:
+            return k + 1
+    return at
 
 
 def _shown(match: re.Match[str]) -> str:

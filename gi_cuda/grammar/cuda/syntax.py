@@ -39,6 +39,13 @@ def name_node(declarator: Node | None) -> Node | None:
     return declarator
 
 
+def structured_binding(declarator: Node) -> Node | None:
+    """The names of ``auto [a, b]`` or ``auto &[a, b]``; None for another declarator."""
+    if declarator.type == "reference_declarator" and declarator.named_children:
+        declarator = declarator.named_children[-1]
+    return declarator if declarator.type == "structured_binding_declarator" else None
+
+
 def declarators(declaration: Node) -> Iterator[Node]:
     """The declarators of a declaration, without their initialisers."""
     for declarator in declaration.children_by_field_name("declarator"):

@@ -92,6 +92,9 @@ def read_head(definition: Definition, function: int, findings: Findings) -> None
     for parameter in parameters.named_children if parameters is not None else ():
         if parameter.type == "ERROR" or parameter.type.startswith("preproc"):
             findings.declare_opaque(parameter.start_byte, parameter.end_byte, end, function)
+        elif (spelled := findings.span(parameter)) in findings.macros.names:
+            for word in findings.macros.names[spelled]:
+                findings.declare(word, "", parameter.start_byte, end, function)
         else:
             findings.declare_all(parameter, end, function)
     _jump_targets(definition, head, function, findings)

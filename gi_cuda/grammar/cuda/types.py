@@ -15,12 +15,13 @@ from gi_cuda.grammar.values import ENUM, Type
 
 _DROPPED = re.compile(
     r"\b(?:__(?:shared|constant|device|host|managed|global|grid_constant)__|static|extern|register"
-    r"|inline|__forceinline__|__inline__|typename|struct|class|union|mutable|constexpr|thread_local"
+    r"|inline|__forceinline__|__inline__|typename|struct|class|union|mutable|thread_local"
     r"|__restrict__|__restrict|restrict)\b"
     r"|\b(?:__align__|alignas|__attribute__|__launch_bounds__)\s*\((?:[^()]|\([^()]*\))*\)|\[\[.*?\]\]"
 )
 _ARRAY = re.compile(r"\[[^\[\]]*\]")
 _QUALIFIED = re.compile(r"\b(?:const|volatile)\b")
+_CONST = frozenset({"const", "constexpr"})
 _SPACE = re.compile(r"\s+")
 _INTEGER_WORDS = frozenset({"signed", "unsigned", "char", "short", "int", "long", "double"})
 _SIZES = {8: "char", 16: "short", 32: "int", 64: "long"}
@@ -80,8 +81,8 @@ class TypeBook:
         if any("const" in star for star in stars[:-1]):
             return None
         words = base.split()
-        const = "const" in words
-        name = " ".join(word for word in words if word != "const")
+        const = not _CONST.isdisjoint(words)
+        name = " ".join(word for word in words if word not in _CONST)
         levels = (*arrays, *("*" for _ in stars))
         return self._named(name, levels, const)
 

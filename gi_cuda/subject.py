@@ -33,7 +33,6 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.kernel_names import functions
 from gi_cuda.patch import with_defaults
 from gi_cuda.target import (
     CaseRole,
@@ -126,7 +125,7 @@ class Subject:
     def upstream_device(self, genotype: Genotype) -> str:
         """The device code of :meth:`upstream`, read from that very text."""
         source = Source(self.grammar.source.name, self.upstream(genotype))
-        return device_code(convert(source, functions(self.target.kernels))).source.text
+        return device_code(convert(source, self.target.kernels)).source.text
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
         """What is still defined from outside when :meth:`upstream` is compiled."""
@@ -208,7 +207,7 @@ def load_subject(
         grammar = _read_grammar(source, bnf, scope, target, EDIT_SETS[edits])
         files: tuple[Path, ...] = (bnf.resolve(), scope.resolve())
     else:
-        grammar, files = convert(source, functions(target.kernels), EDIT_SETS[edits]), ()
+        grammar, files = convert(source, target.kernels, EDIT_SETS[edits]), ()
     return Subject(target, grammar, Space.from_target(target), backend, files, edits)
 
 
@@ -221,4 +220,4 @@ def _read_grammar(
             texts.append(path.read_text(encoding="utf-8", errors="surrogateescape"))
         except OSError as error:
             raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    return read_grammar(source, texts[0], texts[1], functions(target.kernels), types)
+    return read_grammar(source, texts[0], texts[1], target.kernels, types)

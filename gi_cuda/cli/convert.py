@@ -2,22 +2,40 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
 
-from gi_cuda.cli.common import Force, TargetPath, check_new, console, write_new
-from gi_cuda.grammar import Grammar, convert, read_source, write_bnf, write_scope
-from gi_cuda.kernel_names import functions
+from gi_cuda.cli.common import Edits, Force, check_edits, check_new, console, write_new
+from gi_cuda.errors import UserError
+from gi_cuda.genome import Space
+from gi_cuda.grammar import EDIT_SETS, Source, convert, read_source, write_bnf, write_scope
+from gi_cuda.grammar.cuda.account import account
+from gi_cuda.report.explain import edits_table, lines_table, share_table
 from gi_cuda.target import load_target
 
 
 def command(
-    target: TargetPath,
+    target: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TARGET", help="A target's folder, its target.toml, or a CUDA source file."
+        ),
+    ],
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option("--kernel", help="Of a source file: a kernel to evolve; by default all."),
+    ] = None,
+    edits: Edits = "paper",
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Write no files; say for each line what rule it is, or why it is fixed.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", help="Folder for both files; by default the target's."),
@@ -25,25 +43,37 @@ def command(
     force: Force = False,
 ) -> None:
     """Turn the source into a grammar: SOURCE.bnf with its rules, SOURCE.scope with their places."""
-    loaded = load_target(target)
-    source = read_source(loaded.source)
-    grammar = convert(source, functions(loaded.kernels))
-    folder = output or loaded.folder
+    types = EDIT_SETS[check_edits(edits)]
+    source, kernels, macros, folder = _subject(target, kernel)
+    grammar = convert(source, kernels, types)
+    if explain:
+        parts = account(source, kernels, types)
+        console.print(lines_table(grammar, parts))
+        console.print(edits_table(grammar, macros))
+        console.print(share_table(parts))
+        return
+    folder = output or folder
     bnf, scope = folder / f"{source.name}.bnf", folder / f"{source.name}.scope"
     for path in (bnf, scope):  # both or none
         check_new(path, force=force)
     write_new(bnf, write_bnf(grammar), force=force)
     write_new(scope, write_scope(grammar), force=force)
-    console.print(summary(grammar))
+    console.print(edits_table(grammar, macros))
     console.print(f"wrote {bnf} and {scope}", highlight=False, soft_wrap=True)
 
 
-def summary(grammar: Grammar) -> Table:
-    """Rules by type."""
-    table = Table(title="rules", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
-    table.add_column("type")
-    table.add_column("number", justify="right")
-    for kind, count in Counter(rule.type for rule in grammar.rules).items():
-        table.add_row(str(kind), str(count))
-    table.add_row("all", str(len(grammar.rules)), style="bold")
-    return table
+def _subject(
+    path: Path, kernels: list[str] | None
+) -> tuple[Source, Sequence[str] | None, Mapping[str, str], Path]:
+    """Source, kernels, what is defined by default, and where files go by default."""
+    if path.is_file() and path.suffix != ".toml":
+        return read_source(path), kernels, {}, path.parent
+    if kernels:
+        raise UserError(
+            "a target names its kernels itself",
+            where="--kernel",
+            hint="leave --kernel out, or name the source file instead of the target",
+        )
+    target = load_target(path)
+    macros = Space.from_target(target).default.macros
+    return read_source(target.source), target.kernels, macros, target.folder

@@ -31,6 +31,8 @@ class Analysis:
     findings: Findings
     functions: tuple[Function, ...]
     host_spans: tuple[tuple[int, int], ...]
+    bodies: tuple[Node, ...]
+    """The syntax trees of what is between the functions' braces."""
 
 
 def analyse(
@@ -64,7 +66,8 @@ def analyse(
     functions = tuple(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
     )
-    return Analysis(findings, functions, host_spans(found, source.text))
+    bodies = tuple(b for d in chosen if (b := d.node.child_by_field_name("body")) is not None)
+    return Analysis(findings, functions, host_spans(found, source.text), bodies)
 
 
 def _read_operands(root: Node, chosen: Sequence[Definition], findings: Findings) -> None:

@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.model import Source
+from gi_cuda.kernel_names import overload
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _CONTAINERS = frozenset(
@@ -37,12 +38,14 @@ class Definition:
         node: its ``function_definition``.
         outer: the node with its template or linkage head.
         words: the words before its name, macros of the source expanded.
+        qualified: its name with the namespaces it stands in.
     """
 
     name: str
     node: Node
     outer: Node
     words: frozenset[str]
+    qualified: str
 
     @property
     def kernel(self) -> bool:
@@ -59,25 +62,28 @@ def definitions(
     root: Node, text: str, macros: Mapping[str, frozenset[str]]
 ) -> Iterator[Definition]:
     """Every function defined at file or namespace level, in order."""
-    stack = [(root, root)]
+    stack = [(root, root, "")]
     while stack:
-        node, outer = stack.pop()
+        node, outer, within = stack.pop()
         if node.type == "function_definition":
-            found = _definition(node, outer, text, macros)
+            found = _definition(node, outer, text, macros, within)
             if found is not None:
                 yield found
             continue
         if node is not root and node.type not in _CONTAINERS:
             continue
+        if node.type == "namespace_definition":
+            name = node.child_by_field_name("name")
+            within += "" if name is None else text[name.start_byte : name.end_byte] + "::"
         keeps = node.type in ("template_declaration", "linkage_specification")
         stack.extend(
-            (child, outer if keeps and outer is not root else child)
+            (child, outer if keeps and outer is not root else child, within)
             for child in reversed(node.children)
         )
 
 
 def _definition(
-    node: Node, outer: Node, text: str, macros: Mapping[str, frozenset[str]]
+    node: Node, outer: Node, text: str, macros: Mapping[str, frozenset[str]], within: str
 ) -> Definition | None:
     head = function_declarator(node)
     inner = None if head is None else head.child_by_field_name("declarator")
@@ -92,7 +98,7 @@ def _definition(
     for word in tuple(words):
         words |= macros.get(word, frozenset())
     name = text[inner.start_byte : inner.end_byte]
-    return Definition(name, node, outer, frozenset(words))
+    return Definition(name, node, outer, frozenset(words), within + name)
 
 
 def function_declarator(node: Node) -> Node | None:
@@ -117,24 +123,19 @@ def evolved(
     Raises:
         UserError: there is no kernel, or none of that name.
     """
-    known = [d.name for d in found if d.kernel]
+    known = [d.qualified for d in found if d.kernel]
     if not known:
         raise UserError(
             "there is no kernel (no __global__ function) to evolve",
             where=source.name,
             hint="name the file that defines the kernel",
         )
-    for name in kernels if kernels is not None else ():
-        if name not in known:
-            raise UserError(
-                f"there is no kernel {name!r}",
-                where=source.name,
-                hint=f"its kernels are: {', '.join(dict.fromkeys(known))}",
-            )
-    wanted = set(known if kernels is None else kernels)
+    wanted = set(known)
+    if kernels is not None:
+        wanted = {qualified for name in kernels for qualified in _meant(name, found, source)}
     callable_from_kernel = {d.name for d in found if d.device and not d.kernel}
     reached: set[str] = set()
-    frontier = [d for d in found if d.kernel and d.name in wanted]
+    frontier = [d for d in found if d.kernel and d.qualified in wanted]
     while frontier:
         definition = frontier.pop()
         body = source.text[definition.node.start_byte : definition.node.end_byte]
@@ -149,7 +150,27 @@ def evolved(
     return tuple(
         d
         for d in found
-        if (d.kernel and d.name in wanted) or (d.device and not d.kernel and d.name in reached)
+        if (d.kernel and d.qualified in wanted) or (d.device and not d.kernel and d.name in reached)
+    )
+
+
+def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[str]:
+    """The kernel of a name, which may leave out namespaces, with its namespaces.
+
+    Template arguments and parameter types in the name choose an instance or an overload; all
+    are read from the same text, so they do not matter here.
+    """
+    plain = overload(name)[0].partition("<")[0].strip().removeprefix("::")
+    kernels = {d.qualified: None for d in found if d.kernel}
+    meant = [one for one in kernels if one == plain or one.endswith(f"::{plain}")]
+    if plain in meant:
+        meant = [plain]
+    if len(meant) == 1:
+        return frozenset(meant)
+    raise UserError(
+        f"there are several kernels {name!r}" if meant else f"there is no kernel {name!r}",
+        where=source.name,
+        hint=f"{'name one of' if meant else 'its kernels are'}: {', '.join(meant or kernels)}",
     )
 
 

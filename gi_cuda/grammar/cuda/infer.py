@@ -62,6 +62,11 @@ class Inference:
         self.book = book
         self._known: dict[int, Typed | None] = {}
         self._macros: dict[str, Type | None] = {}
+        self._bodies: dict[str, list[str]] = {}
+        for macro in findings.presence.macros():
+            body = "" if macro.parameters is not None else macro.body
+            self._bodies.setdefault(macro.name, []).append(body)
+        self._spelled: dict[str, Type | None] = {}
 
     def typed(self, node: Node | None, function: int, depth: int = 0) -> Typed | None:
         """What an expression is; None where that is not known."""
@@ -79,6 +84,12 @@ class Inference:
         """The type of an expression's value."""
         found = self.typed(node, function, depth)
         return None if found is None else found.type.value
+
+    def read(self, spelled: str) -> Type | None:
+        """The type that a spelling means, as the book has it; None for the empty one."""
+        if spelled not in self._spelled:
+            self._spelled[spelled] = self.book.read(spelled)
+        return self._spelled[spelled]
 
     def signature(self, name: str, at: int, function: int) -> Signature | None:
         """A function of the file that is neither overloaded nor a template nor hidden there."""
@@ -114,7 +125,7 @@ class Inference:
     def _declared(self, declaration: Declaration, function: int, depth: int) -> Typed | None:
         name = declaration.name
         if declaration.function != FILE_LEVEL:
-            local = self.book.read(declaration.type) if declaration.type else None
+            local = self.read(declaration.type)
             return self._variable(local) if local is not None else self._enumerator(name)
         if name in self.findings.macros.names:
             meant = self._macro(name, depth)
@@ -136,11 +147,7 @@ class Inference:
         """The type of a macro that stands for a number, all its definitions taken together."""
         if name not in self._macros:
             self._macros[name] = None
-            found = {
-                self._of_body(macro.body, depth) if macro.parameters is None else None
-                for macro in self.findings.presence.macros()
-                if macro.name == name
-            }
+            found = {self._of_body(body, depth) for body in self._bodies[name]}
             self._macros[name] = found.pop() if len(found) == 1 else None
         return self._macros[name]
 

@@ -35,7 +35,11 @@ class Macros:
 
     def opaque_in(self, text: str) -> bool:
         """Whether a text uses a macro that must stay where it is."""
-        return bool(self.opaque) and any(word in self.opaque for word in _WORD.findall(text))
+        return bool(self.opaque) and self.opaque_word(text) is not None
+
+    def opaque_word(self, text: str) -> str | None:
+        """The first such macro that a text uses."""
+        return next((word for word in _WORD.findall(text) if word in self.opaque), None)
 
 
 def study(macros: Iterable[Macro]) -> Macros:

@@ -132,7 +132,7 @@ class OperandReader:
         end = node.end_byte if declarator is None else declarator.end_byte
         for found in self.findings.declared_in(end, end + 1):
             if found.name == spelled:
-                return self.inference.book.read(found.type) if found.type else None
+                return self.inference.read(found.type)
         return None
 
     def _is_constant(self, value: Node, function: int) -> bool:

@@ -1,0 +1,88 @@
+"""What a grammar makes of its source, line by line: tables for ``convert --explain``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+
+from gi_cuda.grammar import Grammar, Operation, View, operations
+from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind
+
+_WIDEST = 60
+
+
+def lines_table(grammar: Grammar, parts: Sequence[Part]) -> Table:
+    """For each part of the evolved functions its line, its rules, or why it is fixed."""
+    table = Table(title="lines", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    table.add_column("line", justify="right")
+    table.add_column("source", no_wrap=True)
+    table.add_column("what")
+    table.add_column("rules", overflow="fold")
+    table.add_column("why it is fixed")
+    for part in parts:
+        rules = f"<{part.rules[0]}>" if part.whole else ""
+        within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
+        rules = " ".join([rules, *(f"{kind}:{n}" for kind, n in within.items())]).strip()
+        text = " ".join(grammar.source.text[part.start : part.end].split())
+        shown = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
+        table.add_row(str(part.line), shown, str(part.kind), rules, part.reason)
+    return table
+
+
+def share_table(parts: Sequence[Part]) -> Table:
+    """How many statements, conditions and headers can change."""
+    table = Table(title="variable parts", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    for name in ("kind", "number", "as a whole", "in part", "fixed", "variable"):
+        table.add_column(name, justify="left" if name == "kind" else "right")
+    for kind in PartKind:
+        found = [part for part in parts if part.kind is kind]
+        if found:
+            table.add_row(str(kind), *_counts(found))
+    table.add_row(
+        " + ".join(EXPECTED),
+        *_counts([part for part in parts if part.kind in EXPECTED]),
+        style="bold",
+    )
+    return table
+
+
+def _counts(parts: Sequence[Part]) -> Iterator[str]:
+    whole = sum(part.whole for part in parts)
+    some = sum(part.variable and not part.whole for part in parts)
+    yield from map(str, (len(parts), whole, some, len(parts) - whole - some))
+    yield f"{variable_share(parts):.1%}"
+
+
+def variable_share(parts: Sequence[Part]) -> float:
+    """The share of parts that can change, as a whole or in part; 1 where there are none."""
+    return sum(part.variable for part in parts) / len(parts) if parts else 1.0
+
+
+def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
+    """Rules by type, and how many single edits they allow."""
+    everywhere, here = single_edits(grammar), single_edits(grammar.under(macros))
+    numbers = Counter(rule.type for rule in grammar.rules)
+    table = Table(title="rules", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    table.add_column("type")
+    for name in ("number", "edits in some configuration", "edits in the default one"):
+        table.add_column(name, justify="right")
+    for kind, number in numbers.items():
+        table.add_row(str(kind), *map(str, (number, everywhere[kind], here[kind])))
+    totals = (numbers.total(), everywhere.total(), here.total())
+    table.add_row("all", *map(str, totals), style="bold")
+    return table
+
+
+def single_edits(offers: Grammar | View) -> Counter[str]:
+    """By rule type, the number of single edits on offer."""
+    grammar = offers.grammar if isinstance(offers, View) else offers
+    names = offers.mutable if isinstance(offers, View) else [rule.name for rule in grammar.rules]
+    found: Counter[str] = Counter()
+    for name in names:
+        for operation in operations(offers, name):
+            many = 1 if operation is Operation.DELETE else len(offers.donors(name))
+            found[grammar.rule(name).type] += many
+    return found

@@ -23,10 +23,12 @@ from gi_cuda.genome import (
 )
 from gi_cuda.grammar import (
     EDIT_SETS,
+    Expansion,
     Grammar,
     RuleType,
     Source,
     convert,
+    in_force,
     read_grammar,
     read_source,
     render,
@@ -103,9 +105,16 @@ class Subject:
         """The grammar of the device code alone: host functions and launches are blank."""
         return device_code(self.grammar)
 
+    def expansions(self, genotype: Genotype) -> dict[str, Expansion]:
+        """What a genotype makes of each rule, without edits that its configuration makes void."""
+        if not genotype.edits:
+            return {}
+        view = self.grammar.under(genotype.configuration.macros)
+        return in_force(view, expansions(genotype.edits))
+
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's device code; with loop guards where ``limits`` are given."""
-        return render(self.device, expansions(genotype.edits), limits)
+        return render(self.device, self.expansions(genotype), limits)
 
     def upstream(self, genotype: Genotype) -> str:
         """A variant's source as a maintainer would adopt it.
@@ -119,7 +128,7 @@ class Subject:
                 changes[name] = str(value)
             elif kind is ParameterKind.FLAG:
                 changes[name] = "1" if value else None
-        text = render(self.grammar, expansions(genotype.edits), None)
+        text = render(self.grammar, self.expansions(genotype), None)
         return with_defaults(text, changes)
 
     def upstream_device(self, genotype: Genotype) -> str:

@@ -15,7 +15,7 @@ from gi_cuda.grammar.model import (
     Source,
 )
 from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
-from gi_cuda.grammar.render import render
+from gi_cuda.grammar.render import in_force, render
 from gi_cuda.grammar.source import read_source
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "Source",
     "View",
     "convert",
+    "in_force",
     "instrument",
     "operations",
     "read_grammar",

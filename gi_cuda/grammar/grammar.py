@@ -201,6 +201,20 @@ class View:
             found = self._donors[place] = self._find(self.grammar.rule(place))
         return found
 
+    def is_active(self, name: str) -> bool:
+        """Whether the configuration compiles a rule."""
+        return self.active[self.grammar.facts[name].region]
+
+    def may_go(self, donor: str, place: str) -> bool:
+        """Whether a donor that some configuration offers a place is in scope there in this one."""
+        if donor in self.grammar.specials:
+            return True
+        if not self.is_active(donor):
+            return False
+        if (donor, place) in self.grammar.changes.granted:
+            return True
+        return self._means_same(donor, place, {})
+
     def _find(self, rule: Rule) -> tuple[str, ...]:
         grammar = self.grammar
         if rule.type in SPECIAL_TYPES:

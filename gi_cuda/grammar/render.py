@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.guard import guards, loops_in, touched_loops
 from gi_cuda.grammar.kinds import KINDS, Join
 from gi_cuda.grammar.model import Expansion, Loop, Rule, RuleType
@@ -57,6 +57,26 @@ def render(
         kept = [loop for loop in touched if not any(_holds(outer, loop) for outer in gone)]
         splices += guards(grammar, kept, expansions, limits)
     return splice(grammar.source.text, splices)
+
+
+def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expansion]:
+    """The expansions without what a configuration makes void.
+
+    After edits were made, another configuration may leave their place or donor out, or give a
+    donor's names another meaning where it went. Such an edit does nothing until a configuration
+    brings it back: an insert is left out, a replaced rule stays as it was.
+    """
+    found = {}
+    for name, expansion in expansions.items():
+        if not view.is_active(name):
+            continue
+        before = tuple(donor for donor in expansion.before if view.may_go(donor, name))
+        body = expansion.body
+        if body and not view.may_go(body, name):
+            body = None
+        if before or body is not None:
+            found[name] = Expansion(before, body)
+    return found
 
 
 def _holds(outer: Rule, inner: Rule | Loop) -> bool:

@@ -54,11 +54,12 @@ def analyse(
     findings = Findings(source.text, presence, macros, reading)
     declare_file_level(root, findings)
     for number, definition in enumerate(chosen):
+        already = len(findings.declarations)
         read_head(definition, number, findings)
         body = definition.node.child_by_field_name("body")
         if body is not None:
             BodyReader(findings, number, definition.name).read(body)
-        _note_hidden(definition, number, findings)
+        _note_hidden(definition, number, findings, already)
     findings.sort()
     if types - PAPER_TYPES:
         _read_operands(root, chosen, findings)
@@ -81,8 +82,12 @@ def _read_operands(root: Node, chosen: Sequence[Definition], findings: Findings)
             reader.read(body, number)
 
 
-def _note_hidden(definition: Definition, number: int, findings: Findings) -> None:
-    """What the parser was not shown may use and declare any name it holds."""
+def _note_hidden(definition: Definition, number: int, findings: Findings, already: int) -> None:
+    """What the parser was not shown may use and declare any name it holds.
+
+    The function's own declarations are those after the ``already`` first.
+    """
+    own = findings.declarations[already:]
     first, last = definition.node.start_byte, definition.node.end_byte
     directives = findings.presence.directives
     for k in range(bisect_left(directives, first, key=lambda d: d.start), len(directives)):
@@ -96,7 +101,7 @@ def _note_hidden(definition: Definition, number: int, findings: Findings) -> Non
             until = min(last, hidden.until)
             shown = {
                 d.name: d.end
-                for d in findings.declarations
+                for d in own
                 if d.function == number and hidden.shown[0] <= d.start < hidden.shown[1]
             }
             for name in findings.words_in(hidden.start, hidden.end):

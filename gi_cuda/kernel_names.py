@@ -7,7 +7,6 @@ parameters, one of several overloads. Nothing here knows of compilers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 _SPACE = re.compile(r"\s+")
 _NEEDLESS_SPACE = re.compile(r"(?<=[^\w])\s+|\s+(?=[^\w])")
@@ -27,20 +26,6 @@ def overload(name: str) -> tuple[str, str | None]:
         if character == "(" and depth == 0:
             return name[:at].strip(), name[at:].strip()
     return name.strip(), None
-
-
-def function(name: str) -> str:
-    """The function's own name: without namespaces, template arguments and parameter types.
-
-    >>> function("image::blur<std::size_t, 3>")
-    'blur'
-    """
-    return overload(name)[0].partition("<")[0].rpartition("::")[2].strip()
-
-
-def functions(names: Iterable[str]) -> tuple[str, ...]:
-    """The functions that kernels are, each once."""
-    return tuple(dict.fromkeys(function(name) for name in names))
 
 
 def reference(name: str) -> str:

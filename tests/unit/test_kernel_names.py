@@ -4,26 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.kernel_names import function, functions, identifier, overload, reference
-
-
-@pytest.mark.parametrize(
-    ("name", "own"),
-    [
-        ("blur", "blur"),
-        ("image::blur", "blur"),
-        ("::a::b::blur<float, (1 + 2) * 3>", "blur"),
-        ("image::blur<std::size_t, 3>", "blur"),
-        ("scale(float *, const a::B<int> &)", "scale"),
-        ("ns::scale<ns::T>(float *)", "scale"),
-    ],
-)
-def test_the_functions_own_name(name: str, own: str) -> None:
-    assert function(name) == own
+from gi_cuda.kernel_names import identifier, overload, reference
 
 
 def test_overloads_are_named_by_their_types() -> None:
@@ -31,10 +15,6 @@ def test_overloads_are_named_by_their_types() -> None:
     assert overload("k<(1 + 2)>") == ("k<(1 + 2)>", None)
     assert reference("a::k<3>") == "a::k<3>"
     assert reference("a::k(int)") == "static_cast<void (&)(int)>(a::k)"
-
-
-def test_functions_are_listed_once() -> None:
-    assert functions(["k<1>", "k<2>", "a::other"]) == ("k", "other")
 
 
 def test_plain_names_stay_and_needless_space_does_not_count() -> None:

@@ -1,0 +1,80 @@
+"""``gi-cuda init``: from a source file to a target folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda.cli.common import console
+from gi_cuda.scaffold import (
+    MARK,
+    Proposal,
+    check_free,
+    files,
+    from_database,
+    from_options,
+    joined,
+    propose,
+    write_folder,
+)
+
+
+def command(
+    source: Annotated[Path, typer.Argument(metavar="FILE", help="A CUDA source file.")],
+    kernel: Annotated[
+        str | None, typer.Option("--kernel", help="The kernel; needed where there are several.")
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The folder; by default targets/KERNEL.")
+    ] = None,
+    include: Annotated[
+        list[Path] | None, typer.Option("-I", help="A folder with headers.", metavar="DIR")
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", help="A macro.", metavar="NAME[=VALUE]")
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option(
+            "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
+        ),
+    ] = None,
+) -> None:
+    """Write a target folder for a kernel: its buffers, launch, parameters and random data.
+
+    The source stays where it is. What only you can know is marked FILL IN."""
+    compilation = from_options(include or (), define or ())
+    if database is not None:
+        compilation = joined(compilation, from_database(database, source))
+    if output is not None:
+        check_free(output)
+    proposal = propose(source, kernel, compilation)
+    folder = output or Path("targets") / proposal.name
+    texts = files(proposal, folder)
+    write_folder(folder, texts)
+    for line in report(proposal, folder, texts):
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
+
+
+def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
+    """What was found, and what is to be done."""
+    lines = [f"wrote {folder}: {', '.join(texts)}"]
+    lines.append(
+        f"kernel {proposal.kernel}, with {len(proposal.functions) - 1} functions of the file"
+    )
+    lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
+    lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
+    places = [
+        f"{name}:{number}"
+        for name, text in texts.items()
+        for number, line in enumerate(text.splitlines(), 1)
+        if MARK in line and name != "README.md" and number > 2
+    ]
+    lines.append(f"to be filled in or confirmed ({MARK}): {', '.join(places)}")
+    lines += [
+        f"the host back end has no <{name}>; check this target on a GPU"
+        for name in proposal.headers.toolkit
+    ]
+    return [*lines, f"then: gi-cuda check {folder}"]

@@ -1,0 +1,49 @@
+"""Writing a target's folder: whole or not at all, and never over anything."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+
+
+def check_free(folder: Path) -> None:
+    """Refuse to write where something is.
+
+    Raises:
+        UserError: the folder exists.
+    """
+    if folder.exists() or folder.is_symlink():
+        raise UserError(
+            "it exists, and nothing is overwritten",
+            where=str(folder),
+            hint="name another folder with --output, or remove this one",
+        )
+
+
+def write_folder(folder: Path, files: Mapping[str, str]) -> None:
+    """Make a folder of text files; it appears complete or not at all.
+
+    Raises:
+        UserError: it exists, or cannot be written.
+    """
+    check_free(folder)
+    making = folder.parent / f".{folder.name}.{os.getpid()}.making"
+    new = [path for path in making.parents if not path.exists()]
+    try:
+        making.mkdir(parents=True)
+        for name, text in files.items():
+            (making / name).write_text(text, encoding="utf-8")
+        making.rename(folder)
+    except BaseException as error:
+        shutil.rmtree(making, ignore_errors=True)
+        for path in new:
+            with suppress(OSError):
+                path.rmdir()
+        if isinstance(error, OSError):
+            raise UserError(f"cannot be written: {error.strerror}", where=str(folder)) from None
+        raise

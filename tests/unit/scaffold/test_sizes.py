@@ -1,0 +1,73 @@
+"""How much data there is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gi_cuda.scaffold.sizes import elements, extents, is_count_name, is_looped
+from gi_cuda.target.expression import parse
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "size", "expected"),
+    [
+        ("n * 4", 4, "n"),
+        ("(n * m * 8)", 8, "n * m"),
+        ("((w * h) * 4)", 4, "w * h"),
+        ("4 * (n + 1)", 4, "(n + 1)"),
+        ("(1024 * 4)", 4, "1024"),
+        ("4096", 4, "1024"),
+        ("n * 4", 1, "n * 4"),
+        ("n * 4", 8, None),
+        ("n + 4", 4, None),
+        ("4097", 4, None),
+        ("a < b ? 4 : 8", 4, None),
+    ],
+)
+def test_bytes_as_elements(bytes_: str, size: int, expected: str | None) -> None:
+    assert elements(bytes_, size) == expected
+
+
+@given(
+    st.lists(st.sampled_from(["n", "m", "(n + 1)", "3", "(n * m)", "7"]), min_size=1, max_size=4),
+    st.sampled_from([1, 2, 4, 8]),
+    st.booleans(),
+)
+def test_elements_times_their_size_are_the_bytes(
+    factors: list[str], size: int, bracketed: bool
+) -> None:
+    text = " * ".join([*factors, str(size)])
+    found = elements(f"({text})" if bracketed else text, size)
+    assert found is not None
+    names = {"n": 11, "m": 13}
+    assert parse(found).evaluate(names) * size == parse(text).evaluate(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "compared", "counts"),
+    [
+        *(("n", False, True), ("numElements", False, True), ("width", False, True)),
+        *(("imageW", True, True), ("radius", True, False), ("iterations", True, False)),
+        *(("pitch", False, False), ("which", False, False)),
+    ],
+)
+def test_names_that_count(name: str, compared: bool, counts: bool) -> None:
+    assert is_count_name(name, compared=compared) is counts
+
+
+def test_loops_over_all_the_data() -> None:
+    assert is_looped("for (int j = 0; j < n; j++) {", "n")
+    assert not is_looped("for (int j = i; j < n; j += stride) {", "n")
+
+
+def test_kernels_that_compare_get_odd_sizes_and_others_get_whole_ones() -> None:
+    common = {"taken": frozenset({"n"}), "constants": {}, "looped": False, "host": {}}
+    (odd,) = extents(["n"], checked=True, least=None, **common)  # type: ignore[arg-type]
+    (whole,) = extents(["n"], checked=False, least=None, **common)  # type: ignore[arg-type]
+    assert odd.train % 32
+    assert whole.train % 1024 == 0
+    (own,) = extents([], checked=True, least=0, **common)  # type: ignore[arg-type]
+    assert (own.name, own.passed) == ("elements", False)
+    assert extents([], checked=True, least=None, **common) == ()  # type: ignore[arg-type]

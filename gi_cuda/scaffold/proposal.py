@@ -8,18 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tree_sitter import Node
-
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Function, convert
 from gi_cuda.scaffold.access import Access, accesses, is_compared
-from gi_cuda.scaffold.code import Argument, Code, Kernel, choose_kernel, read_code, walk
+from gi_cuda.scaffold.buffers import Buffer, role_of, variables
+from gi_cuda.scaffold.code import Argument, Code, Kernel, choose_kernel, read_code
 from gi_cuda.scaffold.compilation import Compilation, Headers, find_headers
 from gi_cuda.scaffold.elements import Element, Types, read_types
+from gi_cuda.scaffold.geometry import DEFAULT_BLOCK, Launching, launching
 from gi_cuda.scaffold.launching import Use, uses
 from gi_cuda.scaffold.sizes import (
     Extent,
-    constant,
     constants,
     elements,
     extents,
@@ -30,27 +29,7 @@ from gi_cuda.scaffold.tuning import Standing, Tunable, tunables
 from gi_cuda.target.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-DEFAULT_BLOCK = 128
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """An array that the kernel gets, or a variable of the source that it uses.
-
-    Attributes:
-        role: as in ``target.toml``.
-        access: how the kernel uses it.
-        elements: how many items it has, as the source says; None where it does not.
-        symbol: the variable's name.
-    """
-
-    name: str
-    element: Element
-    role: str
-    access: Access
-    shown: str
-    elements: str | None = None
-    symbol: str | None = None
+_INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,22 +45,6 @@ class Scalar:
     element: Element
     value: int | float
     source: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Launching:
-    """How the kernel is launched.
-
-    Attributes:
-        line: of the host code that it was read from, 0 where it could not be.
-        named: the same with the names of macros that are not parameters yet, if that differs.
-    """
-
-    grid: tuple[str, ...]
-    block: tuple[str, ...]
-    shared: str
-    line: int = 0
-    named: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +97,11 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     counting = [s.name for s in scalars if _counts(code, kernel, s)]
     buffers = tuple(_sized(buffer, use, counting) for buffer in buffers)
     body = code.of(kernel.definition.node)
+    counts = constants(code, [code.text[f.start : f.end] for f in functions])
     sizes = extents(
         counting,
         taken=frozenset([*arguments, *code.macros]),
-        constants=_constants(code, functions),
+        constants=counts,
         checked=all(is_compared(code, kernel.definition, name) for name in counting),
         looped=any(is_looped(body, name) for name in counting),
         least=_threads(use) if any(b.elements is None for b in buffers) else None,
@@ -156,11 +120,17 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
         headers=headers,
         compilation=replace(compilation, define=own),
         parameters=parameters,
-        buffers=(*buffers, *_variables(code, functions, bound)),
+        buffers=(*buffers, *variables(code, functions, bound)),
         scalars=scalars,
         arguments=arguments,
         extents=sizes,
-        launching=_launching(code, kernel, found, named, sizes, parameters, bound),
+        launching=launching(
+            (code, kernel, bound),
+            list(zip(found, named, strict=True)),
+            frozenset(s.name for s in scalars if "int" in s.element.type) | active,
+            sizes,
+            counts,
+        ),
     )
 
 
@@ -184,7 +154,7 @@ def _instance(
         text = text or parameter.default
         if parameter.type is None:
             known = text is not None and types.element(text) is not None
-            text = text if text is not None and known else "float"
+            text = text if text is not None and known else _likely(kernel, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(text, active):
             text = str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
@@ -198,6 +168,15 @@ def _instance(
 
 def _is_constant(text: str, active: frozenset[str]) -> bool:
     return set(re.findall(r"\b[A-Za-z_]\w*", text)) <= active | {"true", "false"}
+
+
+def _likely(kernel: Kernel, name: str) -> str:
+    """What a template's type could be: whole numbers for what counts or is an index."""
+    counts = any(
+        a.type == name and not a.pointers and is_count_name(a.name, compared=False)
+        for a in kernel.arguments
+    )
+    return "int" if counts or _INDEX.fullmatch(name) else "float"
 
 
 def _deduced(kernel: Kernel, name: str, use: Use | None) -> str | None:
@@ -268,13 +247,6 @@ def _buffer(code: Code, kernel: Kernel, argument: Argument, name: str, element: 
     return Buffer(name, element, role_of(access), access, argument.text)
 
 
-def role_of(access: Access) -> str:
-    """The role of a buffer that a kernel uses like this."""
-    if access in (Access.NONE, Access.READ):
-        return "input"
-    return "output" if access is Access.WRITE else "inout"
-
-
 def _scalar(name: str, element: Element, use: Use | None) -> Scalar:
     value = None if use is None else use.values.get(name)
     if value is not None and not (isinstance(value, float) and not element.floating):
@@ -288,114 +260,6 @@ def _counts(code: Code, kernel: Kernel, scalar: Scalar) -> bool:
     return whole and is_count_name(
         scalar.name, compared=is_compared(code, kernel.definition, scalar.name)
     )
-
-
-def _variables(code: Code, functions: Sequence[Function], types: Types) -> tuple[Buffer, ...]:
-    """``__constant__`` and ``__device__`` variables without a value that the kernel uses."""
-    used = {w for f in functions for w in _WORD.findall(code.text[f.start : f.end])}
-    found = []
-    for node in walk(code.root):
-        text = code.of(node)
-        if node.type != "declaration" or "(" in text or "=" in text or "extern" in text.split():
-            continue
-        memory = re.match(r"\s*(?:static\s+)?__(constant|device)__\b", text)
-        match = re.search(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;", text)
-        if memory is None or match is None or match[1] not in used or _in_function(node):
-            continue
-        kind = node.child_by_field_name("type")
-        element = None if kind is None else types.element(code.of(kind))
-        length = _length(code, re.findall(r"\[([^\]]*)\]", match[2]))
-        if element is None or length is None:
-            continue
-        access = Access.READ if memory[1] == "constant" else Access.READ | Access.WRITE
-        found.append(
-            Buffer(
-                match[1],
-                element,
-                role_of(access),
-                access,
-                text.strip(" ;"),
-                str(length),
-                symbol=_qualified(code, node, match[1]),
-            )
-        )
-    return tuple(found)
-
-
-def _in_function(node: Node) -> bool:
-    parent = node.parent
-    while parent is not None and parent.type != "function_definition":
-        parent = parent.parent
-    return parent is not None
-
-
-def _qualified(code: Code, node: Node, name: str) -> str:
-    parent = node.parent
-    while parent is not None:
-        scope = (
-            parent.child_by_field_name("name") if parent.type == "namespace_definition" else None
-        )
-        name = f"{code.of(scope)}::{name}" if scope is not None else name
-        parent = parent.parent
-    return name
-
-
-def _length(code: Code, dimensions: Sequence[str]) -> int | None:
-    length = 1
-    for dimension in dimensions:
-        value = constant(code, dimension)
-        if value is None:
-            return None
-        length *= value
-    return length
-
-
-def _constants(code: Code, functions: Sequence[Function]) -> dict[str, int]:
-    """Constants of the source that say how much data there is, and that the functions use."""
-    return constants(code, [code.text[f.start : f.end] for f in functions])
-
-
-def _launching(
-    code: Code,
-    kernel: Kernel,
-    found: Sequence[Use],
-    named: Sequence[Use],
-    sizes: Sequence[Extent],
-    parameters: Sequence[Tunable],
-    types: Types,
-) -> Launching:
-    known = {e.name for e in sizes} | {a.name for a in kernel.arguments}
-    known |= {p.name for p in parameters if p.standing is Standing.ACTIVE}
-    for use, full in zip(found, named, strict=True):
-        if use.grid and use.block and _names(use.grid, use.block, (use.shared or "0",)) <= known:
-            shared = use.shared or _shared(code, kernel, types, use.block)
-            text = ""
-            if (full.grid, full.block) != (use.grid, use.block):
-                text = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
-            return Launching(use.grid, use.block, shared, use.line, text)
-    blocks = [p.name for p in parameters if p.why == "threads per block" and p.name in known]
-    block = blocks[0] if blocks else str(DEFAULT_BLOCK)
-    total = " * ".join(e.name for e in sizes) or "1"
-    grid = f"({total} + {block} - 1) / {block}"
-    return Launching((grid,), (block,), _shared(code, kernel, types, (block,)))
-
-
-def _list(texts: Sequence[str] | None) -> str:
-    return "[" + ", ".join(f'"{text}"' for text in texts or ()) + "]"
-
-
-def _names(*texts: Sequence[str]) -> set[str]:
-    return {word for group in texts for text in group for word in _WORD.findall(text)}
-
-
-def _shared(code: Code, kernel: Kernel, types: Types, block: Sequence[str]) -> str:
-    """An element per thread for an ``extern __shared__`` array, if there is one."""
-    body = code.of(kernel.definition.node)
-    match = re.search(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w:\s]+?)\s+\w+\s*\[", body)
-    if match is None:
-        return "0"
-    element = types.element(match[1])
-    return f"{' * '.join(block)} * {8 if element is None else element.bytes}"
 
 
 def python_name(name: str) -> str:

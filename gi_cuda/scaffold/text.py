@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gi_cuda.scaffold.access import Access
-from gi_cuda.scaffold.proposal import Buffer, Proposal, python_name
+from gi_cuda.scaffold.buffers import Buffer
+from gi_cuda.scaffold.proposal import Proposal, python_name
 from gi_cuda.scaffold.sizes import Extent
 from gi_cuda.scaffold.tuning import Standing, Tunable
 

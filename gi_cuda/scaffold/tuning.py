@@ -28,7 +28,7 @@ _SPEED = re.compile(
 )
 _NOT_SPEED = re.compile(r"(?i).*(?:debug|verbose|print|check|test|assert|profil|timing|log).*")
 _COUNT = re.compile(
-    r"(?i)(?:num_?|n_?|max_?|total_?)?(?:n|m|k|size|length|len|width|height|depth|rows|cols|dim|"
+    r"(?i)(?:num_?|n_?|max_?|total_?)?(?:[nmkwhdl]|size|length|len|width|height|depth|rows|cols|dim|"
     r"elements|count|points|nx|ny|nz|data_?size|array_?size|array_?length|vector_?size|"
     r"matrix_?size|grid_?size|image_?(?:size|width|height))"
 )

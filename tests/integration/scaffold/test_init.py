@@ -43,7 +43,7 @@ def sizes(target: Target) -> dict[str, str]:
     "name",
     [
         *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
-        *("filter_rows", "transpose", "sum_blocks"),
+        *("filter_rows", "transpose", "sum_blocks", "life", "wave"),
     ],
 )
 def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:
@@ -70,6 +70,16 @@ def test_sizes_and_geometry_come_from_the_host_code(tmp_path: Path) -> None:
     found = {p.name: (p.kind, p.default) for p in target.parameters}
     assert found == {"BLOCK_X": ("macro", 32), "BLOCK_Y": ("macro", 8), "USE_LDG": ("flag", 0)}
     assert target.constraints[0].that.text == "BLOCK_X * BLOCK_Y <= 1024"
+
+
+def test_geometry_is_guessed_from_the_kernel_where_the_host_code_does_not_say(
+    tmp_path: Path,
+) -> None:
+    (wave,) = init("wave.cu", tmp_path / "wave").launches[0].steps
+    assert [e.text for e in wave.block] == ["32", "8"]
+    assert [e.text for e in wave.grid] == ["(nx + 32 - 1) / 32", "(ny + 8 - 1) / 8"]
+    (life,) = init("life.cu", tmp_path / "life").launches[0].steps
+    assert [e.text for e in life.grid] == ["(128 + 16 - 1) / 16", "(128 + 8 - 1) / 8"]
 
 
 def test_templates_shared_memory_and_headers(tmp_path: Path) -> None:

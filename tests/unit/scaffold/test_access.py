@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gi_cuda.scaffold.access import Access, accesses, is_compared
+from gi_cuda.scaffold.buffers import role_of
 from gi_cuda.scaffold.code import Code, kernels
-from gi_cuda.scaffold.proposal import role_of
 
 HELPERS = """
 __device__ float get(const float *from, int i) { return from[i]; }

@@ -21,6 +21,7 @@ test: $(VENV)/.dev
 
 bench: $(VENV)/.run
 	$(BIN)/python -m benchmarks.throughput
+	$(BIN)/python -m benchmarks.grammar
 
 clean:
 	rm -rf $(VENV) runs build

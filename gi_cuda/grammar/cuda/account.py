@@ -17,7 +17,7 @@ from gi_cuda.grammar.model import PAPER_TYPES, RuleType, Source
 
 
 class PartKind(StrEnum):
-    """What a part of a function is. The first three are what may be expected to be variable."""
+    """What a part of a function is."""
 
     STATEMENT = "simple statement"
     CONDITION = "condition"
@@ -27,7 +27,7 @@ class PartKind(StrEnum):
     HIDDEN = "not read"
 
 
-EXPECTED = (PartKind.STATEMENT, PartKind.CONDITION, PartKind.HEADER)
+EXPECTED = (PartKind.STATEMENT, PartKind.CONDITION, PartKind.HEADER, PartKind.HIDDEN)
 """Kinds of which most are to be variable; declarations and jumps stay as they are."""
 
 
@@ -155,7 +155,12 @@ def _parts(body: Node, findings: Findings) -> Iterator[tuple[PartKind, Node, str
             if node.named_child_count:
                 yield PartKind.STATEMENT, node, _against(node, findings)
             continue
-        if kind in ("declaration", "alias_declaration", "type_definition"):
+        if kind in (
+            "declaration",
+            "alias_declaration",
+            "type_definition",
+            "static_assert_declaration",
+        ):
             yield PartKind.DECLARATION, node, _broken(node, findings)
             continue
         if kind == "ERROR":
@@ -164,6 +169,9 @@ def _parts(body: Node, findings: Findings) -> Iterator[tuple[PartKind, Node, str
         if kind.endswith("_statement") and kind.removesuffix("_statement") in _JUMPS:
             yield PartKind.JUMP, node, ""
             continue
+        if kind == "function_definition" and node is not body:
+            head = node.child_by_field_name("declarator") or node
+            yield PartKind.HEADER, head, "a macro that heads a block stays"
         yield from _heads(node, findings)
         for name, child in _bodies(node):
             if name not in ("condition", "initializer", "update", "value", "right", "declarator"):

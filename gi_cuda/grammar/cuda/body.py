@@ -138,6 +138,17 @@ class BodyReader(NameReader):
         for child in node.named_children:
             yield child, inside if child == body else inside._replace(rules=False)
 
+    def macro_headed(self, node: Node, place: Place) -> Pending:
+        """A block with a call of a macro before it: perhaps a loop, with variables of its own."""
+        head, body = node.child_by_field_name("declarator"), node.child_by_field_name("body")
+        if head is None or body is None or node.child_by_field_name("type") is not None:
+            return self._within(node, place)
+        start, end = head.start_byte, head.end_byte
+        self.findings.use_words(start, end)
+        self.findings.declare_opaque(start, end, node.end_byte, self.function)
+        self._around(node, "break", "continue")
+        return [(body, place._replace(block=False))]
+
     def simple(self, node: Node, place: Place) -> Pending:
         expression = next(iter(node.named_children), None)
         if expression is None:
@@ -279,6 +290,7 @@ def _is_declarator(arguments: Node | None) -> bool:
 BodyReader.readers = {
     **NAME_READERS,
     "compound_statement": BodyReader.block,
+    "function_definition": BodyReader.macro_headed,
     "preproc_if": BodyReader.conditional_text,
     "preproc_ifdef": BodyReader.conditional_text,
     "preproc_else": BodyReader.conditional_text,

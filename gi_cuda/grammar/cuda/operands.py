@@ -32,6 +32,7 @@ _PASSED = frozenset(
         "try_statement",
         "catch_clause",
         "for_range_loop",
+        "function_definition",
     }
 )
 _CONDITIONAL_TEXT = frozenset(

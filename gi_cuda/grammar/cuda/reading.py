@@ -17,7 +17,7 @@ from gi_cuda.grammar.presence import TOKENS, Directive, Presence
 _VISIBLE = re.compile(r"[^\s]")
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
-_CALL_ALONE = re.compile(r"^[ \t]+(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
+_CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
 _TURNS_BLOCK = re.compile(r"[{}]|^\s*else\s*$|:\s*$")
 _BRACKETS = re.compile(r"[()\[\]{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}

@@ -7,21 +7,15 @@ where the type that a place takes is certain; everything else is fixed text.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.cuda.body import may_declare
-from gi_cuda.grammar.cuda.findings import Findings, RuleDraft
-from gi_cuda.grammar.cuda.infer import Inference
+from gi_cuda.grammar.cuda.expressions import Around, ExpressionReader
 from gi_cuda.grammar.cuda.syntax import name_node
-from gi_cuda.grammar.cuda.types import Signature
 from gi_cuda.grammar.model import RuleType
-from gi_cuda.grammar.values import INT, Demand, Need, Type, Value
+from gi_cuda.grammar.values import Type
 
-_LOGICAL = frozenset({"&&", "||", "and", "or"})
-_COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">=", "not_eq"})
-_INTEGER_ASSIGNMENTS = frozenset({"%=", "<<=", ">>=", "&=", "|=", "^="})
 _FIXED_STORAGE = frozenset({"constexpr", "static", "extern", "constinit", "thread_local"})
 _PASSED = frozenset(
     {
@@ -40,38 +34,8 @@ _CONDITIONAL_TEXT = frozenset(
 )
 
 
-class Around(NamedTuple):
-    """What surrounds an expression.
-
-    Attributes:
-        function: number of the function it stands in.
-        at: where its names are looked up, if not where it stands.
-        strict: an overload or a template may be chosen by its type.
-        demand: what its place takes, where it may be an op.
-    """
-
-    function: int
-    at: int | None = None
-    strict: bool = False
-    demand: Demand | None = None
-
-    def taking(self, demand: Demand | None, *, strict: bool | None = None) -> Around:
-        """The same surroundings for a part with a demand of its own."""
-        strict = self.strict if strict is None else strict
-        if strict and demand is not None:
-            demand = Demand(demand.type, Need.EXACT, demand.variable)
-        return Around(self.function, self.at, strict, demand)
-
-
-Parts = Iterator[tuple[Node, Around]]
-
-
-class OperandReader:
+class OperandReader(ExpressionReader):
     """Reads the expressions of functions whose statements have been read."""
-
-    def __init__(self, findings: Findings, inference: Inference) -> None:
-        self.findings = findings
-        self.inference = inference
 
     def read(self, body: Node, function: int) -> None:
         """Read one function's body."""
@@ -91,7 +55,7 @@ class OperandReader:
     def _simple(self, node: Node, around: Around) -> Iterator[Node]:
         expression = next(iter(node.named_children), None)
         if expression is not None and not may_declare(expression) and self._is_plain(node):
-            self._expressions(expression, around)
+            self.expressions(expression, around)
         return iter(())
 
     def _declaration(self, node: Node, around: Around) -> Iterator[Node]:
@@ -113,19 +77,19 @@ class OperandReader:
         if value.type == "argument_list" and value.named_child_count == 1:
             value = value.named_children[0]
         if declarator.type == "reference_declarator":
-            self._target(value, inside)
+            self.target(value, inside)
             return
         if kind.type == "placeholder_type_specifier":
-            self._expressions(value, inside._replace(strict=True))
+            self.expressions(value, inside._replace(strict=True))
             return
         if const and self._is_constant(value, around.function):
             return
         name = name_node(declarator)
         wanted = self._declared_type(name, node) if name is not None else None
         if wanted is None or (wanted.levels and wanted.levels[0] != "*"):
-            self._expressions(value, inside._replace(strict=True))
+            self.expressions(value, inside._replace(strict=True))
         else:
-            self._right_side(value, wanted, inside)
+            self.right_side(value, wanted, inside)
 
     def _declared_type(self, name: Node, node: Node) -> Type | None:
         spelled = self.findings.span(name)
@@ -177,14 +141,14 @@ class OperandReader:
             yield from initializer.named_children
         value = clause.child_by_field_name("value") or next(iter(clause.named_children), None)
         if value is not None and value.type != "declaration" and self._is_plain(value):
-            self._expressions(value, around)
+            self.expressions(value, around)
 
     def _while(self, node: Node, around: Around) -> Iterator[Node]:
         clause = node.child_by_field_name("condition")
         if clause is not None:
             value = clause.child_by_field_name("value") or next(iter(clause.named_children), None)
             if value is not None and value.type != "declaration" and self._is_plain(value):
-                self._rule(RuleType.WHILE, value, around, None)
+                self.rule(RuleType.WHILE, value, around, None)
             yield from self._clause(clause, around)
         body = node.child_by_field_name("body")
         if body is not None:
@@ -198,7 +162,7 @@ class OperandReader:
             if part.type == "declaration":
                 yield part
             elif self._is_plain(part):
-                self._expressions(part, around)
+                self.expressions(part, around)
         body = node.child_by_field_name("body")
         if body is not None:
             yield body
@@ -207,7 +171,7 @@ class OperandReader:
         clause = node.child_by_field_name("condition")
         value = None if clause is None else clause.child_by_field_name("value")
         if value is not None and self._is_plain(value):
-            self._expressions(value, around.taking(self._own(value, around, strict=True)))
+            self.expressions(value, around.taking(self.own(value, around, strict=True)))
         body = node.child_by_field_name("body")
         if body is not None:
             yield body
@@ -221,251 +185,6 @@ class OperandReader:
             and not findings.macros.opaque_in(findings.span(node))
         )
 
-    # -- expressions --------------------------------------------------------------------------
-
-    def _expressions(self, root: Node, around: Around) -> None:
-        """Make the rules of an expression and of what is in it."""
-        stack = [(root, around)]
-        while stack:
-            node, here = stack.pop()
-            reader = _EXPRESSIONS.get(node.type)
-            if reader is not None:
-                stack.extend(reader(self, node, here))
-
-    def _target(self, root: Node, around: Around) -> None:
-        """What is assigned to: the variable itself stays, the way to it may change."""
-        node: Node | None = root
-        while node is not None:
-            argument = node.child_by_field_name("argument")
-            if node.type == "parenthesized_expression" and node.named_child_count == 1:
-                node = node.named_children[0]
-                continue
-            if node.type == "subscript_expression":
-                for index in self._indices(node):
-                    self._expressions(index, around.taking(self._own(index, around), strict=False))
-            elif node.type == "call_expression":
-                self._expressions(node, around.taking(None))
-                return
-            elif node.type not in ("field_expression", "pointer_expression"):
-                return
-            if argument is not None and self._leads_on(node, argument, around.function):
-                demand = self._own(argument, around, strict=True)
-                self._expressions(argument, around.taking(demand))
-                return
-            node = argument
-
-    def _leads_on(self, node: Node, argument: Node, function: int) -> bool:
-        """Whether a part of a target is a value of its own: a pointer that is followed."""
-        operator = node.child_by_field_name("operator")
-        if node.type == "field_expression":
-            return operator is not None and operator.type == "->"
-        if node.type == "pointer_expression" and operator is not None and operator.type == "*":
-            return True
-        return argument.type == "identifier" and node.type == "subscript_expression"
-
-    def _operand(self, node: Node, around: Around) -> Parts:
-        typed = self.inference.typed(node, around.function)
-        if around.demand is not None and typed is not None and not _is_nothing(typed.type):
-            value = Value(typed.type, typed.variable, around.demand)
-            self._rule(RuleType.OP, node, around, value)
-        return iter(())
-
-    def _parentheses(self, node: Node, around: Around) -> Parts:
-        return ((child, around) for child in node.named_children)
-
-    def _binary(self, node: Node, around: Around) -> Parts:
-        operator = node.child_by_field_name("operator")
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if operator is None or left is None or right is None:
-            return
-        sides = [self._type(side, around.function) for side in (left, right)]
-        if operator.type in _LOGICAL:
-            builtin = all(type_ is None or _is_scalar(type_) for type_ in sides)
-            for side in (left, right):
-                yield self._condition(side, around, builtin=builtin)
-            return
-        known = all(type_ is not None and _is_scalar(type_) for type_ in sides)
-        for side, mine, other in zip((left, right), sides, reversed(sides), strict=True):
-            if known and mine is not None and other is not None:
-                no_pointer_but_null = operator.type in _COMPARISONS and other.pointer
-                if no_pointer_but_null and not mine.pointer:
-                    yield side, around.taking(None)
-                    continue
-            yield side, around.taking(self._own(side, around), strict=around.strict or not known)
-
-    def _condition(
-        self, node: Node, around: Around, *, builtin: bool = True
-    ) -> tuple[Node, Around]:
-        """An operand that is a condition itself."""
-        while node.type == "parenthesized_expression" and node.named_child_count == 1:
-            node = node.named_children[0]
-        if builtin and node.type not in ("comma_expression", "assignment_expression"):
-            self._rule(RuleType.COND, node, around, None)
-        return node, around.taking(None, strict=False)
-
-    def _unary(self, node: Node, around: Around) -> Parts:
-        operator = node.child_by_field_name("operator")
-        argument = node.child_by_field_name("argument")
-        if operator is None or argument is None:
-            return
-        type_ = self._type(argument, around.function)
-        if operator.type in ("!", "not"):
-            yield self._condition(argument, around, builtin=type_ is not None and _is_scalar(type_))
-        else:
-            known = type_ is not None and type_.arithmetic
-            demand = self._own(argument, around)
-            yield argument, around.taking(demand, strict=around.strict or not known)
-
-    def _pointer(self, node: Node, around: Around) -> Parts:
-        operator = node.child_by_field_name("operator")
-        argument = node.child_by_field_name("argument")
-        if operator is None or argument is None:
-            return
-        if operator.type == "&":
-            self._target(argument, around)
-        else:
-            yield argument, around.taking(self._own(argument, around))
-
-    def _subscript(self, node: Node, around: Around) -> Parts:
-        array = node.child_by_field_name("argument")
-        if array is None:
-            return
-        type_ = self._type(array, around.function)
-        known = type_ is not None and type_.pointer
-        yield array, around.taking(self._own(array, around), strict=around.strict or not known)
-        for index in self._indices(node):
-            yield index, around.taking(self._own(index, around), strict=not known)
-
-    def _indices(self, node: Node) -> list[Node]:
-        listed = node.child_by_field_name("indices")
-        return [] if listed is None else listed.named_children
-
-    def _field(self, node: Node, around: Around) -> Parts:
-        argument = node.child_by_field_name("argument")
-        if argument is not None:
-            yield argument, around.taking(self._own(argument, around, strict=True))
-
-    def _cast(self, node: Node, around: Around) -> Parts:
-        value = node.child_by_field_name("value")
-        if value is not None:
-            yield value, self._converted(value, around)
-
-    def _converted(self, value: Node, around: Around) -> Around:
-        """What is cast may be any number, or must stay as it is."""
-        type_ = self._type(value, around.function)
-        number = type_ is not None and type_.arithmetic
-        return around.taking(self._own(value, around), strict=not number)
-
-    def _conditional(self, node: Node, around: Around) -> Parts:
-        condition = node.child_by_field_name("condition")
-        if condition is not None:
-            yield self._condition(condition, around)
-        arms = [node.child_by_field_name(name) for name in ("consequence", "alternative")]
-        types = [self._type(arm, around.function) for arm in arms if arm is not None]
-        numbers = all(type_ is not None and type_.arithmetic for type_ in types)
-        for arm in arms:
-            if arm is not None:
-                demand = self._own(arm, around) if numbers or len(set(types)) == 1 else None
-                yield arm, around.taking(demand, strict=around.strict or not numbers)
-
-    def _assignment(self, node: Node, around: Around) -> Parts:
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        operator = node.child_by_field_name("operator")
-        if left is None or right is None or operator is None:
-            return
-        self._target(left, around)
-        wanted = self._type(left, around.function)
-        if wanted is not None and operator.type != "=":
-            if wanted.pointer or operator.type in _INTEGER_ASSIGNMENTS:
-                wanted = INT
-            elif not wanted.arithmetic:
-                wanted = None
-        if wanted is None:
-            yield right, around.taking(None, strict=True)
-        else:
-            self._right_side(right, wanted, around)
-
-    def _right_side(self, node: Node, wanted: Type, around: Around) -> None:
-        found = self.inference.typed(node, around.function)
-        if node.type != "initializer_list" and found is not None and not _is_nothing(found.type):
-            need = Need.CONVERTIBLE
-            value = Value(found.type, found.variable, Demand(wanted.value, need))
-            self._rule(RuleType.RHS, node, around, value)
-        self._expressions(node, around.taking(None, strict=not _is_scalar(wanted)))
-
-    def _update(self, node: Node, around: Around) -> Parts:
-        argument = node.child_by_field_name("argument")
-        if argument is not None:
-            self._target(argument, around)
-        return iter(())
-
-    def _comma(self, node: Node, around: Around) -> Parts:
-        return ((child, around.taking(None)) for child in node.named_children)
-
-    def _call(self, node: Node, around: Around) -> Parts:
-        called = node.child_by_field_name("function")
-        listed = node.child_by_field_name("arguments")
-        if called is None or listed is None:
-            return
-        name, arguments = self.findings.span(called), listed.named_children
-        if name in self.findings.macros.names:
-            return
-        if called.type == "primitive_type" or self.inference.is_cast(called):
-            for argument in arguments:
-                yield argument, self._converted(argument, around)
-            return
-        if called.type == "field_expression":
-            object_ = called.child_by_field_name("argument")
-            if object_ is not None:
-                own = self._own(object_, around, strict=True)
-                yield object_, around.taking(own)
-        signature = None
-        if called.type == "identifier":
-            signature = self.inference.signature(name, node.start_byte, around.function)
-        for k, argument in enumerate(arguments):
-            yield argument, self._argument(argument, k, signature, around)
-
-    def _argument(
-        self, argument: Node, k: int, signature: Signature | None, around: Around
-    ) -> Around:
-        own = self._own(argument, around, strict=True)
-        if signature is None or k >= len(signature.parameters) or own is None:
-            return around.taking(own, strict=True)
-        type_, reference = signature.parameters[k]
-        if type_ is None or reference:
-            return around.taking(own, strict=True)
-        if _is_scalar(type_):
-            return around.taking(Demand(type_.value, Need.CONVERTIBLE), strict=False)
-        return around.taking(Demand(type_.value, Need.EXACT), strict=False)
-
-    # -- shared -------------------------------------------------------------------------------
-
-    def _type(self, node: Node | None, function: int) -> Type | None:
-        return self.inference.type(node, function)
-
-    def _own(self, node: Node, around: Around, *, strict: bool = False) -> Demand | None:
-        """A demand for what the node is already."""
-        typed = self.inference.typed(node, around.function)
-        if typed is None:
-            return None
-        need = Need.KIND if _is_scalar(typed.type) and not strict else Need.EXACT
-        return Demand(typed.type, need, strict and typed.variable)
-
-    def _rule(self, kind: RuleType, node: Node, around: Around, value: Value | None) -> None:
-        start, end = node.start_byte, node.end_byte
-        if start < end and self.findings.presence.is_whole(start, end):
-            self.findings.rules.append(
-                RuleDraft(kind, start, end, around.function, value=value, at=around.at)
-            )
-
-
-def _is_scalar(type_: Type) -> bool:
-    return type_.arithmetic or type_.pointer
-
-
-def _is_nothing(type_: Type) -> bool:
-    return type_.base in ("", "void") and not type_.levels
-
 
 _STATEMENTS: dict[str, Callable[[OperandReader, Node, Around], Iterator[Node]]] = {
     "expression_statement": OperandReader._simple,
@@ -475,24 +194,4 @@ _STATEMENTS: dict[str, Callable[[OperandReader, Node, Around], Iterator[Node]]] 
     "do_statement": OperandReader._while,
     "for_statement": OperandReader._for,
     "switch_statement": OperandReader._switch,
-}
-
-_EXPRESSIONS: dict[str, Callable[[OperandReader, Node, Around], Parts]] = {
-    "identifier": OperandReader._operand,
-    "number_literal": OperandReader._operand,
-    "char_literal": OperandReader._operand,
-    "true": OperandReader._operand,
-    "false": OperandReader._operand,
-    "parenthesized_expression": OperandReader._parentheses,
-    "binary_expression": OperandReader._binary,
-    "unary_expression": OperandReader._unary,
-    "pointer_expression": OperandReader._pointer,
-    "subscript_expression": OperandReader._subscript,
-    "field_expression": OperandReader._field,
-    "cast_expression": OperandReader._cast,
-    "conditional_expression": OperandReader._conditional,
-    "assignment_expression": OperandReader._assignment,
-    "update_expression": OperandReader._update,
-    "comma_expression": OperandReader._comma,
-    "call_expression": OperandReader._call,
 }

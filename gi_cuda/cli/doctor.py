@@ -1,0 +1,159 @@
+"""``gi-cuda doctor``: what is there to compile and run variants with, and what is missing."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib import metadata
+from pathlib import Path
+
+import typer
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from gi_cuda.cli.common import console
+from gi_cuda.cuda import Driver, Toolkit, find_toolkit, query
+from gi_cuda.errors import UserError
+from gi_cuda.host import find_compiler
+
+
+class Need(StrEnum):
+    """What a tool is for."""
+
+    HOST = "host"
+    CUDA = "cuda"
+    OPTIONAL = "optional"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What became of looking for one thing.
+
+    Attributes:
+        what: its name.
+        need: which back end cannot do without it, if one cannot.
+        found: version and place; None where it is missing.
+        hint: for what is missing, why it is or what it would be good for, and what to do.
+    """
+
+    what: str
+    need: Need
+    found: str | None
+    hint: str = ""
+
+
+def command() -> None:
+    """Say what was found of compilers, driver, devices and tools, and how to install the rest.
+
+    Ends with status 0 if at least one back end can be used, else with 1."""
+    findings = list(examine())
+    console.print(table(findings))
+    usable = usable_backends(findings)
+    for backend in (Need.HOST, Need.CUDA):
+        word = "ready" if backend in usable else "not usable: see above"
+        console.print(f"backend {backend}: {word}", highlight=False)
+    if not usable:
+        raise typer.Exit(1)
+
+
+def usable_backends(findings: list[Finding]) -> list[Need]:
+    """The back ends that miss nothing they need."""
+    lacking = {finding.need for finding in findings if finding.found is None}
+    return [backend for backend in (Need.HOST, Need.CUDA) if backend not in lacking]
+
+
+def examine() -> Iterator[Finding]:
+    """Look for everything; nothing that goes wrong on the way stops it."""
+    yield _guarded("C++ compiler", Need.HOST, _host_compiler)
+    yield _guarded("CUDA compiler", Need.CUDA, lambda: _nvcc(find_toolkit()))
+    driver = query()
+    yield Finding(
+        "NVIDIA driver",
+        Need.CUDA,
+        f"for CUDA {driver.version}" if driver.version else None,
+        "install it from your distribution (https://www.nvidia.com/drivers)",
+    )
+    yield from _devices(driver)
+    yield _guarded("PyCUDA", Need.CUDA, _pycuda)
+    yield _tool("cuobjdump", "shows machine code", "pip install nvidia-cuda-cuobjdump")
+    yield _tool(
+        "compute-sanitizer", "validates memory accesses", "pip install nvidia-cuda-sanitizer-api"
+    )
+
+
+def _guarded(what: str, need: Need, look: Callable[[], str]) -> Finding:
+    try:
+        return Finding(what, need, look())
+    except UserError as error:
+        return Finding(what, need, None, f"{error.what}; {error.hint}")
+    except (OSError, subprocess.SubprocessError) as error:
+        return Finding(what, need, None, f"it is there but fails: {error}")
+
+
+def _host_compiler() -> str:
+    compiler = find_compiler()
+    return f"{_first_line([compiler, '--version'])} ({compiler})"
+
+
+def _nvcc(toolkit: Toolkit) -> str:
+    return f"nvcc {toolkit.version} ({toolkit.nvcc}, from {toolkit.origin})"
+
+
+def _devices(driver: Driver) -> Iterator[Finding]:
+    if not driver.gpus:
+        hint = f"{driver.trouble}; without one use --backend host"
+        yield Finding("GPU", Need.CUDA, None, hint)
+    for number, gpu in enumerate(driver.gpus):
+        major, minor = gpu.capability
+        yield Finding(
+            f"GPU {number}",
+            Need.CUDA,
+            f"{gpu.name}: compute capability {major}.{minor},"
+            f" {gpu.memory / 2**30:.0f} GiB, {gpu.multiprocessors} multiprocessors",
+        )
+
+
+def _pycuda() -> str:
+    if importlib.util.find_spec("pycuda") is None:
+        raise UserError("not installed", hint="pip install 'gi-cuda[cuda]'")
+    try:
+        import pycuda.driver
+    except ImportError as error:
+        raise UserError(
+            f"installed, but it cannot be loaded: {error}",
+            hint="it needs the NVIDIA driver, and a build for this toolkit:"
+            " pip install --force-reinstall --no-binary pycuda pycuda",
+        ) from None
+    built = ".".join(map(str, pycuda.driver.get_version()))
+    return f"{metadata.version('pycuda')}, built with CUDA {built}"
+
+
+def _tool(name: str, use: str, install: str) -> Finding:
+    try:
+        path = find_toolkit().tool(name)
+    except UserError:
+        found = shutil.which(name)
+        path = Path(found) if found else None
+    return Finding(name, Need.OPTIONAL, str(path) if path else None, f"{use}; {install}")
+
+
+def _first_line(words: list[str]) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=20)
+    return done.stdout.partition("\n")[0].strip()
+
+
+def table(findings: list[Finding]) -> Table:
+    """The findings: what is there, or what to do about it."""
+    rows = Table(pad_edge=False, box=SIMPLE_HEAD)
+    for title in ("", "for", "found"):
+        rows.add_column(title, overflow="fold")
+    for finding in findings:
+        # Text, since messages may hold what looks like markup.
+        said = finding.found or f"missing: {finding.hint}"
+        rows.add_row(finding.what, str(finding.need), Text(said))
+    return rows

@@ -1,0 +1,57 @@
+// What the tool itself runs on the device, between the launches of variants.
+
+// One stretch of memory to look at: equal to another stretch, or filled with a word.
+struct Check {
+  const unsigned char *memory;
+  const unsigned char *expected;  // null: the word, wherever it is aligned to four bytes
+  unsigned long long bytes;
+  unsigned long long word;
+};
+
+static __device__ bool as_expected(const Check &check, unsigned long long at) {
+  const unsigned char *byte = check.memory + at;
+  unsigned place = 8 * ((unsigned long long)byte & 3);
+  return *byte == (check.expected ? check.expected[at] : (unsigned char)(check.word >> place));
+}
+
+static __device__ bool as_expected(const Check &check, unsigned long long at, unsigned long long) {
+  uint4 found = *(const uint4 *)(check.memory + at);
+  unsigned word = (unsigned)check.word;
+  uint4 wanted = make_uint4(word, word, word, word);
+  if (check.expected) wanted = *(const uint4 *)(check.expected + at);
+  return found.x == wanted.x && found.y == wanted.y && found.z == wanted.z && found.w == wanted.w;
+}
+
+// Adds to found[i] how many pieces (of 16 bytes or of one) of check i are not as they should be.
+// Grid: any number of blocks in x, one for each check in y.
+extern "C" __global__ void gi_check(const Check *checks, unsigned *found) {
+  const Check check = checks[blockIdx.y];
+  unsigned long long first = blockIdx.x * (unsigned long long)blockDim.x + threadIdx.x;
+  unsigned long long step = gridDim.x * (unsigned long long)blockDim.x;
+  unsigned long long lead = -(unsigned long long)check.memory & 15;
+  if (check.expected && (((unsigned long long)check.expected + lead) & 15)) lead = check.bytes;
+  if (lead > check.bytes) lead = check.bytes;
+  unsigned long long middle = (check.bytes - lead) / 16;
+  unsigned count = 0;
+  for (unsigned long long i = first; i < lead; i += step) count += !as_expected(check, i);
+  for (unsigned long long i = first; i < middle; i += step)
+    count += !as_expected(check, lead + 16 * i, 16);
+  for (unsigned long long i = lead + 16 * middle + first; i < check.bytes; i += step)
+    count += !as_expected(check, i);
+  if (count) atomicAdd(found + blockIdx.y, count);
+}
+
+// Fills the shared memory of a multiprocessor. With as many blocks as multiprocessors, each taking
+// all of the shared memory, every block stays until all have arrived: no multiprocessor is missed.
+extern "C" __global__ void gi_scrub(unsigned word, unsigned words, unsigned *arrived, unsigned goal) {
+  extern __shared__ unsigned shared[];
+  volatile unsigned *memory = shared;
+  for (unsigned i = threadIdx.x; i < words; i += blockDim.x) memory[i] = word;
+  __syncthreads();
+  if (threadIdx.x) return;
+  long long begun = clock64();
+  atomicAdd(arrived, 1u);
+  // Not for ever: other work on the device may keep a block away.
+  while ((int)(*(volatile unsigned *)arrived - goal) < 0 && clock64() - begun < 100000) {
+  }
+}

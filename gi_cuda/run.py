@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 from collections.abc import Iterator, Mapping
@@ -277,13 +278,28 @@ def open_store(folder: Path) -> Iterator[Store]:
 
 
 @contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep others from working on a run at the same time; a killed process keeps nobody out."""
+    with (folder / ".lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise UserError(
+                "another process is at work on this run",
+                where=str(folder),
+                hint="wait until it ends, or stop it",
+            ) from None
+        yield
+
+
+@contextmanager
 def open_run(folder: Path) -> Iterator[Run]:
     """Open a stored run to go on with it.
 
     Raises:
         UserError: there is none, or its target changed since.
     """
-    with open_store(folder) as store:
+    with open_store(folder) as store, _alone(folder):
         subject = stored_subject(store, folder)
         plan = stored_plan(store)
         baseline = stored_baseline(store)

@@ -217,7 +217,7 @@ def load_subject(
         files: tuple[Path, ...] = (bnf.resolve(), scope.resolve())
     else:
         grammar, files = convert(source, target.kernels, EDIT_SETS[edits]), ()
-    return Subject(target, grammar, Space.from_target(target), backend, files, edits)
+    return Subject(target, grammar, Space.from_target(target, backend), backend, files, edits)
 
 
 def _read_grammar(

@@ -25,16 +25,22 @@ app = typer.Typer(
 )
 
 
+def _show_version(asked: bool) -> None:
+    if asked:
+        console.print(f"gi-cuda {gi_cuda.__version__}", highlight=False)
+        raise typer.Exit
+
+
 @app.callback()
 def options(
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Show the version and stop.")] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_show_version, help="Show it and stop."),
+    ] = False,
 ) -> None:
     """Options before the command."""
     state.debug = debug
-    if version:
-        console.print(f"gi-cuda {gi_cuda.__version__}", highlight=False)
-        raise typer.Exit
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:

@@ -14,10 +14,10 @@ from gi_cuda.build.model import Binary
 from gi_cuda.execute.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
 from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, Shard, build_library
+from gi_cuda.host.runtime import POISON
 from gi_cuda.target import BufferRole, CaseData, Target
 
-POISON = 0xA5
-"""What each byte of an output holds before a launch."""
+_PATTERN = np.array([POISON], np.uint32).view(np.uint8)
 
 
 @dataclass(slots=True)
@@ -71,7 +71,8 @@ class HostDevice:
             if buffer.role is BufferRole.INOUT:
                 array[:] = case.buffers[buffer.name]
             elif not buffer.role.given:
-                array.view(np.uint8).fill(POISON)
+                memory = array.view(np.uint8)
+                memory[:] = np.resize(_PATTERN, memory.size)
 
     def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds of this thread's CPU time.

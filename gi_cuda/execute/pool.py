@@ -25,7 +25,7 @@ from gi_cuda.execute.zygote import Forked, Gone
 
 Key = TypeVar("Key")
 
-PATIENCE = 60.0
+PATIENCE = 600.0
 """Seconds of wall time after which a request that never answers is killed from outside.
 
 The worker's own limit counts device or CPU time and does not fire because the machine is busy;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
@@ -39,7 +40,7 @@ def speed(ratio: float | None) -> str:
 
 def interval(evaluation: Evaluation) -> str:
     """The 95 % interval of a speed-up."""
-    if not evaluation.low or not evaluation.high:
+    if not evaluation.low or not evaluation.high or math.isinf(evaluation.high):
         return ""
     return f"[{1 / evaluation.high:.3f}, {1 / evaluation.low:.3f}]"
 

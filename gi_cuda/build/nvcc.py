@@ -15,9 +15,9 @@ from typing import ClassVar
 
 from gi_cuda.build.cubin import Content, Kernel, name_parts, owner, read_cubin
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
-from gi_cuda.build.preprocess import batch_text, split
+from gi_cuda.build.phenotypes import phenotypes
 from gi_cuda.build.process import Finished, run
-from gi_cuda.build.shards import attribute, build, first_error
+from gi_cuda.build.shards import build
 
 PREPROCESS_LIMIT = 120.0
 """Seconds of wall time one preprocessor process may take."""
@@ -85,18 +85,7 @@ class NvccCompiler:
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""
-        answer: dict[int, Phenotype | BuildFailure] = {}
-        rest = list(variants)
-        while rest:
-            finished = self._preprocess(batch_text(self.front, rest, self.file_name))
-            if finished.ok:
-                answer.update(split(finished.stdout, rest))
-                break
-            failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
-            for ident, message in failed.items():
-                answer[ident] = BuildFailure(ident, message)
-            rest = [v for v in rest if v.ident not in failed]
-        return answer
+        return phenotypes(variants, self.front, self.file_name, self._preprocess)
 
     def _preprocess(self, text: str) -> Finished:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:

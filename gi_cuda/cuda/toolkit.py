@@ -27,6 +27,9 @@ INSTALL = f"pip install {' '.join(PACKAGES)}"
 """The command that installs a compiler without a system-wide toolkit."""
 
 
+_USUAL = Path("/usr/local/cuda")
+
+
 @dataclass(frozen=True)
 class Toolkit:
     """An nvcc that can be used.
@@ -88,7 +91,7 @@ def _candidates(environment: Mapping[str, str], path: str) -> Iterator[Toolkit]:
     for variable in ("CUDA_HOME", "CUDA_PATH"):
         if folder := environment.get(variable):
             yield from _inside(Path(folder), variable)
-    yield from _inside(Path("/usr/local/cuda"), "/usr/local/cuda")
+    yield from _inside(_USUAL, str(_USUAL))
     for root in _pip_roots():
         yield from _packaged(root)
 

@@ -1,0 +1,65 @@
+"""Runs one launch: a job comes in on standard input, an answer goes out on standard output."""
+
+from __future__ import annotations
+
+import pickle
+import struct
+import sys
+
+import numpy as np
+
+from gi_cuda.cuda import find_toolkit
+from gi_cuda.cuda.helpers import build_helpers
+from gi_cuda.execute.cuda_context import Context
+from gi_cuda.execute.cuda_memory import Memory, guards
+from gi_cuda.execute.device import LaunchRefused
+
+
+def main() -> None:
+    job = pickle.load(sys.stdin.buffer)
+    context = Context(2)
+    helpers = context.module(build_helpers(find_toolkit(), context.architecture))
+    memory = Memory(context, helpers)
+    binary = job["binary"]
+    module = context.module(binary.path)
+    for name, value in job["symbols"].items():
+        address, _ = module.get_global(binary.variables[name])
+        context.drv.memcpy_htod(address, value)
+
+    regions, form, values, kept = {}, "@", [], []
+    for name, value in job["arguments"].items():
+        if isinstance(value, np.ndarray):
+            kept.append(memory.upload(name, value))
+            regions[name] = memory.buffer(name, value.nbytes, int(kept[-1]))
+            form, values = form + "P", [*values, regions[name].address]
+        else:
+            form, values = form + value.dtype.char, [*values, value.item()]
+
+    error = ""
+    try:
+        kernel = context.function(module, binary.kernels["k"].symbol, job["shared"])
+        packed = struct.pack(form, *values)
+        context.launch(kernel, job["grid"], job["block"], packed, job["shared"])
+    except LaunchRefused as problem:
+        error = f"LaunchRefused: {problem}"
+    end = context.event()
+    end.record(context.stream)
+    context.wait(end, job["limit"])
+    damaged = [
+        f"{word} {name}"
+        for name, region in regions.items()
+        for index in memory.failing(guards(region))
+        for word in [("before", "behind")[index]]
+    ]
+    outputs = {
+        name: memory.download([region])[0].view(job["arguments"][name].dtype).copy()
+        for name, region in regions.items()
+    }
+    answer = {"error": error, "outputs": outputs, "damaged": damaged}
+    sys.stdout.buffer.write(pickle.dumps(answer))
+    sys.stdout.buffer.flush()
+    del regions, kept, helpers, module, memory
+    context.close()
+
+
+main()

@@ -1,0 +1,133 @@
+"""Tests that need a device. Where there is none, all of them are skipped, here and nowhere else."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import BuildFailure, Variant
+from gi_cuda.build.nvcc import NvccCompiler
+from gi_cuda.cuda import find_toolkit
+from gi_cuda.errors import UserError
+
+HERE = Path(__file__).parent
+
+# Asked in a process of its own: one that has spoken to the driver can fork no workers.
+_QUERY = """
+import sys
+from gi_cuda.cuda import require_gpu
+from gi_cuda.errors import UserError
+from gi_cuda.execute.cuda_context import pycuda
+try:
+    pycuda()
+    print(require_gpu().architecture)
+except UserError as error:
+    sys.exit(error.what)
+"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The one place that decides whether these tests can run."""
+    mine = [item for item in items if HERE in item.path.parents]
+    reason = _trouble() if mine else None
+    if reason:
+        for item in mine:
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
+def _trouble() -> str | None:
+    """Why there is nothing to run on; None where there is."""
+    try:
+        find_toolkit()
+    except UserError as error:
+        return error.what
+    done = subprocess.run([sys.executable, "-c", _QUERY], capture_output=True, text=True)
+    return done.stderr.strip().splitlines()[-1] if done.returncode else None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a launch ended.
+
+    Attributes:
+        status: exit status of the process that launched.
+        report: its last words.
+        error: why the launch was refused, or empty.
+        outputs: the buffers after the launch.
+        damaged: guard zones that were written to.
+    """
+
+    status: int
+    report: str
+    error: str = ""
+    outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    damaged: Sequence[str] = ()
+
+
+class Cuda:
+    """Runs a kernel ``k`` on the device, each launch in a process of its own that may die."""
+
+    def __init__(self, folder: Path, architecture: str) -> None:
+        nvcc = str(find_toolkit().nvcc)
+        self.compiler = NvccCompiler(nvcc, architecture, "kernel.cu", "", ("-std=c++17",), 1)
+        self.folder = folder
+
+    def run(
+        self,
+        text: str,
+        arguments: Mapping[str, np.ndarray | np.generic],
+        grid: Sequence[int],
+        block: Sequence[int],
+        *,
+        shared: int = 0,
+        limit: float = 20.0,
+        symbols: Mapping[str, np.ndarray] | None = None,
+    ) -> Outcome:
+        """Compile the text and launch its kernel with these arguments, in order."""
+        (built,) = build_batch(self.compiler, [Variant(0, text, {})], self.folder).values()
+        if isinstance(built, BuildFailure):
+            raise RuntimeError(built.message)
+        job: dict[str, Any] = {
+            "binary": built,
+            "arguments": dict(arguments),
+            "grid": (*grid, 1, 1)[:3],
+            "block": (*block, 1, 1)[:3],
+            "shared": shared,
+            "limit": limit,
+            "symbols": dict(symbols or {}),
+        }
+        done = subprocess.run(
+            [sys.executable, HERE / "child.py"], input=pickle.dumps(job), capture_output=True
+        )
+        report = done.stderr.decode()
+        if done.returncode:
+            return Outcome(done.returncode, report)
+        return Outcome(0, report, **pickle.loads(done.stdout))
+
+
+@pytest.fixture(scope="session")
+def architecture() -> str:
+    """What nvcc is to compile for."""
+    done = subprocess.run([sys.executable, "-c", _QUERY], capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def host(tmp_path: Path, architecture: str) -> Cuda:
+    """The device, under the name that the conformance tests know the host runtime by."""
+    return Cuda(tmp_path, architecture)
+
+
+@pytest.fixture
+def cuda(host: Cuda) -> Cuda:
+    """The same under its own name."""
+    return host

@@ -1,0 +1,43 @@
+"""The host runtime's own tests, on the device: both back ends mean the same by CUDA's words."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+HOST = Path(__file__).parent.parent / "integration" / "host"
+
+# Left out: what the host runtime reports about itself, poison inside kernels, textures, and
+# functions without masks, which newer devices no longer have.
+SHARED = {
+    "test_host_execution": (
+        "test_block_reduction_with_barriers",
+        "test_barriers_count_and_vote",
+        "test_exited_threads_do_not_count_at_barriers_nor_in_warps",
+        "test_warp_reduction_and_scan_by_shuffles",
+        "test_shuffles_stay_in_their_part_of_the_warp",
+        "test_votes_matches_and_reductions",
+        "test_diverged_warps_meet_again_by_syncwarp",
+        "test_a_lock_is_given_up_by_a_sleeping_thread",
+    ),
+    "test_host_language": (
+        "test_atomics",
+        "test_constants_and_globals_are_set_from_outside",
+        "test_integer_intrinsics",
+    ),
+}
+
+
+def _module(name: str) -> Any:
+    spec = importlib.util.spec_from_file_location(f"shared_{name}", HOST / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+for _name, _tests in SHARED.items():
+    _from = _module(_name)
+    globals().update({test: getattr(_from, test) for test in _tests})

@@ -1,0 +1,101 @@
+"""Whole measurements on the device: the pool, a baseline, a storm of faults."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.baseline import compile_reference, establish
+from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling, Survival, Verdict
+from gi_cuda.execute.pool import Lost
+from gi_cuda.run import Tools, open_tools
+from gi_cuda.subject import load_subject
+
+TARGETS = Path(__file__).parent.parent / "targets"
+SHIPPED = Path(__file__).parent.parent.parent / "targets"
+
+LAST = "        out[at] = mine;\n"
+
+FATAL = {
+    "endless loop": ("        for (;;) { __threadfence(); }\n", Survival.HUNG),
+    "far out of bounds": ("        out[at + ((size_t)1 << 40)] = mine;\n", Survival.CRASHED),
+    "trap": ("        if (at == 5) __trap();\n        out[at] = mine;\n", Survival.CRASHED),
+}
+
+WRONG = {
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[999]"),
+    "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
+    "write to an input": ("        out[at] = mine;\n        ((int *)in)[at] = 1;\n", "in"),
+    "write behind the end": ("        out[at] = mine;\n        out[n + at] = 1;\n", "behind out"),
+    "nothing written": ("", "out[0]"),
+}
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
+    subject = load_subject(TARGETS / "scale", "cuda")
+    with open_tools(subject, tmp_path_factory.mktemp("scale"), workers=1, jobs=4) as tools:
+        yield tools
+
+
+@pytest.fixture(scope="module")
+def programs(tools: Tools) -> dict[str, Program]:
+    """Faulty variants, the reference and copies of it, compiled as one batch; answers recorded."""
+    subject = tools.subject
+    source = subject.grammar.source.text
+    assert LAST in source
+    texts = {"reference": source} | {f"fine {i}": source for i in range(4)}
+    texts |= {name: source.replace(LAST, text) for name, (text, _) in {**FATAL, **WRONG}.items()}
+    binaries = compile_reference(
+        subject, tools.compiler, list(texts.values()), tools.scratch("faults")
+    )
+    cases = (*tools.train(), *tools.held_out())
+    configuration = dict(subject.original.configuration)
+    programs = {
+        name: Program(binary, configuration, cases)
+        for name, binary in zip(texts, binaries, strict=True)
+    }
+    recorded = tools.pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+    assert set(recorded.penalties.values()) == {0}
+    return programs
+
+
+def test_a_storm_of_faults_between_good_variants(
+    tools: Tools, programs: dict[str, Program]
+) -> None:
+    fine = [name for name in programs if name.startswith("fine")]
+    names = [*FATAL, fine[0], *WRONG, fine[1], *FATAL, *fine[2:]]
+    sampling = Sampling(screen=3, most=3, limit=0.2)
+    requests = [
+        (i, Measure(programs[name], programs["reference"], sampling))
+        for i, name in enumerate(names)
+    ]
+    answers = dict(tools.pool.map(requests))
+    assert sorted(answers) == list(range(len(names)))
+    for i, name in enumerate(names):
+        answer = answers[i]
+        if name in FATAL:
+            assert isinstance(answer, Lost), (name, answer)
+            assert answer.survival is FATAL[name][1], name
+            continue
+        assert isinstance(answer, Measurement), (name, answer)
+        assert answer.correct == (name in fine), (name, answer.message)
+        if name in WRONG:
+            assert WRONG[name][1] in answer.message
+
+
+@pytest.mark.parametrize("folder", [TARGETS / "scale", SHIPPED / "bwt_exact"], ids=lambda p: p.name)
+def test_a_baseline_is_found_and_a_copy_is_neither_faster_nor_slower(
+    folder: Path, tmp_path: Path
+) -> None:
+    subject = load_subject(folder, "cuda")
+    with open_tools(subject, tmp_path, workers=1, jobs=4) as tools:
+        baseline = establish(
+            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+        )
+    assert baseline.verdict not in (Verdict.FASTER, Verdict.SLOWER)
+    assert set(baseline.penalties.values()) == {0}
+    assert baseline.loops.keys() == {loop.ident for loop in subject.grammar.loops}
+    assert baseline.seconds > 0

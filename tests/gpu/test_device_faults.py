@@ -1,0 +1,71 @@
+"""What a launch can do wrong, and how its process ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS
+
+KERNEL = "__global__ void k(int *out, int n) { STATEMENT }"
+
+
+def run(cuda: Any, statement: str, **options: Any) -> Any:
+    arguments = {"out": np.zeros(1001, np.int32), "n": np.int32(1001)}
+    text = KERNEL.replace("STATEMENT", statement)
+    return cuda.run(text, arguments, (1,), (32,), limit=0.2, **options)
+
+
+@pytest.mark.parametrize(
+    ("statement", "status", "word"),
+    [
+        ("while (true) __threadfence();", HUNG_STATUS, "limit"),
+        ("out[(size_t)1 << 40] = 1;", CRASHED_STATUS, "illegal"),
+        ("*(volatile int *)8 = n;", CRASHED_STATUS, ""),
+        ("__trap();", CRASHED_STATUS, ""),
+    ],
+)
+def test_what_ends_the_process(cuda: Any, statement: str, status: int, word: str) -> None:
+    outcome = run(cuda, statement)
+    assert outcome.status == status
+    assert word in outcome.report
+
+
+@pytest.mark.parametrize(
+    ("statement", "damaged"),
+    [
+        ("out[n] = 1;", ["behind out"]),
+        ("((char *)(out + n))[0] = 1;", ["behind out"]),
+        ("out[-1] = 1;", ["before out"]),
+        ("out[n + 10000] = out[-10000] = 1;", ["before out", "behind out"]),
+        ("out[n - 1] = out[0] = 1;", []),
+    ],
+)
+def test_writes_beside_a_buffer_are_found(cuda: Any, statement: str, damaged: list[str]) -> None:
+    outcome = run(cuda, statement)
+    assert outcome.status == 0
+    assert outcome.damaged == damaged
+
+
+def test_too_much_shared_memory_is_refused(cuda: Any) -> None:
+    outcome = run(cuda, "extern __shared__ int s[]; out[0] = s[n];", shared=2**20)
+    assert outcome.error.startswith("LaunchRefused")
+    assert not outcome.outputs["out"].any()
+
+
+def test_geometry_that_the_device_refuses(cuda: Any) -> None:
+    arguments = {"out": np.zeros(1, np.int32), "n": np.int32(1)}
+    outcome = cuda.run(KERNEL.replace("STATEMENT", "*out = n;"), arguments, (1,), (2048,))
+    assert outcome.error.startswith("LaunchRefused")
+    assert outcome.outputs["out"] == 0
+
+
+def test_dynamic_shared_memory_beyond_48_kilobytes(cuda: Any) -> None:
+    statement = (
+        "extern __shared__ int s[]; s[15000 + threadIdx.x] = n; __syncwarp();"
+        " out[threadIdx.x] = s[15031 - threadIdx.x];"
+    )
+    outcome = run(cuda, statement, shared=64 * 1024)
+    assert (outcome.outputs["out"][:32] == 1001).all()

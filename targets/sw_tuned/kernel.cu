@@ -218,7 +218,7 @@ static __device__ Cell best_cell(Pair pair, Scoring scoring)
     int i = 0;
     int j = thread_Id + 1;
     int thread_max = 0, thread_max_i = 0, thread_max_j = 0;
-    unsigned lanes;
+    unsigned lanes = ALL_LANES;            /* of this warp, that are at work */
 
     for (int diag = 0; diag < minSize + maxSize - 1; diag++) {
 #if DOUBLE_BUFFER

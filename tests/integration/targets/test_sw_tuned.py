@@ -91,6 +91,10 @@ FAULTS: dict[str, tuple[str, str]] = {
         "if (diag >= maxSize) {\n            sp",
         "if (diag > maxSize) {\n sp",
     ),
+    "spill_taken_but_not_written": (
+        "if (diag >= maxSize) {\n                /*",
+        "if (is_valid[thread_Id]) {\n                /*",
+    ),
     "spill_not_written": ("spill_h[spills + thread_Id] = h;", ";"),
     "spill_of_the_own_thread": ("spill_e[spills + thread_Id - 1]", "spill_e[spills + thread_Id]"),
     "first_column_keeps_its_own": ("left_h = 0;\n                left_e = 0;", ";"),
@@ -113,6 +117,11 @@ FAULTS: dict[str, tuple[str, str]] = {
     "ties_as_they_come": ("if (a.ref != b.ref)\n        return a.ref < b.ref;", ""),
     "half_a_warp_reduced": ("int distance = WARP / 2;", "int distance = WARP / 4;"),
     "second_warp_forgotten": ("laneId < blockDim.x / WARP)", "laneId < 1)"),
+    "lanes_never_voted": (
+        "lanes = __ballot_sync(ALL_LANES, is_valid[thread_Id] && thread_Id < minSize);",
+        ";",
+    ),
+    "no_second_barrier": ("#if !DOUBLE_BUFFER\n        __syncthreads();", "#if 0\n"),
     "no_barriers_in_the_loop": ("__syncthreads();\n#if LANES_BY", "\n#if LANES_BY"),
     "roles_exchanged": ("mine.ref = alongQuery ?", "mine.ref = !alongQuery ?"),
     "reverse_from_the_front": ("pair.step = -1;", "pair.step = 1;"),
@@ -124,8 +133,9 @@ FAULTS: dict[str, tuple[str, str]] = {
     "copy_one_short": ("k < maxSize; k +=", "k < maxSize - 1; k +="),
 }
 
-# The two barriers of a step: without one, the other still keeps the threads together on a processor
-# that runs them one after the other; without both nothing does.
+# Of the two barriers of a step a processor misses the second one at once. Without the first alone
+# it is right all the same: it runs a block's warps in order, so the warp that writes has written
+# before the next one reads. On a device that is a race.
 BOTH_BARRIERS = (("#if !DOUBLE_BUFFER\n        __syncthreads();", "#if 0\n"),)
 ALSO = {"no_barriers_in_the_loop": BOTH_BARRIERS}
 

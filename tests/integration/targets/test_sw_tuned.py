@@ -187,7 +187,7 @@ def run_all(
 ) -> list[list[tuple[Answers | str, int]]]:
     """For each variant and case the answers, or how the launch failed; and the fibre switches."""
     runtime = host.Runtime(host.build_library())
-    runtime.limit(30.0)
+    runtime.limit(5.0)
     shard = runtime.open(library)
     buffers = [allocated(runtime, case) for case in cases]
     return [

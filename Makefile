@@ -17,7 +17,7 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest
+	$(BIN)/python -m pytest
 
 bench: $(VENV)/.run
 	$(BIN)/python -m benchmarks.throughput

@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := runs/demo
+TEST_PROCESSES ?= 2
 
 .PHONY: demo test lint bench clean requirements
 
@@ -17,7 +18,7 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
 
 bench: $(VENV)/.run
 	$(BIN)/python -m benchmarks.throughput

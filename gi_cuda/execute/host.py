@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,11 @@ from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, 
 from gi_cuda.host.runtime import POISON
 from gi_cuda.target import BufferRole, CaseData, Target
 
-_PATTERN = np.array([POISON], np.uint32).view(np.uint8)
+
+@cache
+def _pattern(size: int) -> NDArray[np.uint8]:
+    """So many bytes of poison."""
+    return np.resize(np.array([POISON], np.uint32).view(np.uint8), size)
 
 
 @dataclass(slots=True)
@@ -71,8 +76,7 @@ class HostDevice:
             if buffer.role is BufferRole.INOUT:
                 array[:] = case.buffers[buffer.name]
             elif not buffer.role.given:
-                memory = array.view(np.uint8)
-                memory[:] = np.resize(_PATTERN, memory.size)
+                array.view(np.uint8)[:] = _pattern(array.nbytes)
 
     def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds of this thread's CPU time.
@@ -164,7 +168,7 @@ class HostDevice:
             if buffer.role is not BufferRole.INPUT:
                 continue
             array, pristine = self._buffer(plan, buffer.name), self._cases[plan.case].buffers
-            if array.tobytes() != pristine[buffer.name].tobytes():
+            if not np.array_equal(array.view(np.uint8), pristine[buffer.name].view(np.uint8)):
                 names.append(buffer.name)
                 array[:] = pristine[buffer.name]
         return names

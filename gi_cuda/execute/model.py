@@ -38,6 +38,10 @@ class Program:
     configuration: Mapping[str, Value]
     cases: tuple[str, ...]
 
+    def __post_init__(self) -> None:
+        # A plain one: a fresh worker would have to load the search's modules to read another.
+        object.__setattr__(self, "configuration", dict(self.configuration))
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:

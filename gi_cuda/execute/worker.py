@@ -9,9 +9,11 @@ from multiprocessing.connection import Connection
 from typing import Any, NoReturn
 
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.execute.host import HostDevice
 from gi_cuda.execute.measure import Bench, count_loops, measure, record
 from gi_cuda.execute.model import CountLoops, Measure, Record, Refused
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.host import build_library
 from gi_cuda.target import CaseData, Target, load_case, load_target
 
 _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
@@ -36,14 +38,16 @@ class Workshop:
         Raises:
             UserError: what is wrong with them.
         """
+        # What every worker needs is loaded once, here: a crash is then paid for by a fork alone.
+        import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
+
+        build_library()
         target = load_target(session.target)
         wanted = [case for case in target.cases if case.name in session.cases]
         return cls(session, target, {case.name: load_case(target, case) for case in wanted})
 
     def device(self, words: int) -> Device:
         """The device of one worker; ``words`` takes what a dying worker has to say."""
-        from gi_cuda.execute.host import HostDevice
-
         return HostDevice(self.target, self.cases, words)
 
 

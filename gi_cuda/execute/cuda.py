@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gi_cuda.build.model import Binary
 from gi_cuda.build.nvcc import CudaBinary
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.cuda.toolkit import find_toolkit
@@ -18,6 +19,7 @@ from gi_cuda.execute.cuda_context import WINDOW, Context
 from gi_cuda.execute.cuda_memory import POISON, Check, Memory, Region, guards
 from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
+from gi_cuda.kernel_names import identifier
 from gi_cuda.target import Buffer, BufferRole, CaseData, Launch, Target
 
 _SCRUB_THREADS = 1024
@@ -95,12 +97,13 @@ class CudaDevice:
 
     # -- variants ----------------------------------------------------------------------------
 
-    def load(self, binary: CudaBinary) -> CudaProgram:
+    def load(self, binary: Binary) -> CudaProgram:
         """Load the cubin that holds a variant.
 
         Raises:
             LaunchRefused: it is not for this device.
         """
+        assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         return CudaProgram(binary, self._context.module(binary.path))
 
     def unload(self, loaded: CudaProgram) -> None:
@@ -123,7 +126,7 @@ class CudaDevice:
         launch: Launch,
         functions: dict[tuple[str, int], Any],
     ) -> Call:
-        kernel = loaded.binary.kernels.get(launch.kernel)
+        kernel = loaded.binary.kernels.get(identifier(launch.kernel))
         if kernel is None:
             raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
         key = (launch.kernel, launch.shared)
@@ -142,8 +145,10 @@ class CudaDevice:
 
     def _variables(self, loaded: CudaProgram, plan: CasePlan) -> Iterator[tuple[str, Region]]:
         for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                continue
             # A variant that no longer uses a variable does not have it.
-            symbol = loaded.binary.variables.get(buffer.symbol) if buffer.symbol else None
+            symbol = loaded.binary.variables.get(identifier(buffer.symbol))
             if symbol is None:
                 continue
             address, room = loaded.module.get_global(symbol)

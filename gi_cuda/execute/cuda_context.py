@@ -139,13 +139,15 @@ class Context:
             function = module.get_function(symbol)
             # Makes the driver load it now. At the first launch it would wait for the device, where
             # a hung kernel would keep it for ever.
-            _ = function.num_regs
+            function.get_attribute(self.drv.function_attribute.NUM_REGS)
             if shared > _LARGE_SHARED:
                 which = self.drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
                 function.set_attribute(which, shared)
         except self.drv.Error as error:
             self.check()
-            raise LaunchRefused(f"{shared} bytes of dynamic shared memory: {error}") from None
+            raise LaunchRefused(
+                f"the kernel {symbol} with {shared} bytes of dynamic shared memory: {error}"
+            ) from None
         return function
 
     # -- memory ------------------------------------------------------------------------------

@@ -81,6 +81,12 @@ class Workshop:
             device = self.device(self.target, self.cases, words)
         except UserError as error:
             return partial(_regret, error)
+        except LaunchRefused as error:
+            trouble = UserError(
+                f"the device cannot be used: {error}",
+                hint="does another program hold its memory? See `gi-cuda doctor`",
+            )
+            return partial(_regret, trouble)
         bench = Bench(device, self.target, self.cases, self.session.reference)
         return partial(_answer, bench, words)
 

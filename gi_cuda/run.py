@@ -12,19 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.analyze.validation import Candidate, Validation, validate
+from gi_cuda.backend import Backend, open_backend
 from gi_cuda.baseline import Baseline, establish
-from gi_cuda.build.host import HostCompiler
 from gi_cuda.build.model import Compiler
-from gi_cuda.build.namespaces import namespaces
-from gi_cuda.build.preprocess import prelude
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Sampling, Verdict
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
-from gi_cuda.host import find_compiler
 from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.machine import device_name, versions
 from gi_cuda.search import Settings
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject
@@ -56,9 +52,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """A subject with the compiler and the workers that it runs on."""
+    """A subject with the back end, the compiler and the workers that it runs on."""
 
     subject: Subject
+    backend: Backend
     compiler: Compiler
     pool: Pool[int]
     folder: Path
@@ -81,36 +78,23 @@ class Tools:
         return self.subject.cases(CaseRole.HELD_OUT)
 
 
-def host_compiler(subject: Subject, jobs: int) -> HostCompiler:
-    """The host back end's compiler for a subject."""
-    target = subject.target
-    options = [f"-std={target.build.standard}", *(f"-I{folder}" for folder in target.build.include)]
-    options.append(f"-I{target.source.parent}")
-    return HostCompiler(
-        cxx=find_compiler(),
-        file_name=subject.grammar.source.name,
-        front=prelude(subject.grammar.source.text, subject.macros(subject.space.default)),
-        kernels=target.kernels,
-        options=tuple(options),
-        jobs=jobs,
-        symbols=tuple(b.symbol for b in target.buffers if b.symbol is not None),
-        namespaces=namespaces(subject.grammar.source.text),
-    )
-
-
 @contextmanager
 def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
         folder: a run's folder, or a scratch one.
+
+    Raises:
+        UserError: the subject's back end cannot be used here.
     """
+    backend = open_backend(subject.backend)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target.folder, subject.backend, names, folder / "reference")
-    compiler = host_compiler(subject, jobs)
-    with Pool[int](session, workers) as pool:
+    compiler = backend.compiler(subject, jobs)
+    with Pool[int](session, workers, backend.depth) as pool:
         try:
-            yield Tools(subject, compiler, pool, folder)
+            yield Tools(subject, backend, compiler, pool, folder)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 
@@ -214,9 +198,9 @@ def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
             baseline = establish(
                 subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
             )
-            compiler = tools.compiler
+            facts = _facts(subject, plan, baseline, tools.backend)
         with Store(making / DATABASE, create=True) as store:
-            store.put(**_facts(subject, plan, baseline, compiler))
+            store.put(**facts)
     with open_run(folder) as run:
         yield run
 
@@ -249,9 +233,7 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _facts(
-    subject: Subject, plan: Plan, baseline: Baseline, compiler: Compiler
-) -> dict[str, object]:
+def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -> dict[str, object]:
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),
@@ -261,8 +243,8 @@ def _facts(
         "edits": subject.edits,
         "plan": asdict(plan),
         "baseline": asdict(baseline),
-        "device": device_name(),
-        "versions": versions(getattr(compiler, "cxx", "c++")),
+        "device": backend.device(),
+        "versions": backend.versions(),
     }
 
 

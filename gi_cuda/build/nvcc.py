@@ -1,7 +1,9 @@
 """The CUDA back end's compiler: batches of variants to cubins, one nvcc process per core.
 
 Every variant lies in a namespace ``v<ident>`` of its own, so its kernels have mangled names of
-their own; they are looked up in the cubin's symbol table. Compiling needs no GPU.
+their own; they are looked up in the cubin's symbol table. Where a kernel's name in the source does
+not say which symbol is meant (an instance of a template, an overload), a variable is added that
+points at it, and the cubin's relocations say where to. Compiling needs no GPU.
 """
 
 from __future__ import annotations
@@ -9,15 +11,18 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.build.cubin import Content, Kernel, name_parts, owner, read_cubin
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
-from gi_cuda.build.phenotypes import phenotypes
+from gi_cuda.build.namespaces import declared, joined
+from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import build
+from gi_cuda.kernel_names import identifier, is_plain, reference
 
 PREPROCESS_LIMIT = 120.0
 """Seconds of wall time one preprocessor process may take."""
@@ -52,8 +57,10 @@ class CudaBinary(Binary):
     """A variant in a cubin.
 
     Attributes:
-        kernels: as compiled, by their name in the source.
-        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables.
+        kernels: as compiled, by the identifier of their name in the source (see
+            :func:`gi_cuda.kernel_names.identifier`).
+        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
+            the identifier of theirs.
     """
 
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
@@ -72,6 +79,9 @@ class NvccCompiler:
         options: options that all variants share: language standard, -I, -D.
         jobs: compiler processes at a time.
         largest: most variants in one shard.
+        kernels, symbols: names of kernels and variables that must be found, as C++ has them
+            (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
+        namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
     """
 
     nvcc: str
@@ -81,10 +91,20 @@ class NvccCompiler:
     options: tuple[str, ...]
     jobs: int
     largest: int = LARGEST
+    kernels: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     disturbs: ClassVar[bool] = False
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""
+        pointing = pointers(self.kernels, self.symbols)
+        if pointing:
+            # Within the variant, so that a kernel's name may use its macros and types.
+            variants = [
+                replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{pointing}')
+                for v in variants
+            ]
         return phenotypes(variants, self.front, self.file_name, self._preprocess)
 
     def _preprocess(self, text: str) -> Finished:
@@ -98,13 +118,14 @@ class NvccCompiler:
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
+        collect = partial(_collect, pointed_at(self.kernels, self.symbols))
         return build(
-            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, largest=self.largest
+            phenotypes, folder, self._compile_shard, collect, jobs=self.jobs, largest=self.largest
         )
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         source = path.with_suffix(".cu")
-        text = shard_text(self.front, shard)
+        text = shard_text(self.front, shard, self.namespaces)
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         # With -objtemp what lies between the stages goes where the shard is, and goes with it.
         command = [*self._command(), *shard[0].options, "-objtemp", "-cubin"]
@@ -112,15 +133,42 @@ class NvccCompiler:
         return finished if finished.ok else _brought_home(finished, self.file_name)
 
 
-def shard_text(front: str, shard: Sequence[Phenotype]) -> str:
+def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
+    """What follows a variant's text to make known what its names stand for; plain ones go without.
+
+    A variable on the device that points at a kernel makes the compiler instantiate it, and leaves
+    a relocation with its mangled name in the cubin.
+    """
+    lines = [
+        f"__device__ auto *gi_kernel_{i} = &{reference(name)};"
+        for i, name in enumerate(kernels)
+        if not is_plain(name)
+    ]
+    lines += [
+        f"__device__ auto *gi_symbol_{i} = &{name};"
+        for i, name in enumerate(symbols)
+        if not is_plain(name)
+    ]
+    return "\n".join(lines)
+
+
+def pointed_at(kernels: Sequence[str], symbols: Sequence[str]) -> dict[str, str]:
+    """For each variable of :func:`pointers` the identifier of the name that it stands for."""
+    found = {f"gi_kernel_{i}": name for i, name in enumerate(kernels)}
+    found |= {f"gi_symbol_{i}": name for i, name in enumerate(symbols)}
+    return {pointer: identifier(name) for pointer, name in found.items() if not is_plain(name)}
+
+
+def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
     """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
-    parts = [front]
+    parts = [front, declared(namespaces)]
+    seen = joined(namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = without_c_linkage(phenotype.text)
         loops = [int(number) for number in _COUNTED.findall(text)]
         counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
-        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{counter}\n')
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
     return "".join(parts)
 
@@ -149,22 +197,29 @@ def _brought_home(finished: Finished, file_name: str) -> Finished:
     return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
 
 
-def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+def _collect(names: Mapping[str, str], shard: Sequence[Phenotype], path: Path) -> list[Built]:
     cubin = path.with_suffix(".cubin")
     content = read_cubin(cubin.read_bytes())
-    return [_binary(p.ident, cubin, content.get(p.ident)) for p in shard]
+    return [_binary(p.ident, cubin, content.get(p.ident), names) for p in shard]
 
 
-def _binary(ident: int, cubin: Path, content: Content | None) -> Built:
+def _binary(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:
     if content is None or not content.kernels:
         return BuildFailure(ident, "the compiled source holds no kernel")
+    kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}
+    variables = dict(content.variables)
+    for pointer, symbol in content.pointers.items():
+        if symbol in content.kernels:
+            kernels[names[pointer]] = content.kernels[symbol]
+        else:
+            variables[names[pointer]] = symbol
     return CudaBinary(
         ident,
         cubin,
         content.key,
         resources(content.kernels.values()),
-        content.kernels,
-        content.variables,
+        kernels,
+        variables,
     )
 
 

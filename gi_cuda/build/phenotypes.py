@@ -9,6 +9,9 @@ from gi_cuda.build.preprocess import batch_text, split
 from gi_cuda.build.process import Finished
 from gi_cuda.build.shards import attribute, first_error
 
+EXPORTS = "kernels of target.toml"
+"""What messages call the lines, behind a variant's text, that name a target's kernels."""
+
 
 def phenotypes(
     variants: Sequence[Variant],

@@ -32,7 +32,7 @@ TargetPath: TypeAlias = Annotated[
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Backend: TypeAlias = Annotated[
-    str, typer.Option("--backend", help="Where variants are compiled and executed: host.")
+    str, typer.Option("--backend", help="Where variants are compiled and executed: host or cuda.")
 ]
 Bnf: TypeAlias = Annotated[
     Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")
@@ -49,14 +49,15 @@ Edits: TypeAlias = Annotated[
     ),
 ]
 Workers: TypeAlias = Annotated[
-    int, typer.Option("--workers", min=0, help="Measurements at a time; 0: one per core.")
+    int,
+    typer.Option("--workers", min=0, help="Measurements at a time; 0: as many as fit."),
 ]
 Jobs: TypeAlias = Annotated[
     int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
 ]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
-BACKENDS = ("host",)
+BACKENDS = ("host", "cuda")
 
 
 def check_backend(name: str) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.backend import open_backend
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
@@ -65,7 +66,9 @@ def command(
     )
     folder = run or default_folder(subject.target.name)
     settings = replace(BARRACUDA, population=population, generations=generations)
-    plan = Plan(preset, settings, seed, workers or cores(), jobs or cores())
+    # Before anything is removed: where it cannot be used, all stays as it is.
+    measurements = open_backend(backend).workers(workers, cores())
+    plan = Plan(preset, settings, seed, measurements, jobs or cores())
     if force:
         remove_run(folder)
     with create_run(subject, folder, plan) as opened:

@@ -11,16 +11,22 @@ from typing import Any
 
 import numpy as np
 
+from gi_cuda.build.model import Binary
 from gi_cuda.build.nvcc import CudaBinary
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.cuda.toolkit import find_toolkit
-from gi_cuda.execute.cuda_context import WINDOW, Context
+from gi_cuda.execute.bindings import Bindings
+from gi_cuda.execute.cuda_context import MOST_AHEAD, WINDOW, Context
 from gi_cuda.execute.cuda_memory import POISON, Check, Memory, Region, guards
 from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
+from gi_cuda.kernel_names import identifier
 from gi_cuda.target import Buffer, BufferRole, CaseData, Launch, Target
 
 _SCRUB_THREADS = 1024
+_PREPARING = 4
+"""What preparing and timing a run puts into the stream, at most, besides one piece a buffer."""
+
 _L2_BYTES = 64 * 2**20
 """Taken for the size of the second-level cache where the device does not say."""
 
@@ -40,7 +46,7 @@ class Call:
 class Bound:
     """A variant on one case: its launches, and the variables of its own that are buffers."""
 
-    calls: tuple[Call, ...]
+    bindings: Bindings[Call]
     variables: Mapping[str, Region]
 
 
@@ -95,12 +101,13 @@ class CudaDevice:
 
     # -- variants ----------------------------------------------------------------------------
 
-    def load(self, binary: CudaBinary) -> CudaProgram:
+    def load(self, binary: Binary) -> CudaProgram:
         """Load the cubin that holds a variant.
 
         Raises:
             LaunchRefused: it is not for this device.
         """
+        assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         return CudaProgram(binary, self._context.module(binary.path))
 
     def unload(self, loaded: CudaProgram) -> None:
@@ -111,8 +118,8 @@ class CudaDevice:
         bound = loaded.bound.get(plan.case)
         if bound is None:
             functions: dict[tuple[str, int], Any] = {}
-            calls = tuple(self._call(loaded, plan, launch, functions) for launch in plan.launches)
-            bound = Bound(calls, dict(self._variables(loaded, plan)))
+            bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
+            bound = Bound(bindings, dict(self._variables(loaded, plan)))
             loaded.bound[plan.case] = bound
         return bound
 
@@ -123,7 +130,7 @@ class CudaDevice:
         launch: Launch,
         functions: dict[tuple[str, int], Any],
     ) -> Call:
-        kernel = loaded.binary.kernels.get(launch.kernel)
+        kernel = loaded.binary.kernels.get(identifier(launch.kernel))
         if kernel is None:
             raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
         key = (launch.kernel, launch.shared)
@@ -135,6 +142,7 @@ class CudaDevice:
                 form += "P"
                 values.append(self._buffer(plan, argument).address)
             else:
+                assert isinstance(argument, np.generic), "launches are bound for one draw"
                 form += argument.dtype.char
                 values.append(argument.item())
         arguments = struct.pack(form, *values)
@@ -142,8 +150,10 @@ class CudaDevice:
 
     def _variables(self, loaded: CudaProgram, plan: CasePlan) -> Iterator[tuple[str, Region]]:
         for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                continue
             # A variant that no longer uses a variable does not have it.
-            symbol = loaded.binary.variables.get(buffer.symbol) if buffer.symbol else None
+            symbol = loaded.binary.variables.get(identifier(buffer.symbol))
             if symbol is None:
                 continue
             address, room = loaded.module.get_global(symbol)
@@ -248,15 +258,24 @@ class CudaDevice:
         while len(self._events) < len(programs):
             self._events.append((self._context.event(), self._context.event()))
         events = self._events[: len(programs)]
+        # First, since it may wait for the device, where a hung kernel would keep it for ever.
+        for loaded, plan in programs:
+            self._bind(loaded, plan)
+        ahead: deque[tuple[Any, int]] = deque()
         for (loaded, plan), (begin, end) in zip(programs, events, strict=True):
             bound = self._last = self._bind(loaded, plan)
+            calls = bound.bindings.calls(plan.draw)
+            work = len(calls) + len(self._target.buffers) + _PREPARING
+            while ahead and work + sum(waiting for _, waiting in ahead) > MOST_AHEAD:
+                self._context.wait(ahead.popleft()[0], limit)
             before(plan)
             for region in bound.variables.values():
                 self._memory.restore(region)
             begin.record(self._context.stream)
-            self._enqueue(bound.calls, limit)
+            self._enqueue(calls, limit)
             end.record(self._context.stream)
-        for _, end in events:
+            ahead.append((end, work))
+        for end, _ in ahead:
             self._context.wait(end, limit)
         return [end.time_since(begin) * 1e-3 for begin, end in events]
 
@@ -269,7 +288,7 @@ class CudaDevice:
                 mark = self._marks.pop() if self._marks else self._context.event()
                 mark.record(self._context.stream)
                 ahead.append(mark)
-                if len(ahead) > 2:
+                if len(ahead) * WINDOW > MOST_AHEAD:
                     oldest = ahead.popleft()
                     self._context.wait(oldest, limit)
                     self._marks.append(oldest)

@@ -25,7 +25,11 @@ SPIN = 2e-4
 NAP = 2e-5
 
 WINDOW = 256
-"""Launches between two marks. Beyond some 1000 waiting launches the driver blocks the caller."""
+"""Launches between two marks."""
+
+MOST_AHEAD = 512
+"""Pieces of work that may wait in the stream before another is put there. Beyond some 1000 the
+driver blocks the caller, and a hang could no longer be told."""
 
 _LARGE_SHARED = 48 * 1024
 """Dynamic shared memory beyond which a kernel must ask for it, bytes."""
@@ -133,12 +137,17 @@ class Context:
         """
         try:
             function = module.get_function(symbol)
+            # Makes the driver load it now. At the first launch it would wait for the device, where
+            # a hung kernel would keep it for ever.
+            function.get_attribute(self.drv.function_attribute.NUM_REGS)
             if shared > _LARGE_SHARED:
                 which = self.drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
                 function.set_attribute(which, shared)
         except self.drv.Error as error:
             self.check()
-            raise LaunchRefused(f"{shared} bytes of dynamic shared memory: {error}") from None
+            raise LaunchRefused(
+                f"the kernel {symbol} with {shared} bytes of dynamic shared memory: {error}"
+            ) from None
         return function
 
     # -- memory ------------------------------------------------------------------------------

@@ -12,11 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.build.model import Binary
+from gi_cuda.execute.bindings import Bindings
 from gi_cuda.execute.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
 from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, Shard, build_library
 from gi_cuda.host.runtime import POISON
-from gi_cuda.target import BufferRole, CaseData, Target
+from gi_cuda.target import Argument, BufferRole, CaseData, Launch, Target
 
 
 @cache
@@ -31,7 +32,7 @@ class HostProgram:
 
     binary: Binary
     shard: Shard
-    calls: dict[str, list[Call]] = field(default_factory=dict)
+    calls: dict[str, Bindings[Call]] = field(default_factory=dict)
 
 
 class HostDevice:
@@ -84,9 +85,10 @@ class HostDevice:
         Raises:
             LaunchRefused: geometry or arguments that no device would take.
         """
-        calls = loaded.calls.get(plan.case)
-        if calls is None:
-            calls = loaded.calls[plan.case] = self._bind(loaded, plan)
+        bindings = loaded.calls.get(plan.case)
+        if bindings is None:
+            bindings = loaded.calls[plan.case] = self._bind(loaded, plan)
+        calls = bindings.calls(plan.draw)
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
             memory[:] = array
@@ -102,6 +104,20 @@ class HostDevice:
         finally:
             for array, memory in symbols:
                 array[:] = memory
+
+    def run_round(
+        self, programs: Sequence[tuple[HostProgram, CasePlan]], limit: float
+    ) -> list[float]:
+        """Prepare and run several in turn; seconds of each.
+
+        Raises:
+            LaunchRefused: see :meth:`run`.
+        """
+        seconds = []
+        for loaded, plan in programs:
+            self.prepare(plan)
+            seconds.append(self.run(loaded, plan, limit))
+        return seconds
 
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
@@ -121,26 +137,28 @@ class HostDevice:
             found.append((array, memory[: array.size]))
         return found
 
-    def _bind(self, loaded: HostProgram, plan: CasePlan) -> list[Call]:
+    def _bind(self, loaded: HostProgram, plan: CasePlan) -> Bindings[Call]:
         kernels: dict[str, Kernel] = {}
-        calls = []
-        for launch in plan.launches:
+
+        def call(launch: Launch) -> Call:
             if launch.kernel not in kernels:
                 name = f"v{loaded.binary.ident}"
                 kernels[launch.kernel] = loaded.shard.kernel(name, launch.kernel)
-            arguments = [
-                self._buffer(plan, argument) if isinstance(argument, str) else argument
-                for argument in launch.args
-            ]
+            arguments = [self._argument(plan, argument) for argument in launch.args]
             try:
-                calls.append(
-                    self._runtime.call(
-                        kernels[launch.kernel], arguments, launch.grid, launch.block, launch.shared
-                    )
+                return self._runtime.call(
+                    kernels[launch.kernel], arguments, launch.grid, launch.block, launch.shared
                 )
             except LaunchError as error:
                 raise LaunchRefused(str(error)) from None
-        return calls
+
+        return Bindings(plan, call)
+
+    def _argument(self, plan: CasePlan, argument: Argument) -> NDArray[Any] | np.generic:
+        if isinstance(argument, str):
+            return self._buffer(plan, argument)
+        assert isinstance(argument, np.generic), "launches are bound for one draw"
+        return argument
 
     def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
         """The memory of a buffer; made and, for inputs, filled when it is first asked for."""
@@ -160,6 +178,14 @@ class HostDevice:
             for buffer in self._target.buffers
             if buffer.role.judged
         }
+
+    def agrees(self, plan: CasePlan, expected: Outputs) -> bool:
+        """Whether the launches wrote exactly this, bit for bit."""
+        return all(
+            array.nbytes == expected[name].nbytes
+            and np.array_equal(array.view(np.uint8), expected[name].view(np.uint8))
+            for name, array in self.outputs(plan).items()
+        )
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """Names of the read-only inputs that were written to; they are mended."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -105,12 +106,27 @@ class Bench:
 
     def judge(self, case_plan: CasePlan) -> OracleVerdict:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
-        case = case_plan.case
+        return self._damage(case_plan) or self._opinion(case_plan)
+
+    def verify(self, case_plan: CasePlan) -> OracleVerdict:
+        """The same, once the oracle has accepted the reference: it is not asked about answers that
+        are those of the reference's first recorded run, bit for bit. Comparing is cheaper, and the
+        device may do it without copying."""
+        if damage := self._damage(case_plan):
+            return damage
+        if self.device.agrees(case_plan, self.stored(case_plan.case).outputs):
+            return OracleVerdict(0.0)
+        return self._opinion(case_plan)
+
+    def _damage(self, case_plan: CasePlan) -> OracleVerdict | None:
         damaged = self.device.damaged(case_plan)
-        if damaged:
-            reason = f"{case}: wrote to the read-only input {', '.join(damaged)}"
-            return OracleVerdict(float(len(damaged)), reason)
-        outputs = self.device.outputs(case_plan)
+        if not damaged:
+            return None
+        reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
+        return OracleVerdict(float(len(damaged)), reason)
+
+    def _opinion(self, case_plan: CasePlan) -> OracleVerdict:
+        case, outputs = case_plan.case, self.device.outputs(case_plan)
         verdict = self.target.oracle.judge(self.cases[case].values, outputs, self.stored(case))
         return OracleVerdict(
             verdict.penalty, "" if verdict.acceptable else f"{case}: {verdict.reason}"
@@ -118,20 +134,23 @@ class Bench:
 
 
 def record(bench: Bench, request: Record) -> Recorded:
-    """Run the reference, store its outputs, and hold the last ones against its own oracle."""
+    """Run the reference in several draws, store its outputs, and hold one more run, in the first
+    draw, against its own oracle."""
     loaded = bench.device.load(request.reference.binary)
     request.folder.mkdir(parents=True, exist_ok=True)
     penalties: dict[str, float] = {}
     reasons: dict[str, str] = {}
     for case_plan in bench.plans(request.reference):
         runs = []
-        for _ in range(request.runs):
+        for draw in range(request.runs):
             bench.device.prepare(case_plan)
-            bench.device.run(loaded, case_plan, request.limit)
+            bench.device.run(loaded, case_plan.drawn(draw), request.limit)
             outputs = bench.device.outputs(case_plan)
             runs.append({name: np.copy(array) for name, array in outputs.items()})
         stacks = {name: np.stack([one[name] for one in runs]) for name in runs[0]}
         np.savez(request.folder / f"{case_plan.case}.npz", **stacks)  # type: ignore[arg-type]
+        bench.device.prepare(case_plan)
+        bench.device.run(loaded, case_plan, request.limit)
         verdict = bench.judge(case_plan)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons)
@@ -180,7 +199,7 @@ def _verify(
         bench.device.prepare(case_plan)
         bench.device.run(loaded, case_plan, limit)
         clock.ran()
-        verdict = bench.judge(case_plan)
+        verdict = bench.verify(case_plan)
         clock.verified()
         if verdict.penalty:
             return verdict
@@ -193,25 +212,46 @@ def _time(bench: Bench, loaded: Loaded, request: Measure) -> tuple[Sample, ...]:
     reference = bench.reference(request.reference)
     plans = list(zip(bench.plans(request.variant), bench.plans(request.reference), strict=True))
     samples: list[Sample] = []
-
-    def pair(first_variant: bool) -> None:
-        for mine, theirs in plans:
-            runs = [(loaded, mine), (reference, theirs)]
-            seconds = []
-            for which, case_plan in runs if first_variant else runs[::-1]:
-                bench.device.prepare(case_plan)
-                seconds.append(bench.device.run(which, case_plan, sampling.limit))
-            variant, ref = seconds if first_variant else seconds[::-1]
-            samples.append(Sample(mine.case, variant, ref))
-
-    number = 0
+    done = 0
     for wanted in _stages(sampling):
-        while number < wanted:
-            pair(first_variant=number % 2 == 0)
-            number += 1
+        pairs = [
+            _Pair(
+                number, mine.case, (loaded, mine.drawn(number)), (reference, theirs.drawn(number))
+            )
+            for number in range(done, wanted)
+            for mine, theirs in plans
+        ]
+        runs = [run for pair in pairs for run in pair.order()]
+        seconds = bench.device.run_round(runs, sampling.limit)
+        samples += [
+            pair.sample(first, second)
+            for pair, first, second in zip(pairs, seconds[::2], seconds[1::2], strict=True)
+        ]
+        done = wanted
         if _settled(samples, sampling):
             break
     return tuple(samples)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Variant and reference on one case, in the same draw; who goes first alternates."""
+
+    number: int
+    case: str
+    variant: tuple[Loaded, CasePlan]
+    reference: tuple[Loaded, CasePlan]
+
+    def order(self) -> tuple[tuple[Loaded, CasePlan], tuple[Loaded, CasePlan]]:
+        """Both runs, the first one first."""
+        if self.number % 2 == 0:
+            return self.variant, self.reference
+        return self.reference, self.variant
+
+    def sample(self, first: float, second: float) -> Sample:
+        """The times of both runs, in that order, as a sample."""
+        variant, reference = (first, second) if self.number % 2 == 0 else (second, first)
+        return Sample(self.case, variant, reference)
 
 
 def _stages(sampling: Sampling) -> list[int]:

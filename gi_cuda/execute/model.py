@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -22,12 +22,18 @@ class CasePlan:
         launches: in order.
         sizes: elements of every buffer.
         storage: for each buffer the one in whose memory its contents lie after all launches.
+        draw: number of the draw, for scalars that are redrawn.
     """
 
     case: str
     launches: tuple[Launch, ...]
     sizes: Mapping[str, int]
     storage: Mapping[str, str]
+    draw: int = 0
+
+    def drawn(self, draw: int) -> CasePlan:
+        """The same in another draw."""
+        return replace(self, draw=draw)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar, cast
 
+from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Request, Survival
 from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
@@ -137,7 +138,11 @@ class Pool(Generic[Key]):
         return worker
 
     def one(self, request: Request) -> Any:
-        """Run a single request in a fresh worker; its answer or :class:`Lost`."""
+        """Run a single request in a fresh worker; its answer or :class:`Lost`.
+
+        Raises:
+            UserError: see :meth:`map`.
+        """
         while self._idle:
             self._idle.pop().connection.close()
         ((_, answer),) = self.map([(None, request)])  # type: ignore[list-item]
@@ -147,6 +152,9 @@ class Pool(Generic[Key]):
         """Run requests on all workers; yields ``(key, answer)`` in the order they end.
 
         An answer is what the worker sent, or :class:`Lost`.
+
+        Raises:
+            UserError: a worker could not open its device; no request will fare better.
         """
         waiting = iter(requests)
         again: deque[tuple[Key, Request]] = deque()
@@ -213,6 +221,9 @@ class Pool(Generic[Key]):
             again.extend(worker.sent)
             worker.sent.clear()
             return key, self._obituary(worker)
+        if isinstance(answer, UserError):
+            worker.connection.close()
+            raise answer
         worker.deadline = time.monotonic() + PATIENCE
         if not worker.sent:
             self._idle.appendleft(worker)

@@ -1,4 +1,4 @@
-"""Workers that cannot open their device say why, and the pool's user hears it."""
+"""Where workers cannot have a device, the pool does not open and says why."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.build.model import Binary
 from gi_cuda.errors import UserError
-from gi_cuda.execute.model import CountLoops, Program
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 
@@ -20,17 +18,14 @@ def session(backend: str, folder: Path) -> Session:
     return Session(SCALE, backend, ("train",), folder)
 
 
-def test_a_device_that_cannot_be_opened_is_the_answer_to_every_request(
+def test_without_a_runtime_library_the_pool_does_not_open_and_says_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    request = CountLoops(Program(Binary(0, tmp_path / "none"), {}, ("train",)), 1, 1.0)
-    with Pool[int](session("host", tmp_path), 1) as pool:
-        for _ in range(2):
-            with pytest.raises(UserError, match="cache") as caught:
-                pool.one(request)
-            assert str(tmp_path / "file") in (caught.value.where or "")
+    with pytest.raises(UserError, match="cache") as caught:
+        Pool[int](session("host", tmp_path), 1)
+    assert str(tmp_path / "file") in (caught.value.where or "")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pycuda") is not None, reason="PyCUDA is installed")

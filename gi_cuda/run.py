@@ -209,6 +209,7 @@ def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
 def _in_the_making(folder: Path) -> Iterator[Path]:
     """A folder that gets its real name at the end; if it comes to none, nothing is left of it."""
     making = folder.parent / f".{folder.name}.{os.getpid()}.making"
+    _clear_killed(folder)
     new = [path for path in (making, *making.parents) if not path.exists()]
     try:
         _make(making)
@@ -220,6 +221,20 @@ def _in_the_making(folder: Path) -> Iterator[Path]:
             with suppress(OSError):
                 path.rmdir()
         raise
+
+
+def _clear_killed(folder: Path) -> None:
+    """Remove what processes left that were killed while they made this run."""
+    for left in folder.parent.glob(f".{folder.name}.*.making"):
+        process = left.name.split(".")[-2]
+        if not process.isdecimal():
+            continue
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except PermissionError:
+            continue  # it lives, and is another user's
 
 
 def _make(folder: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -115,14 +116,26 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
         raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
 
 
-def remove_run(folder: Path) -> None:
-    """Remove a run's folder; nothing else is ever removed.
+@contextmanager
+def set_aside(folder: Path) -> Iterator[None]:
+    """Let a run make room for another of its name; it comes back where the other is not made.
 
     Raises:
-        UserError: the folder is not a run's.
+        UserError: the folder is not a run's; nothing else is ever removed.
     """
-    if folder.exists() and not (folder / "run.db").is_file():
+    if not folder.exists():
+        yield
+        return
+    if not (folder / "run.db").is_file():
         raise UserError(
             "the folder exists and is not a run, so --force does not remove it", where=str(folder)
         )
-    shutil.rmtree(folder, ignore_errors=True)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    folder.rename(aside)
+    try:
+        yield
+    finally:
+        if folder.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.rename(folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -22,7 +23,7 @@ from gi_cuda.cli.common import (
     check_edits,
     console,
     cores,
-    remove_run,
+    set_aside,
 )
 from gi_cuda.cli.searching import TimeLimit, search
 from gi_cuda.errors import UserError
@@ -69,9 +70,12 @@ def command(
     # Before anything is removed: where it cannot be used, all stays as it is.
     measurements = open_backend(backend).workers(workers, cores())
     plan = Plan(preset, settings, seed, measurements, jobs or cores())
-    if force:
-        remove_run(folder)
-    with create_run(subject, folder, plan) as opened:
+    with ExitStack() as stack:
+        room = stack.enter_context(ExitStack())
+        if force:
+            room.enter_context(set_aside(folder))
+        opened = stack.enter_context(create_run(subject, folder, plan))
+        room.close()
         console.print(
             f"evolving {subject.target.name} in {folder}: reference"
             f" {opened.baseline.seconds * 1e3:.3f} ms, noise floor {opened.baseline.floor:.2%}",

@@ -17,13 +17,13 @@ from gi_cuda.store import Generation, Individual, Phases
 _COLUMNS = {
     Outcome.NOT_BUILT: "not\nbuilt",
     Outcome.REFUSED: "re-\nfused",
-    Outcome.CRASHED: "crash-\ned",
+    Outcome.CRASHED: "cra-\nshed",
     Outcome.HUNG: "hung",
     Outcome.WRONG: "wrong",
-    Outcome.SLOWER: "slower",
+    Outcome.SLOWER: "slow-\ner",
     Outcome.SAME: "same",
-    Outcome.UNCERTAIN: "uncer-\ntain",
-    Outcome.FASTER: "faster",
+    Outcome.UNCERTAIN: "un-\ncer-\ntain",
+    Outcome.FASTER: "fast-\ner",
 }
 
 
@@ -51,6 +51,11 @@ def built_share(generation: Generation) -> float | None:
     return 1 - generation.outcomes.get(Outcome.NOT_BUILT, 0) / total if total else None
 
 
+def percent(share: float) -> str:
+    """A share as at most five characters; only what is whole is called so."""
+    return "100%" if share == 1 else f"{min(share, 0.999):.1%}"
+
+
 def generations_table(generations: Sequence[Generation], best: Sequence[float | None]) -> Table:
     """Counts of every generation.
 
@@ -60,7 +65,7 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
     table = _table("generations: children made, duplicates, and what became of the new ones")
-    duplicates = ["same\ngeno-\ntype", "same\npheno-\ntype"]
+    duplicates = ["same\nge-\nno-\ntype", "same\nphe-\nno-\ntype"]
     headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
     for name in [*headings, "best\nspeed-\nup"]:
         width = max(map(len, name.split("\n")))
@@ -73,7 +78,7 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
             str(tally.created),
             str(tally.genotype_duplicates),
             str(tally.phenotype_duplicates),
-            "" if share is None else f"{share:.1%}",
+            "" if share is None else percent(share),
             *(str(generation.outcomes.get(outcome, 0) or "") for outcome in shown),
             speed(ratio),
         )

@@ -361,3 +361,26 @@ def test_a_database_of_another_format_or_program_is_left_as_it_is(ran: Path) -> 
     is_refused(command("resume", "newer", cwd=ran), "newer/run.db", "format 99", "new run")
     is_refused(command("resume", "other", cwd=ran), "other/run.db", "not a run database")
     assert tree(ran) == before
+
+
+def test_force_with_a_target_that_fails_its_baseline_keeps_the_run(ran: Path) -> None:
+    kernel = ran / "t" / "kernel.cu"
+    good = kernel.read_text()
+    kernel.write_text(good.replace("int mine = 0;", "int mine = nothing;"))
+    before = tree(ran)
+    try:
+        is_refused(command(*EVOLVE, "--force", cwd=ran), "kernel.cu", "nothing")
+        assert tree(ran) == before
+    finally:
+        kernel.write_text(good)
+
+
+def test_what_a_killed_process_left_in_the_making_is_cleared(ran: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = ran / f".run.{ended.pid}.making"
+    left.mkdir()
+    tiny = ("--population", "2", "--generations", "1")
+    assert command(*EVOLVE, "--force", *tiny, cwd=ran).returncode == 0
+    assert not left.exists()
+    assert not list(ran.glob(".run.*"))

@@ -11,7 +11,6 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from gi_cuda.cli.common import Bnf, Edits, Jobs, Scope, TargetPath, check_edits, console, cores
-from gi_cuda.patch import path_in_repository, unified_diff
 from gi_cuda.run import host_compiler
 from gi_cuda.sampling import Trials, draw, try_out
 from gi_cuda.subject import load_subject
@@ -48,11 +47,9 @@ def command(
             console.print(errors_table(trials))
         console.print(summary(trials), highlight=False)
         return
-    before = subject.grammar.source.text
-    path = path_in_repository(subject.target.source)
     for number, genotype in enumerate(genotypes, 1):
         typer.echo(f"# {number}: {genotype}")
-        typer.echo(unified_diff(before, subject.upstream(genotype), path))
+        typer.echo(subject.diff(genotype))
 
 
 def types_table(trials: Trials) -> Table:

@@ -18,7 +18,7 @@ from gi_cuda.grammar.model import (
 from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
 from gi_cuda.grammar.places import Place, Places
 from gi_cuda.grammar.render import in_force, render, rendered
-from gi_cuda.grammar.several import Joined, Kept, read_files
+from gi_cuda.grammar.several import Joined, Kept, Tree, read_files, read_tree
 from gi_cuda.grammar.source import read_source
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Rule",
     "RuleType",
     "Source",
+    "Tree",
     "View",
     "convert",
     "in_force",
@@ -46,6 +47,7 @@ __all__ = [
     "read_files",
     "read_grammar",
     "read_source",
+    "read_tree",
     "render",
     "rendered",
     "touched_loops",

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,23 +62,63 @@ def read_files(main: Path, headers: Sequence[Path] = (), include: Sequence[Path]
         UserError: a file cannot be read or is not text; a header is not included by the source; a
             file that is not among the headers includes one of them.
     """
-    source = read_source(main)
     if not headers:
-        return Joined(source)
+        return Joined(read_source(main))
     reader = _Reader(main, tuple(include))
     wanted = {reader.read(header): None for header in headers}
+    return _joined(reader, wanted, _Strict(reader))
+
+
+@dataclass(frozen=True)
+class Tree:
+    """All files of a source's own tree that it includes, itself or through others of them.
+
+    Attributes:
+        joined: the source with all of them in place that can be.
+        includers: by name of a file, the names of those that include it.
+        paths: by name, where a file is.
+    """
+
+    joined: Joined
+    includers: Mapping[str, frozenset[str]]
+    paths: Mapping[str, Path]
+
+
+def read_tree(main: Path, include: Sequence[Path], belongs: Callable[[Path], bool]) -> Tree:
+    """Read a source with every header for which ``belongs`` holds.
+
+    Raises:
+        UserError: a file cannot be read or is not text.
+    """
+    reader = _Reader(main, tuple(include))
+    includers: dict[_File, set[str]] = {}
+    frontier = [reader.main]
+    while frontier:
+        file = frontier.pop()
+        for _, target in reader.included(file):
+            if target is not None and target is not reader.main and belongs(target.path):
+                if target not in includers:
+                    frontier.append(target)
+                includers.setdefault(target, set()).add(file.name)
+    return Tree(
+        _joined(reader, dict.fromkeys(includers), _Lenient()),
+        {file.name: frozenset(names) for file, names in includers.items()},
+        {file.name: file.path for file in (reader.main, *includers)},
+    )
+
+
+def _joined(reader: _Reader, wanted: Mapping[_File, None], policy: _Strict | _Lenient) -> Joined:
     kept: dict[_File, Kept] = {}
     while True:
-        chosen = frozenset(wanted) - kept.keys()
-        walk = _Walk(reader, chosen)
-        refused = next(_refusals(walk, wanted, kept), None)
+        walk = _Walk(reader, frozenset(wanted) - kept.keys())
+        refused = next(_refusals(walk, wanted, kept, policy), None)
         if refused is None:
             break
         kept[refused[0]] = refused[1]
     writer = _Writer(reader, walk)
     writer.write(reader.main)
-    joined = Source(source.name, "".join(writer.pieces), tuple(writer.parts))
-    return Joined(joined, tuple(kept.values()))
+    source = Source(reader.main.name, "".join(writer.pieces), tuple(writer.parts))
+    return Joined(source, tuple(kept.values()))
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,27 +222,63 @@ class _Walk:
                         frontier.append(target)
 
 
+class _Lenient:
+    """What the user did not ask for simply stays an include."""
+
+    def shared(self, header: _File, other: _File, place: Place) -> None:
+        """A file that is none of the headers includes one of them."""
+
+    def not_included(self, header: _File, others: Iterable[_File]) -> None:
+        """No file includes a header."""
+
+
+@dataclass(frozen=True)
+class _Strict:
+    """What the user can mend is an error."""
+
+    reader: _Reader
+
+    def shared(self, header: _File, other: _File, place: Place) -> None:
+        raise UserError(
+            f"{header.name} cannot evolve: {other.name} includes it as well",
+            where=str(place),
+            hint=f"put {other.name} among the headers, too, or leave {header.name} out",
+        )
+
+    def not_included(self, header: _File, others: Iterable[_File]) -> None:
+        known = ", ".join(file.name for file in others) or "none"
+        raise UserError(
+            f"{self.reader.main.name} does not include {header.name}",
+            where=str(header.path),
+            hint="headers are files that the source includes, itself or through other headers"
+            f" listed; those that it includes and that are found: {known}",
+        )
+
+
 def _refusals(
-    walk: _Walk, wanted: dict[_File, None], kept: dict[_File, Kept]
+    walk: _Walk,
+    wanted: Mapping[_File, None],
+    kept: Mapping[_File, Kept],
+    policy: _Strict | _Lenient,
 ) -> Iterator[tuple[_File, Kept]]:
     """Headers whose text cannot be put in place, and why.
 
     Raises:
-        UserError: one that could be, were it not for what the user can mend.
+        UserError: as the policy has it, for what the user can mend.
     """
     for other in walk.others:
         for file, include, target in walk.behind(other):
             if target in walk.chosen:
                 place = Place(file.name, include.line)
                 if other not in wanted:
-                    raise _shared(target, other, place)
-                yield target, Kept(target.name, place, f"{other.name}, too, stays an include")
+                    policy.shared(target, other, place)
+                yield target, Kept(target.name, place, f"{other.name} stays an include as well")
     for header in wanted:
         if header in walk.chosen:
             found = walk.inclusions.get(header, [])
             if not found:
                 if not kept:
-                    raise _not_included(header, walk)
+                    policy.not_included(header, walk.others)
                 yield header, Kept(header.name, None, "no file whose text is in place includes it")
             elif reason := _reason(header, found):
                 yield header, Kept(header.name, found[0].place, reason)
@@ -225,24 +301,6 @@ def _reason(header: _File, inclusions: Sequence[_Inclusion]) -> str | None:
         if not first.conditions <= one.conditions:
             return f"{one.place} includes it again, under other conditions"
     return None
-
-
-def _shared(header: _File, other: _File, place: Place) -> UserError:
-    return UserError(
-        f"{header.name} cannot evolve: {other.name} includes it as well",
-        where=str(place),
-        hint=f"put {other.name} among the headers, too, or leave {header.name} out",
-    )
-
-
-def _not_included(header: _File, walk: _Walk) -> UserError:
-    known = ", ".join(file.name for file in walk.others) or "none"
-    return UserError(
-        f"{walk.reader.main.name} does not include {header.name}",
-        where=str(header.path),
-        hint="headers are files that the source includes, itself or through other headers listed;"
-        f" those that it includes and that are found: {known}",
-    )
 
 
 @dataclass(eq=False)

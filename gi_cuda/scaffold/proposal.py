@@ -238,24 +238,32 @@ def _arguments(
         what = f"the parameter {argument.name or index + 1!r} of {kernel.name} "
         if element is None or argument.pointers > 1 or argument.reference:
             kind = argument.text + ("&" if argument.reference else "")
-            raise _cannot(code, kernel, what, kind)
+            raise _cannot(code, kernel, what, kind, types.members(argument.type))
         name = argument.name or f"argument{index + 1}"
         names.append(name)
         if argument.pointers:
             buffers.append(_buffer(code, kernel, argument, name, element))
         elif element.parts > 1:
-            raise _cannot(code, kernel, what, argument.type)
+            raise _cannot(code, kernel, what, argument.type, types.members(argument.type))
         else:
             scalars.append(_scalar(name, element, use))
     return tuple(buffers), tuple(scalars), tuple(names)
 
 
-def _cannot(code: Code, kernel: Kernel, what: str, kind: str) -> UserError:
+def _cannot(code: Code, kernel: Kernel, what: str, kind: str, members: Sequence[str]) -> UserError:
+    hint = "targets pass numbers, and pointers to numbers or plain structs"
+    by_value = bool(members) and kind[-1] not in "*&"
+    if by_value:
+        hint += (
+            f", but no struct by value: let the kernel take `const {kind} *`, or the members as"
+            f" parameters of their own: {', '.join(members)}"
+        )
+    else:
+        hint += "; let the kernel take these"
     return UserError(
         f"{what}is of type `{kind}`, which no target can pass",
         where=code.where(kernel.definition.node),
-        hint="targets pass numbers, and pointers to numbers or plain structs; give the kernel a"
-        " wrapper that takes these",
+        hint=hint,
     )
 
 

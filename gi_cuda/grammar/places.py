@@ -25,13 +25,15 @@ class Places:
         self._lines = line_starts(source.text)
         self._parts = source.stretches
         self._starts = [part.start for part in self._parts]
+        # What is to be added to a line of the text to get one of the file.
+        self._shifts = [p.line - bisect_right(self._lines, p.start) for p in self._parts]
 
     def at(self, offset: int) -> Place:
         """The file and line of a character; between two parts those of the end of the first."""
-        part = self._parts[max(0, bisect_right(self._starts, offset) - 1)]
+        k = max(0, bisect_right(self._starts, offset) - 1)
+        part = self._parts[k]
         inside = min(offset, max(part.start, part.end - 1))
-        before = bisect_right(self._lines, part.start)
-        return Place(part.file, part.line + bisect_right(self._lines, inside) - before)
+        return Place(part.file, bisect_right(self._lines, inside) + self._shifts[k])
 
 
 def line_starts(text: str) -> list[int]:

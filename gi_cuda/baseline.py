@@ -117,8 +117,9 @@ def compile_reference(
 
 def _does_not_compile(subject: Subject, message: str) -> UserError:
     name, line, text = [*message.split(":", 2), "", ""][:3]
-    known = name == subject.grammar.source.name and line.isdigit()
-    where = f"{subject.target.source}:{line}" if known else str(subject.target.source)
+    known = name in subject.grammar.source.names and line.isdigit()
+    source = subject.target.source
+    where = f"{source.parent / name}:{line}" if known else str(source)
     return UserError(
         f"the source does not compile: {text.strip() if known else message}",
         where=where,

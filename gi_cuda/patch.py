@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 import difflib
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+
+from gi_cuda.grammar import Source
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
 
-def with_defaults(text: str, changes: Mapping[str, str | None]) -> str:
+def with_defaults(source: Source, changes: Mapping[str, str | None]) -> Source:
     """The source with changed configuration defaults.
 
-    A macro the source defines gets its new value where it stands; one that it does not define gets
-    a definition in front of the first line of code, which ``-D`` still overrules.
+    A macro that one of its files defines gets its new value where it stands; one that none defines
+    gets a definition in front of the main file's first line of code, which ``-D`` still overrules.
 
     Args:
-        text: the source.
+        source: the source; all of its files count.
         changes: new value by macro name; None for a macro that is no longer to be defined.
     """
+    texts = {part: source.text[part.start : part.end] for part in source.stretches}
     for name, value in changes.items():
-        text = _without(text, name) if value is None else _with(text, name, value)
-    return text
+        if value is None:
+            texts = {part: _without(text, name) for part, text in texts.items()}
+            continue
+        counted = {part: _with(text, name, value) for part, text in texts.items()}
+        texts = {part: text for part, (text, _) in counted.items()}
+        if not any(count for _, count in counted.values()):
+            first = next(part for part in texts if part.file == source.name)
+            texts[first] = _defined_first(texts[first], name, value)
+    return source.with_texts(list(texts.values()))
 
 
 def _definition(name: str) -> re.Pattern[str]:
@@ -34,14 +45,18 @@ def _definition(name: str) -> re.Pattern[str]:
     )
 
 
-def _with(text: str, name: str, value: str) -> str:
+def _with(text: str, name: str, value: str) -> tuple[str, int]:
+    """The text with the macro's new value, and the number of definitions that there were."""
+
     def changed(match: re.Match[str]) -> str:
         gap = match["gap"] or " "
         return f"{match['head']}{gap}{value}{match['tail']}"
 
-    text, count = _definition(name).subn(changed, text)
-    if count:
-        return text
+    return _definition(name).subn(changed, text)
+
+
+def _defined_first(text: str, name: str, value: str) -> str:
+    """The text with a definition of the macro in front of its first line of code."""
     at = _first_code(text)
     end = "\r\n" if "\r\n" in text else "\n"
     block = end.join([f"#ifndef {name}", f"#define {name} {value}", "#endif", ""])
@@ -79,10 +94,26 @@ def unified_diff(before: str, after: str, path: str) -> str:
     return "".join(parts)
 
 
-def path_in_repository(source: Path) -> str:
-    """The source's path from the root of the git work tree it is in, else from its folder."""
-    source = source.resolve()
-    for folder in source.parents:
-        if (folder / ".git").exists():
-            return source.relative_to(folder).as_posix()
-    return source.name
+def files_diff(before: Mapping[str, str], after: Mapping[str, str], main: Path) -> str:
+    """The diffs of several files as one, each file under its path in the repository.
+
+    Args:
+        before, after: the files' texts, by their paths from the folder of ``main``.
+        main: where the main one of them is.
+    """
+    paths = paths_in_repository(main.resolve().parent / name for name in before)
+    return "".join(
+        unified_diff(text, after[name], path)
+        for (name, text), path in zip(before.items(), paths, strict=True)
+    )
+
+
+def paths_in_repository(files: Iterable[Path]) -> list[str]:
+    """The files' paths from the root of the git work tree that all are in.
+
+    Without one they start at the innermost folder that holds all of them.
+    """
+    real = [Path(os.path.abspath(file)) for file in files]
+    common = Path(os.path.commonpath([file.parent for file in real]))
+    root = next((f for f in (common, *common.parents) if (f / ".git").exists()), common)
+    return [file.relative_to(root).as_posix() for file in real]

@@ -29,13 +29,14 @@ from gi_cuda.grammar import (
     Source,
     convert,
     in_force,
+    read_files,
     read_grammar,
-    read_source,
     render,
+    rendered,
     write_bnf,
     write_scope,
 )
-from gi_cuda.patch import with_defaults
+from gi_cuda.patch import files_diff, with_defaults
 from gi_cuda.target import (
     CaseRole,
     Configuration,
@@ -116,8 +117,8 @@ class Subject:
         """A variant's device code; with loop guards where ``limits`` are given."""
         return render(self.device, self.expansions(genotype), limits)
 
-    def upstream(self, genotype: Genotype) -> str:
-        """A variant's source as a maintainer would adopt it.
+    def upstream(self, genotype: Genotype) -> Source:
+        """A variant's source, in its files, as a maintainer would adopt it.
 
         No loop guards; configuration values that differ are the source's new defaults.
         """
@@ -128,19 +129,24 @@ class Subject:
                 changes[name] = str(value)
             elif kind is ParameterKind.FLAG:
                 changes[name] = "1" if value else None
-        text = render(self.grammar, self.expansions(genotype), None)
-        return with_defaults(text, changes)
+        return with_defaults(rendered(self.grammar, self.expansions(genotype)), changes)
 
     def upstream_device(self, genotype: Genotype) -> str:
         """The device code of :meth:`upstream`, read from that very text."""
-        source = Source(self.grammar.source.name, self.upstream(genotype))
-        return device_code(convert(source, self.target.kernels)).source.text
+        grammar = convert(self.upstream(genotype), self.target.kernels)
+        return device_code(grammar).source.text
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
         """What is still defined from outside when :meth:`upstream` is compiled."""
         changed = genotype.configuration.changed
         macros = self.macros(genotype.configuration)
         return {name: value for name, value in macros.items() if name not in changed}
+
+    def diff(self, genotype: Genotype) -> str:
+        """What :meth:`upstream` changes, as one diff of all files that ``git apply`` takes."""
+        return files_diff(
+            self.grammar.source.files, self.upstream(genotype).files, self.target.source
+        )
 
     @cached_property
     def kinds(self) -> Mapping[str, ParameterKind]:
@@ -180,7 +186,7 @@ def device_code(grammar: Grammar) -> Grammar:
     text = grammar.source.text
     for start, end in grammar.host_spans:
         text = text[:start] + _VISIBLE.sub(" ", text[start:end]) + text[end:]
-    return replace(grammar, source=Source(grammar.source.name, text))
+    return replace(grammar, source=replace(grammar.source, text=text))
 
 
 _VISIBLE = re.compile(r"[^\r\n]")
@@ -206,7 +212,7 @@ def load_subject(
         UserError: whatever is wrong with the target, the source or the grammar files.
     """
     target = load_target(path)
-    source = read_source(target.source)
+    source = read_files(target.source, target.headers, target.build.include).source
     if (bnf is None) != (scope is None):
         raise UserError(
             "a grammar is two files, and only one was given",
@@ -229,4 +235,5 @@ def _read_grammar(
             texts.append(path.read_text(encoding="utf-8", errors="surrogateescape"))
         except OSError as error:
             raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
-    return read_grammar(source, texts[0], texts[1], target.kernels, types)
+    called = (str(bnf), str(scope))
+    return read_grammar(source, texts[0], texts[1], target.kernels, types, called)

@@ -19,7 +19,11 @@ _MARKER = "#pragma gi_cuda variant "
 _DIRECTIVE = re.compile(
     r"^[ \t]*#(?:[^\\\n]|\\(?!\r?\n))*(?:\\\r?\n(?:[^\\\n]|\\(?!\r?\n))*)*", re.M
 )
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*include\b[^\n]*", re.M)
+_INCLUDE = re.compile(r"^[ \t]*#[ \t]*(?:include|pragma[ \t]+once)\b[^\n]*", re.M)
+"""What goes from each variant: the prelude includes for all of them, and once is not enough."""
+_IN_PLACE = re.compile(r"[ \t]*#[ \t]*include\b[^\n]*\n(?=[ \t]*#[ \t]*line\b)")
+"""An include that is done with (see :mod:`gi_cuda.grammar.several`)."""
+_LINE = re.compile(r'^([ \t]*#[ \t]*line[ \t]+\d+[ \t]+")(?!v\d+/)', re.M)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
 _LINE_MARKER = re.compile(r"^#(?:line)? \d+[^\n]*\n?", re.M)
@@ -33,7 +37,7 @@ def prelude(source: str, macros: Mapping[str, str] = NO_MACROS) -> str:
 
     They bring in what the source includes, under the source's own conditions; the macros it
     defines on the way are gone at the end, those of its headers stay. Includes are thus outside
-    every variant's namespace.
+    every variant's namespace. An include whose text stands in the source is not among them.
 
     Args:
         source: the unmodified source text.
@@ -43,7 +47,7 @@ def prelude(source: str, macros: Mapping[str, str] = NO_MACROS) -> str:
     names = []
     for match in _DIRECTIVE.finditer(source):
         directive = match.group()
-        if _KEPT.match(directive):
+        if _KEPT.match(directive) and not _IN_PLACE.match(source, match.start()):
             changed = _MACRO.findall(directive)
             lines += [_keep(changed), f"{directive}\n"]
             names += changed
@@ -53,7 +57,8 @@ def prelude(source: str, macros: Mapping[str, str] = NO_MACROS) -> str:
 def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
     """The text that one preprocessor process turns into all phenotypes of a batch.
 
-    Line markers name ``v<ident>/<file_name>``, so whatever a compiler later says of a line names
+    Line markers name ``v<ident>/<file_name>`` (and likewise the headers whose text the source has
+    in place), so whatever a compiler later says of a line names
     the variant as well.
     """
     parts = [front]
@@ -61,6 +66,7 @@ def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
         text = _INCLUDE.sub("", variant.text)
         names = sorted({*variant.macros, *_MACRO.findall(text)})
         parts += [f"{_MARKER}{variant.ident}\n", _keep(names), _defined(variant.macros)]
+        text = _LINE.sub(rf"\g<1>v{variant.ident}/", text)
         parts += [f'#line 1 "v{variant.ident}/{file_name}"\n{text}\n', _restored(names)]
     parts.append(f"{_MARKER}end\n")
     return "".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,9 @@ import typer
 from gi_cuda.cli.common import Edits, Force, check_edits, check_new, console, write_new
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Space
-from gi_cuda.grammar import EDIT_SETS, Source, convert, read_source, write_bnf, write_scope
+from gi_cuda.grammar import EDIT_SETS, Joined, convert, read_files, write_bnf, write_scope
 from gi_cuda.grammar.cuda.account import account
-from gi_cuda.report.explain import edits_table, lines_table, share_table
+from gi_cuda.report.explain import edits_table, kept_lines, lines_table, share_table
 from gi_cuda.target import load_target
 
 
@@ -44,30 +45,40 @@ def command(
 ) -> None:
     """Turn the source into a grammar: SOURCE.bnf with its rules, SOURCE.scope with their places."""
     types = EDIT_SETS[check_edits(edits)]
-    source, kernels, macros, folder = _subject(target, kernel)
-    grammar = convert(source, kernels, types)
+    asked = _asked(target, kernel)
+    source = asked.joined.source
+    grammar = convert(source, asked.kernels, types)
     if explain:
-        parts = account(source, kernels, types)
+        parts = account(source, asked.kernels, types)
         console.print(lines_table(grammar, parts))
-        console.print(edits_table(grammar, macros))
+        console.print(edits_table(grammar, asked.macros))
         console.print(share_table(parts))
+        for line in kept_lines(asked.joined.kept):
+            console.print(line, highlight=False, soft_wrap=True, markup=False)
         return
-    folder = output or folder
+    folder = output or asked.folder
     bnf, scope = folder / f"{source.name}.bnf", folder / f"{source.name}.scope"
     for path in (bnf, scope):  # both or none
         check_new(path, force=force)
     write_new(bnf, write_bnf(grammar), force=force)
     write_new(scope, write_scope(grammar), force=force)
-    console.print(edits_table(grammar, macros))
+    console.print(edits_table(grammar, asked.macros))
     console.print(f"wrote {bnf} and {scope}", highlight=False, soft_wrap=True)
 
 
-def _subject(
-    path: Path, kernels: list[str] | None
-) -> tuple[Source, Sequence[str] | None, Mapping[str, str], Path]:
-    """Source, kernels, what is defined by default, and where files go by default."""
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be converted: the files, the kernels, what is defined, where results go."""
+
+    joined: Joined
+    kernels: Sequence[str] | None
+    macros: Mapping[str, str]
+    folder: Path
+
+
+def _asked(path: Path, kernels: list[str] | None) -> _Asked:
     if path.is_file() and path.suffix != ".toml":
-        return read_source(path), kernels, {}, path.parent
+        return _Asked(read_files(path), kernels, {}, path.parent)
     if kernels:
         raise UserError(
             "a target names its kernels itself",
@@ -75,5 +86,6 @@ def _subject(
             hint="leave --kernel out, or name the source file instead of the target",
         )
     target = load_target(path)
+    joined = read_files(target.source, target.headers, target.build.include)
     macros = Space.from_target(target).default.macros
-    return read_source(target.source), target.kernels, macros, target.folder
+    return _Asked(joined, target.kernels, macros, target.folder)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.cli.common import console
+from gi_cuda.report.explain import kept_lines
 from gi_cuda.scaffold import (
     MARK,
     Proposal,
@@ -61,9 +62,12 @@ def command(
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
     """What was found, and what is to be done."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
-    lines.append(
-        f"kernel {proposal.kernel}, with {len(proposal.functions) - 1} functions of the file"
-    )
+    others = len(proposal.functions) - 1
+    lines.append(f"kernel {proposal.kernel}, with {others} functions that it reaches")
+    if proposal.evolving:
+        files = ", ".join(dict.fromkeys(proposal.files.values()))
+        lines.append(f"  what evolves stands in {files}")
+    lines += kept_lines(proposal.kept)
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
     places = [

@@ -23,7 +23,6 @@ from gi_cuda.cli.common import (
     console,
     cores,
 )
-from gi_cuda.patch import path_in_repository, unified_diff
 from gi_cuda.sampling import Trials, draw, try_out
 from gi_cuda.subject import load_subject
 
@@ -62,11 +61,9 @@ def command(
             console.print(errors_table(trials))
         console.print(summary(trials), highlight=False)
         return
-    before = subject.grammar.source.text
-    path = path_in_repository(subject.target.source)
     for number, genotype in enumerate(genotypes, 1):
         typer.echo(f"# {number}: {genotype}")
-        typer.echo(unified_diff(before, subject.upstream(genotype), path))
+        typer.echo(subject.diff(genotype))
 
 
 def types_table(trials: Trials) -> Table:

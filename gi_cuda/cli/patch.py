@@ -10,7 +10,6 @@ import typer
 from gi_cuda.analyze.champion import stored_champion
 from gi_cuda.cli.common import Force, RunPath, check_new, console, write_new
 from gi_cuda.errors import UserError
-from gi_cuda.patch import path_in_repository, unified_diff
 from gi_cuda.run import Run, open_run
 
 
@@ -56,9 +55,7 @@ def _patch(run: Run, ident: int) -> tuple[str, str]:
     one = run.store.individual(ident)
     assert one is not None
     genotype = run.subject.read(one.genotype)
-    subject = run.subject
-    before, after = subject.grammar.source.text, subject.upstream(genotype)
-    diff = unified_diff(before, after, path_in_repository(subject.target.source))
+    diff = run.subject.diff(genotype)
     if not diff:
         raise UserError(
             f"individual {ident} changes nothing in the source",

@@ -9,7 +9,6 @@ import typer
 from gi_cuda.analyze.champion import stored_champion
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
-from gi_cuda.patch import path_in_repository, unified_diff
 from gi_cuda.report.champion import print_champion
 from gi_cuda.report.tables import (
     generations_table,
@@ -89,8 +88,6 @@ def _diff(store: Store, run: RunPath, ident: int) -> None:
     one = store.individual(ident)
     assert one is not None
     subject = stored_subject(store, run)
-    after = subject.upstream(subject.read(one.genotype))
-    source = subject.target.source
-    diff = unified_diff(subject.grammar.source.text, after, path_in_repository(source))
+    diff = subject.diff(subject.read(one.genotype))
     console.print(f"individual {ident} as a diff:" if diff else "no change in the source")
     print_diff(console, diff)

@@ -10,12 +10,15 @@ from gi_cuda.grammar.model import (
     PAPER_TYPES,
     Expansion,
     Loop,
+    Part,
     Rule,
     RuleType,
     Source,
 )
 from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
-from gi_cuda.grammar.render import in_force, render
+from gi_cuda.grammar.places import Place, Places
+from gi_cuda.grammar.render import in_force, render, rendered
+from gi_cuda.grammar.several import Joined, Kept, Tree, read_files, read_tree
 from gi_cuda.grammar.source import read_source
 
 __all__ = [
@@ -25,19 +28,28 @@ __all__ = [
     "Expansion",
     "Function",
     "Grammar",
+    "Joined",
+    "Kept",
     "Loop",
     "Operation",
+    "Part",
+    "Place",
+    "Places",
     "Rule",
     "RuleType",
     "Source",
+    "Tree",
     "View",
     "convert",
     "in_force",
     "instrument",
     "operations",
+    "read_files",
     "read_grammar",
     "read_source",
+    "read_tree",
     "render",
+    "rendered",
     "touched_loops",
     "write_bnf",
     "write_scope",

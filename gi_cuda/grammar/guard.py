@@ -103,7 +103,7 @@ def _wrap(grammar: Grammar, loop: Loop, counter: str, test: str, shape: _Shape) 
     """Give a loop a counter of its own and one more conjunct."""
     text = grammar.source.text
     start, end = loop.condition
-    gap = newline(text) if shape.pragma else " "
+    gap = newline(text, loop.start) if shape.pragma else " "
     yield opening(loop.start, loop.end, f"{{ unsigned {counter} = 0;{gap}")
     if shape.condition:
         # One character wider than the condition: outside what an edit puts around it.

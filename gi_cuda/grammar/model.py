@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,15 +48,72 @@ EDIT_SETS: dict[str, frozenset[RuleType]] = {"paper": PAPER_TYPES, "full": ALL_T
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """A stretch of a source's text that is one of a file, from the start of a line on.
+
+    Attributes:
+        file: the file's name, as rules are named after it.
+        line: the line of the file (from 1) on which the stretch starts.
+        start, end: the stretch, as offsets into the source's text.
+    """
+
+    file: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
 class Source:
-    """One source file: its name (as rules are named after it) and its whole text.
+    """A source: its name (as rules are named after it) and its whole text.
 
     The text is decoded so that encoding it again gives the file back byte for byte
     (UTF-8 with ``surrogateescape``, line ends untouched).
+
+    A source of several files has the text of its headers where they are included; what lies
+    between two parts belongs to no file (see :mod:`gi_cuda.grammar.several`).
+
+    Attributes:
+        name: the name of the (main) file.
+        text: what is read, changed and compiled.
+        parts: in order, which file each stretch of the text is from; empty for one single file.
     """
 
     name: str
     text: str
+    parts: tuple[Part, ...] = ()
+
+    @property
+    def stretches(self) -> tuple[Part, ...]:
+        """The parts, also of a source of one file."""
+        return self.parts or (Part(self.name, 1, 0, len(self.text)),)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its files, the main one first."""
+        return tuple(dict.fromkeys((self.name, *(part.file for part in self.parts))))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of each file, as it stands on disk, by the file's name."""
+        texts: dict[str, list[str]] = {name: [] for name in self.names}
+        for part in self.stretches:
+            texts[part.file].append(self.text[part.start : part.end])
+        return {name: "".join(pieces) for name, pieces in texts.items()}
+
+    def with_texts(self, texts: Sequence[str]) -> Source:
+        """The same with another text for each of :attr:`stretches`, in their order."""
+        pieces: list[str] = []
+        parts: list[Part] = []
+        length = before = 0
+        for part, text in zip(self.stretches, texts, strict=True):
+            start = length + part.start - before
+            length = start + len(text)
+            pieces += [self.text[before : part.start], text]
+            parts.append(Part(part.file, part.line, start, length))
+            before = part.end
+        pieces.append(self.text[before:])
+        return Source(self.name, "".join(pieces), tuple(parts) if self.parts else ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +123,8 @@ class Rule:
     Attributes:
         name: e.g. ``_kernel.cu_126`` or ``for2_kernel.cu_415.2`` (no angle brackets).
         type: what may replace it.
-        line: 1-based line on which it starts.
+        file: name of the file it stands in.
+        line: 1-based line of that file on which it starts.
         start, end: its span as character offsets into the source text; empty for a
             pragma, restrict or launch-bounds rule that the source does not spell out.
         function: the name of the function it stands in.
@@ -77,6 +136,7 @@ class Rule:
 
     name: str
     type: RuleType
+    file: str
     line: int
     start: int
     end: int

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.guard import guards, loops_in, touched_loops
 from gi_cuda.grammar.kinds import KINDS, Join
-from gi_cuda.grammar.model import Expansion, Loop, Rule, RuleType
+from gi_cuda.grammar.model import Expansion, Loop, Rule, RuleType, Source
 from gi_cuda.grammar.splice import (
     Splice,
     closing,
@@ -19,6 +19,7 @@ from gi_cuda.grammar.splice import (
     opening,
     replacing,
     separator,
+    shifted,
     splice,
 )
 
@@ -46,6 +47,30 @@ def render(
     """
     if not expansions:
         return grammar.source.text
+    return splice(grammar.source.text, _splices(grammar, expansions, limits))
+
+
+def rendered(grammar: Grammar, expansions: Mapping[str, Expansion]) -> Source:
+    """The variant's source without guards: the text that :func:`render` gives, with its parts.
+
+    No rule lies across two parts, so each file of the variant is its own parts put together.
+
+    Raises:
+        KeyError: as :func:`render`.
+    """
+    splices = sorted(_splices(grammar, expansions, None)) if expansions else []
+    return grammar.source.with_texts(
+        [
+            splice(grammar.source.text[part.start : part.end], shifted(splices, part))
+            for part in grammar.source.stretches
+        ]
+    )
+
+
+def _splices(
+    grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
+) -> list[Splice]:
+    """All that the expansions do to the text."""
     gone = [grammar.rule(n) for n, expansion in expansions.items() if expansion.body is not None]
     splices: list[Splice] = []
     for name, expansion in expansions.items():
@@ -56,7 +81,7 @@ def render(
         touched = [grammar.loops[ident] for ident in touched_loops(grammar, expansions)]
         kept = [loop for loop in touched if not any(_holds(outer, loop) for outer in gone)]
         splices += guards(grammar, kept, expansions, limits)
-    return splice(grammar.source.text, splices)
+    return splices
 
 
 def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expansion]:
@@ -114,8 +139,8 @@ def _join(text: str, rule: Rule, parts: list[str]) -> str:
     if rule.type is RuleType.BOUNDS:
         return parts[-1] if rule.start < rule.end else " " + parts[-1]
     if rule.type is RuleType.PRAGMA and rule.start == rule.end:
-        before = "" if is_first(text, rule.start) else newline(text)
-        return before + parts[-1] + newline(text) + indent(text, rule.start)
+        before = "" if is_first(text, rule.start) else newline(text, rule.start)
+        return before + parts[-1] + newline(text, rule.start) + indent(text, rule.start)
     join = KINDS[rule.type].join
     if len(parts) == 1:
         return _as_operand(parts[0]) if rule.type in _OPERANDS else parts[0]

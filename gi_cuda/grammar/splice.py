@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
+from gi_cuda.grammar.model import Part
+
 
 class Phase(IntEnum):
     """In which order splices at one offset take their place."""
@@ -55,15 +57,26 @@ def splice(text: str, splices: Iterable[Splice]) -> str:
     return "".join(parts)
 
 
+def shifted(splices: Iterable[Splice], part: Part) -> list[Splice]:
+    """The splices that lie in a part of a source, as ones of its text alone."""
+    return [
+        one._replace(start=one.start - part.start, end=one.end - part.start)
+        for one in splices
+        if part.start <= one.start and one.end <= part.end
+    ]
+
+
 def line_start(text: str, at: int) -> int:
     """Where the line that holds ``at`` starts."""
     return text.rfind("\n", 0, at) + 1
 
 
-def newline(text: str) -> str:
-    """The line ending that the text uses."""
-    at = text.find("\n")
-    return "\r\n" if at > 0 and text[at - 1] == "\r" else "\n"
+def newline(text: str, at: int) -> str:
+    """The line ending that the text uses at ``at``: that of its line, or of the one above."""
+    end = text.find("\n", at)
+    if end < 0:
+        end = text.rfind("\n", 0, at)
+    return "\r\n" if end > 0 and text[end - 1] == "\r" else "\n"
 
 
 def is_first(text: str, at: int) -> bool:
@@ -79,4 +92,4 @@ def indent(text: str, at: int) -> str:
 
 def separator(text: str, at: int) -> str:
     """What separates a statement put in front of ``at`` from what stands there."""
-    return newline(text) + indent(text, at) if is_first(text, at) else " "
+    return newline(text, at) + indent(text, at) if is_first(text, at) else " "

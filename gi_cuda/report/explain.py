@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from gi_cuda.grammar import Grammar, Operation, View, operations
+from gi_cuda.grammar import Grammar, Kept, Operation, View, operations
 from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind
 
 _WIDEST = 60
@@ -22,14 +22,23 @@ def lines_table(grammar: Grammar, parts: Sequence[Part]) -> Table:
     table.add_column("what")
     table.add_column("rules", overflow="fold")
     table.add_column("why it is fixed")
+    several = len(grammar.source.names) > 1
     for part in parts:
         rules = f"<{part.rules[0]}>" if part.whole else ""
         within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
         rules = " ".join([rules, *(f"{kind}:{n}" for kind, n in within.items())]).strip()
         text = " ".join(grammar.source.text[part.start : part.end].split())
         shown = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
-        table.add_row(str(part.line), shown, str(part.kind), rules, part.reason)
+        line = f"{part.file}:{part.line}" if several else str(part.line)
+        table.add_row(line, shown, str(part.kind), rules, part.reason)
     return table
+
+
+def kept_lines(kept: Sequence[Kept]) -> Iterator[str]:
+    """For each header that was to evolve and does not, one line that says why."""
+    for one in kept:
+        place = "" if one.place is None else f"{one.place}: "
+        yield f"{place}{one.header} stays an include: {one.reason}"
 
 
 def share_table(parts: Sequence[Part]) -> Table:

@@ -13,7 +13,7 @@ from pathlib import Path
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import Source, read_source
+from gi_cuda.grammar import Place, Places, Source, read_source
 from gi_cuda.grammar.cuda.functions import Definition, definitions, function_declarator
 from gi_cuda.grammar.cuda.macros import study
 from gi_cuda.grammar.cuda.reading import read
@@ -85,7 +85,12 @@ class Kernel:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """One source file, read."""
+    """One source, read.
+
+    Attributes:
+        path: its main file.
+        around: further headers that it includes.
+    """
 
     path: Path
     source: Source
@@ -94,11 +99,21 @@ class Code:
     macros: Mapping[str, Macro]
     names: Mapping[str, frozenset[str]]
     definitions: tuple[Definition, ...]
+    around: tuple[Code, ...] = ()
 
     @property
     def text(self) -> str:
-        """The whole file."""
+        """The whole of it."""
         return self.source.text
+
+    def place(self, node: Node) -> Place:
+        """The file and line of a node; files are named from the main one's folder."""
+        return Places(self.source).at(node.start_byte)
+
+    def where(self, node: Node) -> str:
+        """The same for a message."""
+        file, line = self.place(node)
+        return f"{self.path if file == self.source.name else self.path.parent / file}:{line}"
 
     def of(self, node: Node) -> str:
         """A node's text."""
@@ -115,7 +130,11 @@ def read_code(path: Path) -> Code:
     Raises:
         UserError: it is missing, or not text.
     """
-    source = read_source(path)
+    return of_source(path, read_source(path))
+
+
+def of_source(path: Path, source: Source) -> Code:
+    """What a source holds; ``path`` is its main file."""
     presence = read_presence(source.text)
     names = study(presence.macros()).names
     root = parse(read(source.text, presence).code)
@@ -139,11 +158,14 @@ def choose_kernel(code: Code, wanted: str | None) -> Kernel:
     Raises:
         UserError: there is none, or several; the message lists them.
     """
-    known = kernels(code)
+    every = kernels(code)
+    # Those of headers count where the source has none, or where one is named.
+    own = tuple(k for k in every if code.place(k.definition.node).file == code.source.name)
+    known = (own or every) if wanted is None else every
     listed = ", ".join(kernel.shown for kernel in known)
     if not known:
         raise UserError(
-            "there is no kernel (no __global__ function with a body) in this file",
+            "there is no kernel (no __global__ function with a body) in this file or its headers",
             where=str(code.path),
             hint="name the file that defines the kernel",
         )

@@ -13,6 +13,7 @@ from typing import Any
 from gi_cuda.build.preprocess import prelude
 from gi_cuda.build.process import run
 from gi_cuda.errors import UserError
+from gi_cuda.grammar import Source
 from gi_cuda.host import INCLUDE, find_compiler
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -148,20 +149,25 @@ def joined(given: Compilation, database: Compilation) -> Compilation:
     return Compilation(include, {**database.define, **given.define}, database.standard)
 
 
-def find_headers(source: Path, text: str, compilation: Compilation) -> Headers:
+def find_headers(path: Path, source: Source, compilation: Compilation) -> Headers:
     """The headers that a source includes, found as a compiler finds them.
+
+    Args:
+        path: where its main file is.
+        source: the source; headers that stand in it are none of those it includes.
 
     Raises:
         UserError: one is not there; the message names it.
     """
-    own = [Path(n).resolve() for n in _listed(source, text, compilation, "-MM") if Path(n).exists()]
-    missing = [n for n in _listed(source, text, compilation, "-M") if not Path(n).exists()]
+    text = source.text
+    own = [Path(n).resolve() for n in _listed(path, text, compilation, "-MM") if Path(n).exists()]
+    missing = [n for n in _listed(path, text, compilation, "-M") if not Path(n).exists()]
     toolkit = tuple(name for name in missing if _TOOLKIT.match(name))
     for name in missing:
         if name not in toolkit:
             raise UserError(
                 f"the header {name!r} is not found",
-                where=_line(source, text, name),
+                where=_line(path, source, name),
                 hint="say where it is: -I DIR, or --compile-commands compile_commands.json",
             )
     return Headers(tuple(own), toolkit)
@@ -185,8 +191,9 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
     return [name for name in found if name != "-"]
 
 
-def _line(source: Path, text: str, header: str) -> str:
-    for number, line in enumerate(text.splitlines(), 1):
-        if re.match(rf"\s*#\s*include\s*[<\"]{re.escape(header)}[>\"]", line):
-            return f"{source}:{number}"
-    return str(source)
+def _line(path: Path, source: Source, header: str) -> str:
+    for file, text in source.files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.match(rf"\s*#\s*include\s*[<\"]{re.escape(header)}[>\"]", line):
+                return f"{path if file == source.name else path.parent / file}:{number}"
+    return str(path)

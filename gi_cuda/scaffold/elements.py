@@ -87,6 +87,18 @@ class Types:
             return Element("int32")
         return self._struct(own)
 
+    def members(self, text: str) -> tuple[str, ...]:
+        """The members of a struct or vector type as one declares them; none of what is no such."""
+        name = plain_type(text).rpartition("::")[2]
+        name = plain_type(self.aliases.get(name, name)).rpartition("::")[2]
+        if vector := _VECTOR.fullmatch(name):
+            return tuple(f"{vector[1]} {part}" for part in "xyzw"[: int(vector[2])])
+        return tuple(
+            f"{kind} {member}" + (f"[{length}]" if length > 1 else "")
+            for kind, member, length in self.structs.get(name, ())
+            if kind != "?"
+        )
+
     def _struct(self, name: str) -> Element | None:
         members = []
         for kind, member, length in self.structs.get(name, ()):

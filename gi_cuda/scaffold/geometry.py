@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gi_cuda.grammar import Place
 from gi_cuda.scaffold.code import Code, Kernel
 from gi_cuda.scaffold.elements import Types
 from gi_cuda.scaffold.launching import Use
@@ -26,14 +27,14 @@ class Launching:
     """How the kernel is launched.
 
     Attributes:
-        line: of the host code that it was read from, 0 where it could not be.
+        place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
     """
 
     grid: tuple[str, ...]
     block: tuple[str, ...]
     shared: str
-    line: int = 0
+    place: Place | None = None
     named: str = ""
 
 
@@ -60,7 +61,7 @@ def launching(
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
             return Launching(
-                use.grid, use.block, use.shared or _shared(read, use.block), use.line, named
+                use.grid, use.block, use.shared or _shared(read, use.block), use.place, named
             )
     blocks = [use.block for use, _ in found if use.block and _names(use.block) <= usable]
     return _guess(read, blocks[0] if blocks else (), usable, sizes, constants)
@@ -95,6 +96,10 @@ def _guess(
 def _block(code: Code, body: str, axis: str, usable: frozenset[str]) -> str | None:
     """The size of a block that the kernel itself takes for granted: ``blockIdx.x * TILE``."""
     index = rf"blockIdx\s*\.\s*{axis}"
+    if alias := re.search(rf"\b(\w+)\s*=\s*{index}\s*;", body):
+        # What it is multiplied by may as well be the length of a row.
+        usable &= code.macros.keys()
+        index = rf"\b(?:{index}|{alias[1]})\b"
     for match in re.finditer(rf"{index}\s*\*\s*(\w+)(?![\w.])|(\w+)\s*\*\s*{index}", body):
         name = match[1] or match[2]
         if name in usable:

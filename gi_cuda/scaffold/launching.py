@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from gi_cuda.grammar import Place
 from gi_cuda.grammar.cuda.syntax import name_node
-from gi_cuda.scaffold.code import Code, Kernel, first, plain_type, walk
+from gi_cuda.scaffold.code import Argument, Code, Kernel, first, plain_type, walk
 from gi_cuda.scaffold.elements import Types
 from gi_cuda.target.expression import ExpressionError
 from gi_cuda.target.expression import parse as parse_expression
@@ -17,6 +18,7 @@ from gi_cuda.target.expression import parse as parse_expression
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _OPERATORS = frozenset(
     [
         "+",
@@ -49,21 +51,23 @@ class Use:
     """One launch of a kernel in host code.
 
     Attributes:
-        line: where it is.
+        place: where it is.
         grid, block: up to three expressions each; None where they cannot be told.
         shared: bytes of dynamic shared memory, None where that cannot be told.
         templates: template arguments, as the host code writes them.
         values: what the host code passes for a parameter, where that is a number.
+        computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
         allocated: bytes that the host code allocates for a parameter, as an expression.
     """
 
-    line: int
+    place: Place
     grid: tuple[str, ...] | None
     block: tuple[str, ...] | None
     shared: str | None
     templates: tuple[str, ...] = ()
     values: Mapping[str, int | float] = field(default_factory=dict)
+    computed: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
 
@@ -107,15 +111,30 @@ def _use(
     values = {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
     declared = {a.name: t for a, n in passed if (t := resolver.declared_type(n)) is not None}
     return Use(
-        line=node.start_point[0] + 1,
+        place=code.place(node),
         grid=resolver.extent(config[0]) if config else None,
         block=resolver.extent(config[1]) if len(config) > 1 else None,
         shared=resolver.expression(config[2]) if len(config) > 2 else "0",
         templates=tuple(resolver.template_arguments(node.child_by_field_name("function"))),
         values=values,
+        computed=dict(_computed(resolver, passed, kept)),
         types=declared,
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
     )
+
+
+def _computed(
+    resolver: _Resolver, passed: Sequence[tuple[Argument, Node]], kept: frozenset[str]
+) -> Iterator[tuple[str, str]]:
+    """The parameters for which the host code passes what it computes from earlier ones."""
+    known: set[str] = set()
+    for argument, node in passed:
+        text = resolver.made_from_others(node)
+        names = set(_NAME.findall(text or ""))
+        if text is not None and names and names <= known | kept and names & known:
+            yield argument.name, text
+        elif not argument.pointers and node.type == "identifier":
+            known.add(argument.name)
 
 
 class _Resolver:
@@ -194,6 +213,13 @@ class _Resolver:
         """The bytes that are allocated for a pointer."""
         size = self._allocated.get(self._code.of(node))
         return None if size is None else self.expression(size)
+
+    def made_from_others(self, node: Node) -> str | None:
+        """What a local, or an expression, is computed from; None for a plain name of its own."""
+        if node.type != "identifier":
+            return self.expression(node)
+        value = self._value(self._code.of(node))
+        return None if value is None else self.expression(value)
 
     def declared_type(self, node: Node) -> str | None:
         """The type that a name is declared with."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import Function, convert
+from gi_cuda.grammar import Function, Kept, Places, convert
 from gi_cuda.scaffold.access import Access, accesses, is_compared
 from gi_cuda.scaffold.buffers import Buffer, role_of, variables
-from gi_cuda.scaffold.code import Argument, Code, Kernel, choose_kernel, read_code
+from gi_cuda.scaffold.code import Argument, Code, Kernel, read_code
 from gi_cuda.scaffold.compilation import Compilation, Headers, find_headers
 from gi_cuda.scaffold.elements import Element, Types, read_types
 from gi_cuda.scaffold.geometry import DEFAULT_BLOCK, Launching, launching
@@ -25,6 +25,7 @@ from gi_cuda.scaffold.sizes import (
     is_count_name,
     is_looped,
 )
+from gi_cuda.scaffold.sources import choose
 from gi_cuda.scaffold.tuning import Standing, Tunable, tunables
 from gi_cuda.target.expression import ExpressionError, parse
 
@@ -39,23 +40,35 @@ class Scalar:
     Attributes:
         value: what it is where it does not say how much data there is.
         source: whether the host code says so.
+        computed: how the host code computes it from other scalars, if it does.
     """
 
     name: str
     element: Element
     value: int | float
     source: bool
+    computed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """All that the files of a target are written from."""
+    """All that the files of a target are written from.
+
+    Attributes:
+        evolving: headers that evolve with the source.
+        kept: headers that hold what the kernel reaches, and cannot.
+        files: by name of a function that evolves, the file that it stands in.
+        headers: what else is included.
+    """
 
     name: str
     source: Path
+    evolving: tuple[Path, ...]
+    kept: tuple[Kept, ...]
     kernel: str
     instances: tuple[str, ...]
     functions: tuple[Function, ...]
+    files: Mapping[str, str]
     headers: Headers
     compilation: Compilation
     parameters: tuple[Tunable, ...]
@@ -80,10 +93,11 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     Raises:
         UserError: no such kernel, a header that is not found, a parameter no target can pass.
     """
-    code = read_code(path)
-    kernel = choose_kernel(code, wanted)
-    headers = find_headers(path, code.text, compilation)
-    codes = (code, *(read_code(header) for header in headers.own))
+    chosen = choose(path, wanted, compilation.include)
+    code, kernel = chosen.code, chosen.kernel
+    headers = find_headers(path, code.source, compilation)
+    code = replace(code, around=tuple(read_code(header) for header in headers.own))
+    codes = (code, *code.around)
     functions = convert(code.source, [kernel.name]).functions
     types = read_types(codes)
     named = uses(codes, kernel, types, frozenset(code.macros))
@@ -94,7 +108,7 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     bound, instance = _instance(kernel, types, use, active)
     instances = dict.fromkeys([instance, *(_instance(kernel, types, u, active)[1] for u in found)])
     buffers, scalars, arguments = _arguments(code, kernel, bound, use)
-    counting = [s.name for s in scalars if _counts(code, kernel, s)]
+    counting = [s.name for s in scalars if s.computed is None and _counts(code, kernel, s, use)]
     buffers = tuple(_sized(buffer, use, counting) for buffer in buffers)
     body = code.of(kernel.definition.node)
     counts = constants(code, [code.text[f.start : f.end] for f in functions])
@@ -114,9 +128,12 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     return Proposal(
         name=kernel.definition.name,
         source=path.resolve(),
+        evolving=chosen.headers,
+        kept=chosen.kept,
         kernel=instance,
         instances=tuple(instances)[1:],
         functions=functions,
+        files={f.name: Places(code.source).at(f.start).file for f in functions},
         headers=headers,
         compilation=replace(compilation, define=own),
         parameters=parameters,
@@ -202,6 +219,9 @@ def _sized(buffer: Buffer, use: Use | None, counting: Sequence[str]) -> Buffer:
     """With the number of items that the host code allocates, if it can be told."""
     bytes_ = None if use is None else use.allocated.get(buffer.name)
     items = None if bytes_ is None else elements(bytes_, buffer.element.bytes)
+    if use is not None and items is not None:
+        computed = use.computed
+        items = _WORD.sub(lambda m: f"({computed[m[0]]})" if m[0] in computed else m[0], items)
     if items is None or not set(_WORD.findall(items)) <= set(counting):
         return buffer
     return replace(buffer, elements=items)
@@ -218,25 +238,32 @@ def _arguments(
         what = f"the parameter {argument.name or index + 1!r} of {kernel.name} "
         if element is None or argument.pointers > 1 or argument.reference:
             kind = argument.text + ("&" if argument.reference else "")
-            raise _cannot(code, kernel, what, kind)
+            raise _cannot(code, kernel, what, kind, types.members(argument.type))
         name = argument.name or f"argument{index + 1}"
         names.append(name)
         if argument.pointers:
             buffers.append(_buffer(code, kernel, argument, name, element))
         elif element.parts > 1:
-            raise _cannot(code, kernel, what, argument.type)
+            raise _cannot(code, kernel, what, argument.type, types.members(argument.type))
         else:
             scalars.append(_scalar(name, element, use))
     return tuple(buffers), tuple(scalars), tuple(names)
 
 
-def _cannot(code: Code, kernel: Kernel, what: str, kind: str) -> UserError:
-    line = kernel.definition.node.start_point[0] + 1
+def _cannot(code: Code, kernel: Kernel, what: str, kind: str, members: Sequence[str]) -> UserError:
+    hint = "targets pass numbers, and pointers to numbers or plain structs"
+    by_value = bool(members) and kind[-1] not in "*&"
+    if by_value:
+        hint += (
+            f", but no struct by value: let the kernel take `const {kind} *`, or the members as"
+            f" parameters of their own: {', '.join(members)}"
+        )
+    else:
+        hint += "; let the kernel take these"
     return UserError(
         f"{what}is of type `{kind}`, which no target can pass",
-        where=f"{code.path}:{line}",
-        hint="targets pass numbers, and pointers to numbers or plain structs; give the kernel a"
-        " wrapper that takes these",
+        where=code.where(kernel.definition.node),
+        hint=hint,
     )
 
 
@@ -248,6 +275,9 @@ def _buffer(code: Code, kernel: Kernel, argument: Argument, name: str, element: 
 
 
 def _scalar(name: str, element: Element, use: Use | None) -> Scalar:
+    computed = None if use is None or element.floating else use.computed.get(name)
+    if computed is not None:
+        return Scalar(name, element, 0, source=True, computed=computed)
     value = None if use is None else use.values.get(name)
     if value is not None and not (isinstance(value, float) and not element.floating):
         return Scalar(name, element, value, source=True)
@@ -255,11 +285,15 @@ def _scalar(name: str, element: Element, use: Use | None) -> Scalar:
     return Scalar(name, element, small, source=False)
 
 
-def _counts(code: Code, kernel: Kernel, scalar: Scalar) -> bool:
-    whole = "int" in scalar.element.type and not scalar.element.truth
-    return whole and is_count_name(
-        scalar.name, compared=is_compared(code, kernel.definition, scalar.name)
-    )
+def _counts(code: Code, kernel: Kernel, scalar: Scalar, use: Use | None) -> bool:
+    """Whether a scalar says how much data there is: by its name, or by host code."""
+    if "int" not in scalar.element.type or scalar.element.truth:
+        return False
+    if use is not None:
+        texts = [*(use.grid or ()), *use.allocated.values(), *use.computed.values()]
+        if scalar.name in _WORD.findall(" ".join(texts)):
+            return True
+    return is_count_name(scalar.name, compared=is_compared(code, kernel.definition, scalar.name))
 
 
 def python_name(name: str) -> str:

@@ -185,9 +185,13 @@ def constant(code: Code, text: str) -> int | None:
 
 
 def _named(code: Code) -> dict[str, str]:
-    found = {m.name: m.body for m in code.macros.values() if m.parameters is None and m.body}
-    for name, body in _CONSTANT.findall(code.text):
-        found.setdefault(name, body)
+    found: dict[str, str] = {}
+    for one in (code, *code.around):
+        for macro in one.macros.values():
+            if macro.parameters is None and macro.body:
+                found.setdefault(macro.name, macro.body)
+        for name, body in _CONSTANT.findall(one.text):
+            found.setdefault(name, body)
     return found
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gi_cuda.grammar import Function
 from gi_cuda.scaffold.access import Access
 from gi_cuda.scaffold.buffers import Buffer
 from gi_cuda.scaffold.proposal import Proposal, python_name
@@ -67,8 +68,11 @@ def _target(proposal: Proposal, folder: Path) -> str:
         f"kernels = {_list([proposal.kernel])}     # evolved: {reached}",
         'data = "data.py"',
     ]
+    if proposal.evolving:
+        listed = _list(_relative(header, folder) for header in proposal.evolving)
+        lines.insert(4, f"headers = {listed}     # evolve with it, and stay as well")
     if others := [name for name in proposal.instances if name != proposal.kernel]:
-        lines.insert(5, f"# The host code launches {', '.join(others)} as well.")
+        lines.insert(-1, f"# The host code launches {', '.join(others)} as well.")
     return "\n".join(lines)
 
 
@@ -160,7 +164,9 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
             )
     for scalar in proposal.scalars:
         lines = _scalar(scalar.name, scalar.element.type)
-        if scalar.name not in proposal.counts:
+        if scalar.computed is not None:
+            lines.append(f"value = {_quoted(scalar.computed)}     # as in the host code")
+        elif scalar.name not in proposal.counts:
             lines[0] += f"     # its value is in data.py{'' if scalar.source else f': {MARK}'}"
         yield "\n".join(lines)
 
@@ -171,8 +177,8 @@ def _scalar(name: str, kind: str) -> list[str]:
 
 def _launch(proposal: Proposal) -> str:
     launching = proposal.launching
-    if launching.line:
-        comment = f"# As in line {launching.line} of {proposal.source.name}."
+    if launching.place is not None:
+        comment = f"# As in line {launching.place.line} of {launching.place.file}."
     else:
         comment = f"# {MARK}: the source does not say how the kernel is launched, or not plainly."
     lines = [comment]
@@ -268,7 +274,7 @@ def data_py(proposal: Proposal) -> str:
         *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
-        if scalar.name not in proposal.counts:
+        if scalar.name not in proposal.counts and scalar.computed is None:
             why = "as in the host code" if scalar.source else MARK
             lines.append(f"        {_quoted(scalar.name)}: {scalar.value!r},  # {why}")
     return "\n".join([*lines, "    }", ""])
@@ -331,11 +337,17 @@ def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
 '''
 
 
+def _remarks(proposal: Proposal, function: Function) -> str:
+    """Whether a function is the kernel, and the header that it stands in."""
+    file = proposal.files[function.name]
+    header = "" if file == proposal.source.name else f", in `{file}`"
+    return f"{' (kernel)' if function.kernel else ''}{header}"
+
+
 def readme(proposal: Proposal, folder: Path) -> str:
     """What the folder is, and what to do next."""
     functions = "\n".join(
-        f"- `{function.name}`{' (kernel)' if function.kernel else ''}"
-        for function in proposal.functions
+        f"- `{function.name}`{_remarks(proposal, function)}" for function in proposal.functions
     )
     name = folder
     headers = ", ".join(f"`{path.name}`" for path in proposal.headers.own)

@@ -58,6 +58,7 @@ def assemble(table: schema.TargetFile, places: Places) -> Target:
         folder=folder,
         file=places.file,
         source=files.find(table.target.source, ("target", "source")),
+        headers=tuple(files.find(name, ("target", "headers")) for name in table.target.headers),
         data=files.find(table.target.data, ("target", "data")),
         kernels=tuple(table.target.kernels),
         build=_build(table, files),

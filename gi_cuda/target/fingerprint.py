@@ -14,13 +14,13 @@ from gi_cuda.target.oracle import Python
 def content_hash(target: Target) -> str:
     """A 128-bit hash, in hexadecimal, of the target's own files.
 
-    Those are ``target.toml``, the source, the data module and the oracle's; where the folder
-    lies does not matter. Files that these read in turn do not count.
+    Those are ``target.toml``, the source and its ``headers``, the data module and the oracle's;
+    where the folder lies does not matter. Files that these read in turn do not count.
 
     Raises:
         UserError: a file is gone.
     """
-    files = [target.folder / target.file.name, target.source, target.data]
+    files = [target.folder / target.file.name, target.source, *target.headers, target.data]
     files += [check.file for check in target.oracle.checks if isinstance(check, Python)]
     digest = xxhash.xxh3_128()
     for file in dict.fromkeys(files):

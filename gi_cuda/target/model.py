@@ -225,6 +225,7 @@ class Target:
         folder: holds ``target.toml``; relative paths start from there.
         file: ``target.toml`` as the user named it, for messages.
         source, data: the CUDA source, and the Python module that makes the cases.
+        headers: files that the source includes and that evolve with it.
         kernels: the ``__global__`` functions that launches use.
         launches: executed in order; together they are what is verified and timed.
         extras: what the data module returns beside buffers and scalars, for the oracle alone.
@@ -246,4 +247,5 @@ class Target:
     oracle: Oracle
     cases: tuple[Case, ...]
     timing: Timing
+    headers: tuple[Path, ...] = ()
     extras: tuple[str, ...] = ()

@@ -142,6 +142,7 @@ class TargetTable(Table):
     name: Text
     description: str = ""
     source: Text
+    headers: list[Text] = []
     kernels: Annotated[list[Text], Field(min_length=1)]
     data: Text = "data.py"
 

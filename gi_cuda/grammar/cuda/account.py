@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -12,8 +12,9 @@ from tree_sitter import Node
 from gi_cuda.grammar.cuda.analysis import analyse
 from gi_cuda.grammar.cuda.body import may_declare
 from gi_cuda.grammar.cuda.findings import Findings
-from gi_cuda.grammar.cuda.naming import line_starts, named
+from gi_cuda.grammar.cuda.naming import named
 from gi_cuda.grammar.model import PAPER_TYPES, RuleType, Source
+from gi_cuda.grammar.places import Places
 
 
 class PartKind(StrEnum):
@@ -37,7 +38,7 @@ class Part:
 
     Attributes:
         kind: what it is.
-        line: the line it starts on.
+        file, line: the line it starts on.
         start, end: its span.
         rules: names of the rules that are it or lie in it, in source order.
         whole: whether it can change as a whole.
@@ -45,6 +46,7 @@ class Part:
     """
 
     kind: PartKind
+    file: str
     line: int
     start: int
     end: int
@@ -87,7 +89,7 @@ class _Accountant:
         self.parts: list[Part] = []
         self._text = source.text
         self._types = types
-        self._lines = line_starts(source.text)
+        self._places = Places(source)
         self._drafts = sorted(
             named(source, findings.rules), key=lambda pair: (pair[1].start, -pair[1].end)
         )
@@ -108,18 +110,17 @@ class _Accountant:
             reason = ""
         elif not reason:
             reason = _why(kind, self._types)
-        line = bisect_right(self._lines, start)
-        self.parts.append(Part(kind, line, start, end, names, whole, reason))
+        self.parts.append(Part(kind, *self._places.at(start), start, end, names, whole, reason))
 
     def add_hidden(self, start: int, end: int) -> None:
         """Note a stretch that was not read, if there is anything in it."""
         text = self._text[start:end]
         if text.strip():
             start += len(text) - len(text.lstrip())
-            line = bisect_right(self._lines, start)
             end = start + len(text.strip())
             reason = "an #if or a macro cuts through the statement; this branch is not read"
-            self.parts.append(Part(PartKind.HIDDEN, line, start, end, (), False, reason))
+            place = self._places.at(start)
+            self.parts.append(Part(PartKind.HIDDEN, *place, start, end, (), False, reason))
 
 
 _WHOLE: dict[PartKind, frozenset[RuleType]] = {

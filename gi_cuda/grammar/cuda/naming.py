@@ -10,6 +10,7 @@ from gi_cuda.grammar.cuda.analysis import Analysis
 from gi_cuda.grammar.cuda.findings import Findings, LoopDraft, RuleDraft
 from gi_cuda.grammar.grammar import Facts, Grammar
 from gi_cuda.grammar.model import PAPER_TYPES, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.places import Places
 from gi_cuda.grammar.presence import spans_of
 from gi_cuda.grammar.scope import Scope, Use
 
@@ -24,12 +25,12 @@ def assemble(
     findings = analysis.findings
     scope = Scope.of(findings.declarations)
     ordered = sorted(drafts, key=lambda pair: _order(pair[1]))
-    lines = line_starts(source.text)
+    places = Places(source)
     rules = tuple(
         Rule(
             name,
             draft.type,
-            bisect_right(lines, draft.start),
+            *places.at(draft.start),
             draft.start,
             draft.end,
             analysis.functions[draft.function].name,
@@ -42,7 +43,7 @@ def assemble(
     return Grammar(
         source=source,
         rules=rules,
-        loops=_loops(loops, rules, findings),
+        loops=_loops(loops, rules, findings, places),
         functions=analysis.functions,
         facts={name: facts_of(draft, findings, scope) for name, draft in ordered},
         scope=scope,
@@ -60,23 +61,14 @@ def _order(draft: RuleDraft) -> tuple[int, int, str]:
 
 def named(source: Source, drafts: Iterable[RuleDraft]) -> Iterator[tuple[str, RuleDraft]]:
     """Name rules after type, file and line; a second one of a type on a line gets ``.2``."""
-    lines = line_starts(source.text)
+    places = Places(source)
     seen: Counter[str] = Counter()
     for draft in sorted(drafts, key=_order):
         prefix = "" if draft.type is RuleType.STATEMENT else draft.type
-        name = f"{prefix}_{source.name}_{bisect_right(lines, draft.start)}"
+        file, line = places.at(draft.start)
+        name = f"{prefix}_{file}_{line}"
         seen[name] += 1
         yield (name if seen[name] == 1 else f"{name}.{seen[name]}"), draft
-
-
-def line_starts(text: str) -> list[int]:
-    """The offset of each line's first character."""
-    starts = [0]
-    at = text.find("\n")
-    while at >= 0:
-        starts.append(at + 1)
-        at = text.find("\n", at + 1)
-    return starts
 
 
 def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> Facts:
@@ -111,7 +103,7 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> Facts:
 
 
 def _loops(
-    drafts: Sequence[LoopDraft], rules: Sequence[Rule], findings: Findings
+    drafts: Sequence[LoopDraft], rules: Sequence[Rule], findings: Findings, places: Places
 ) -> tuple[Loop, ...]:
     whole_if = {start: (first, last) for start, _, first, last in findings.exits}
     effects = {}
@@ -123,7 +115,6 @@ def _loops(
         if rule.type not in PAPER_TYPES:
             effects[rule.name] |= findings.assigned_around(rule.start)
     starts = [rule.start for rule in rules]
-    lines = line_starts(findings.text)
     loops = []
     for ident, draft in enumerate(drafts):
         controls = _controls(draft, findings)
@@ -137,7 +128,7 @@ def _loops(
         loops.append(
             Loop(
                 ident,
-                bisect_right(lines, draft.keyword),
+                places.at(draft.keyword).line,
                 draft.start,
                 draft.end,
                 draft.condition,

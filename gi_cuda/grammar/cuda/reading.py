@@ -76,7 +76,7 @@ class _Chain:
 def read(text: str, presence: Presence) -> Reading:
     """Prepare a source for the parser."""
     code = TOKENS.sub(_shown, text)
-    bare = TOKENS.sub(_bare, text)
+    bare = bare_text(text)
     blank: list[Span] = _definitions_by_macro(bare, presence)
     active = presence.active({})
     hidden: list[Hidden] = []
@@ -150,6 +150,11 @@ def _shown(match: re.Match[str]) -> str:
     if word is None:
         return _blank(token) if token.startswith("/") else token
     return token if word in _CONDITIONAL or word == "include" else _blank(token)
+
+
+def bare_text(text: str) -> str:
+    """A source without comments, directives and literals, every offset kept."""
+    return TOKENS.sub(_bare, text)
 
 
 def _bare(match: re.Match[str]) -> str:

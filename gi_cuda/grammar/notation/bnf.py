@@ -21,6 +21,7 @@ from gi_cuda.grammar.notation.lines import (
     productions,
     start_symbol,
 )
+from gi_cuda.grammar.places import Places
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 _UNESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}
@@ -165,11 +166,11 @@ def _differs(source: Source, at: int, text: str, production: Production, name: s
         if mine != theirs:
             break
         shared += 1
-    line = source.text.count("\n", 0, at + shared) + 1
+    file, line = Places(source).at(at + shared)
     has = source.text[at + shared : at + shared + 40]
     says = text[shared : shared + 40]
     return UserError(
-        f"the grammar does not match line {line} of {source.name}: the grammar has "
+        f"the grammar does not match line {line} of {file}: the grammar has "
         f"{quote(says)} where the source has {quote(has)}",
         where=f"{name}:{production.line}",
         hint="write out exactly the source's text, or convert the source anew",

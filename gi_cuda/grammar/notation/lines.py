@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gi_cuda.grammar.model import Rule, RuleType, Source
+from gi_cuda.grammar.places import Place, Places, line_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +51,9 @@ def start_symbol(source: Source) -> str:
     return source.name
 
 
-def line_symbol(source: Source, line: int) -> str:
+def line_symbol(place: Place) -> str:
     """The symbol that stands for a line."""
-    return f"{source.name}_{line}"
+    return f"{place.file}_{place.line}"
 
 
 def productions(source: Source, rules: Sequence[Rule]) -> Iterator[Production]:
@@ -86,12 +87,10 @@ class _Cutter:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.made: list[Production] = []
-        text = source.text
-        self._starts = [0]
-        at = text.find("\n")
-        while at >= 0:
-            self._starts.append(at + 1)
-            at = text.find("\n", at + 1)
+        self._places = Places(source)
+        self._starts = frozenset(line_starts(source.text))
+        self._part_ends = [part.end for part in source.stretches]
+        self._part_starts = [part.start for part in source.stretches]
         self._done: set[str] = set()
 
     def cut(self, start: int, end: int, nodes: list[_Node]) -> list[Item]:
@@ -101,16 +100,16 @@ class _Cutter:
         while at < end or (k < len(nodes) and at == end):
             stop, last = self._unit(at, end, nodes, k)
             inside = nodes[k:last]
-            line = bisect_right(self._starts, at)
             # The line on which a rule starts is its container's; only the source starts at 0.
             own = at > start or start == 0
             whole = (
                 own
-                and self._starts[line - 1] == at
+                and at in self._starts
+                and self._is_of_a_file(at)
                 and (stop == len(self.source.text) or self.source.text[stop - 1] == "\n")
             )
             if whole and stop > at:
-                name = line_symbol(self.source, line)
+                name = line_symbol(self._places.at(at))
                 items.append(Symbol(name))
                 place = len(self.made)
                 self.made.append(Production(name, ()))
@@ -130,6 +129,11 @@ class _Cutter:
                 stop = self._line_end(nodes[k].end - 1, end)
             k += 1
         return stop, k
+
+    def _is_of_a_file(self, at: int) -> bool:
+        """Whether a part holds the character; what lies between parts is text of no line."""
+        part = bisect_right(self._part_starts, at) - 1
+        return part >= 0 and at < self._part_ends[part]
 
     def _line_end(self, at: int, end: int) -> int:
         newline = self.source.text.find("\n", at, end)

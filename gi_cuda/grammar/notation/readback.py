@@ -26,8 +26,12 @@ def read_grammar(
     scope_text: str,
     kernels: Sequence[str] | None = None,
     types: frozenset[RuleType] = PAPER_TYPES,
+    called: tuple[str, str] | None = None,
 ) -> Grammar:
     """The grammar of a source as its ``.bnf`` and ``.scope`` have it.
+
+    Messages name the two files as ``called`` has them, by default ``<source>.bnf`` and
+    ``<source>.scope``.
 
     Types that the ``.bnf`` has rules of are known beside those given.
 
@@ -35,10 +39,10 @@ def read_grammar(
     place missing in the ``.scope`` is forbidden, one that it adds is allowed.
 
     Raises:
-        UserError: with file (``<source>.bnf`` or ``<source>.scope``) and line: not in the
-            notation, not this source's, or a rule that cannot be.
+        UserError: with file and line: not in the notation, not this source's, or a rule that
+            cannot be.
     """
-    name = f"{source.name}.bnf"
+    name, scope_name = called or (f"{source.name}.bnf", f"{source.name}.scope")
     found = read_bnf(bnf_text, name)
     types |= {kind for symbol in found if (kind := type_of(symbol)) is not None}
     analysis = analyse(source, kernels, types)
@@ -46,8 +50,9 @@ def read_grammar(
     for symbol, start, end in lay_out(found, source, name):
         met.setdefault(symbol, []).append((start, end))
     front = dict(named(source, analysis.findings.rules))
-    shape = re.compile(rf"[A-Za-z0-9]*_{re.escape(source.name)}_\d+(?:\.\d+)?")
-    line = re.compile(rf"{re.escape(source.name)}(?:_\d+)?")
+    files = "|".join(re.escape(file) for file in source.names)
+    shape = re.compile(rf"[A-Za-z0-9]*_(?:{files})_\d+(?:\.\d+)?")
+    line = re.compile(rf"(?:{files})(?:_\d+)?")
     rules: dict[str, RuleDraft] = {}
     for symbol, spans in met.items():
         if line.fullmatch(symbol):
@@ -64,7 +69,7 @@ def read_grammar(
     specials = _specials(found, list(met), name)
     grammar = assemble(source, analysis, list(rules.items()), specials)
     retired = {symbol: draft.type for symbol, draft in front.items() if symbol not in rules}
-    changes = read_scope(scope_text, grammar, retired, f"{source.name}.scope")
+    changes = read_scope(scope_text, grammar, retired, scope_name)
     return replace(grammar, changes=changes)
 
 

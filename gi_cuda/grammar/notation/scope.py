@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
@@ -17,7 +18,8 @@ from gi_cuda.grammar.model import Rule, RuleType
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its
-# own type, by line. Taking a place out forbids it, putting one in allows it.
+# own type, by line (of another file: line@file). Taking a place out forbids it, putting one in
+# allows it.
 """
 
 
@@ -26,16 +28,16 @@ def write_scope(grammar: Grammar) -> str:
     lines = [_HEADER.format(name=grammar.source.name)]
     table = places_of_all(grammar)
     by_type = _by_type(grammar)
-    spelled: dict[tuple[RuleType, frozenset[str]], str] = {}
+    spelled: dict[tuple[RuleType, str, frozenset[str]], str] = {}
     for rule in grammar.rules:
         if rule.type in SPECIAL_TYPES:
             continue
         places = frozenset(table[rule.name] | {rule.name})
-        key = rule.type, places  # donors of one kind go to the same places
+        key = rule.type, rule.file, places  # donors of one kind go to the same places
         if key not in spelled:
-            words = list(_ranges(by_type[rule.type], places))
+            words = list(_ranges(by_type[rule.type], places, rule.file))
             for kind in TAKING[rule.type]:
-                words += (f"{kind}:{w}" for w in _ranges(by_type.get(kind, ()), places))
+                words += (f"{kind}:{w}" for w in _ranges(by_type.get(kind, ()), places, rule.file))
             spelled[key] = " ".join(words)
         lines.append(f"<{rule.name}>: {spelled[key]}".rstrip() + "\n")
     return "".join(lines)
@@ -65,8 +67,18 @@ def _by_type(grammar: Grammar) -> dict[RuleType, list[Rule]]:
     return found
 
 
-def _ranges(rules: Sequence[Rule], allowed: Set[str]) -> Iterator[str]:
-    """Places as few words: runs of lines on which every rule of the type is allowed."""
+def _ranges(rules: Sequence[Rule], allowed: Set[str], home: str) -> Iterator[str]:
+    """Places as few words, those of the file ``home`` first; others are marked with theirs."""
+    by_file: dict[str, list[Rule]] = {home: []}
+    for rule in rules:
+        by_file.setdefault(rule.file, []).append(rule)
+    for file, found in by_file.items():
+        mark = "" if file == home else f"@{file}"
+        yield from (word + mark for word in _ranges_of_file(found, allowed))
+
+
+def _ranges_of_file(rules: Sequence[Rule], allowed: Set[str]) -> Iterator[str]:
+    """Runs of lines on which every rule of the type is allowed, and single places."""
     lines = [(line, list(found)) for line, found in groupby(rules, key=lambda rule: rule.line)]
     for full, run in groupby(lines, key=lambda entry: all(r.name in allowed for r in entry[1])):
         entries = list(run)
@@ -108,23 +120,23 @@ def read_scope(text: str, grammar: Grammar, retired: Mapping[str, RuleType], nam
             hint="a line looks like: <rule>: 119-126 140 152.2",
         ) from error
     allowed: set[tuple[str, str]] = set()
-    by_type = _by_type(grammar)
+    reader = _Reader(grammar, _by_type(grammar), retired)
     for entry in tree.children:
         assert isinstance(entry, Tree)
         symbol, *words = (token for token in entry.children if isinstance(token, Token))
         donor, where = symbol[1:-1], f"{name}:{symbol.line}"
-        kind = _kind(donor, grammar, retired, where)
+        _check_donor(donor, grammar, retired, where)
         if donor in retired:
             continue
         for word in words:
-            for place in _places(word, kind, grammar, by_type, retired, where):
+            for place in reader.places(word, grammar.rule(donor), where):
                 if place != donor:
                     allowed.add((donor, place))
     static = {(d, place) for d, places in places_of_all(grammar).items() for place in places}
     return Changes(frozenset(allowed - static), frozenset(static - allowed))
 
 
-def _kind(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], where: str) -> RuleType:
+def _check_donor(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], where: str) -> None:
     kind = retired.get(donor)
     if kind is None and any(rule.name == donor for rule in grammar.rules):
         kind = type_of(donor)
@@ -132,39 +144,59 @@ def _kind(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], where: 
         raise UserError(
             f"there is no variable rule <{donor}>", where=where, hint="see the .bnf for its rules"
         )
-    return kind
 
 
-def _places(
-    word: str,
-    kind: RuleType,
-    grammar: Grammar,
-    by_type: Mapping[RuleType, Sequence[Rule]],
-    retired: Mapping[str, RuleType],
-    where: str,
-) -> Iterator[str]:
-    marked, colon, place = word.rpartition(":")
-    if colon:
-        if marked not in TAKING[kind]:
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Finds the places that words of a scope file mean."""
+
+    grammar: Grammar
+    by_type: Mapping[RuleType, Sequence[Rule]]
+    retired: Mapping[str, RuleType]
+
+    def places(self, word: str, donor: Rule, where: str) -> Iterator[str]:
+        """The places that a word on a donor's line means.
+
+        Raises:
+            UserError: it means none, at ``where``.
+        """
+        place, at, file = word.partition("@")
+        file = self._file(file, where) if at else donor.file
+        marked, colon, place = place.rpartition(":")
+        kind = self._taking(marked, donor, where) if colon else donor.type
+        if "-" in place:
+            first, last = (int(line) for line in place.split("-"))
+            found = (rule for rule in self.by_type.get(kind, ()) if rule.file == file)
+            names = [rule.name for rule in found if first <= rule.line <= last]
+            known = bool(names) or any(k is kind for k in self.retired.values())
+        else:
+            prefix = "" if kind is RuleType.STATEMENT else kind
+            name = f"{prefix}_{file}_{place}"
+            names = [rule.name for rule in self.by_type.get(kind, ()) if rule.name == name]
+            known = bool(names) or name in self.retired
+        if not known:
             raise UserError(
-                f"a rule of type {kind} cannot go to one of type {marked}",
+                f"there is no rule of type {kind} at {place} of {file}",
                 where=where,
-                hint=f"it can go to: {', '.join((kind, *TAKING[kind]))}",
+                hint="places are lines of the source that hold a rule of that type",
             )
-        kind, word = RuleType(marked), place
-    if "-" in word:
-        first, last = (int(line) for line in word.split("-"))
-        rules = [r.name for r in by_type.get(kind, ()) if first <= r.line <= last]
-        known = bool(rules) or any(k is kind for k in retired.values())
-    else:
-        prefix = "" if kind is RuleType.STATEMENT else kind
-        place = f"{prefix}_{grammar.source.name}_{word}"
-        rules = [r.name for r in by_type.get(kind, ()) if r.name == place]
-        known = bool(rules) or place in retired
-    if not known:
-        raise UserError(
-            f"there is no rule of type {kind} at {word}",
-            where=where,
-            hint="places are lines of the source that hold a rule of that type",
-        )
-    yield from rules
+        yield from names
+
+    def _taking(self, marked: str, donor: Rule, where: str) -> RuleType:
+        if marked not in TAKING[donor.type]:
+            raise UserError(
+                f"a rule of type {donor.type} cannot go to one of type {marked}",
+                where=where,
+                hint=f"it can go to: {', '.join((donor.type, *TAKING[donor.type]))}",
+            )
+        return RuleType(marked)
+
+    def _file(self, file: str, where: str) -> str:
+        known = self.grammar.source.names
+        if file not in known:
+            raise UserError(
+                f"there is no file {file!r} in this source",
+                where=where,
+                hint=f"its files: {', '.join(known)}",
+            )
+        return file

@@ -181,7 +181,7 @@ def test_the_patch_applies_and_the_patched_file_is_right(
         champion = stored_champion(run.store)
         assert champion is not None
         genotype = run.subject.read(champion.genotype)
-        assert text == run.subject.upstream(genotype)
+        assert text == run.subject.upstream(genotype).text
         macros = run.subject.upstream_macros(genotype)
         (validation,) = run.validate([Candidate(text, genotype.configuration, macros)])
     assert validation.correct, validation.message

@@ -44,11 +44,12 @@ def sizes(target: Target) -> dict[str, str]:
     [
         *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
         *("filter_rows", "transpose", "sum_blocks", "life", "wave"),
+        *("sums/main", "srad/main"),
     ],
 )
 def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:
-    init(f"{name}.cu", tmp_path / name, *HEADERS)
-    subject = load_subject(tmp_path / name, "host")
+    init(f"{name}.cu", tmp_path / "target", *HEADERS)
+    subject = load_subject(tmp_path / "target", "host")
     with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
         arguments = (subject, tools.compiler, tools.pool)
         baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
@@ -87,6 +88,79 @@ def test_templates_shared_memory_and_headers(tmp_path: Path) -> None:
     assert target.kernels == ("sum_blocks<float, 256>",)
     assert target.launches[0].steps[0].shared.text == "256 * 4"
     assert target.build.include == (SOURCES / "include",)
+
+
+def test_headers_that_hold_what_the_kernel_reaches_evolve(tmp_path: Path) -> None:
+    target = init("sums/main.cu", tmp_path / "sums")
+    assert [path.relative_to(SOURCES).as_posix() for path in target.headers] == [
+        "sums/reduce.cuh",
+        "sums/detail/warp.cuh",
+    ]
+    assert target.kernels == ("sums::reduce<float, 128>",)
+    assert [p.name for p in target.parameters] == ["ITEMS_PER_THREAD"]
+    files = {rule.file for rule in load_subject(target.folder, "host").grammar.rules}
+    assert files == {"reduce.cuh", "detail/warp.cuh"}
+
+
+def test_files_that_are_included_like_headers(tmp_path: Path) -> None:
+    """Kernels in ``.cu`` files that rely on what stands before them, as older code has it."""
+    target = init("srad/main.cu", tmp_path / "srad")
+    assert [path.name for path in target.headers] == ["device_functions.cu", "srad_kernel.cu"]
+    assert {s.name: s.value and s.value.text for s in target.scalars if s.value} == {
+        "d_Ne": "d_Nr * d_Nc"
+    }
+    assert sizes(target) == dict.fromkeys(["d_dN", "d_c", "d_I"], "(d_Nr * d_Nc)")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.block] == ["256"]
+
+
+def tree(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder / next(iter(files))
+
+
+HEADER = "#pragma once\nstatic __device__ int twice(int x) { x += x; return x; }\n"
+KERNEL = "__global__ void k(int *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = twice(1); }\n"
+
+
+def listed(source: Path, folder: Path, *options: str) -> list[str]:
+    found = init(str(source), folder, *options).headers
+    return [path.relative_to(source.parent.resolve()).as_posix() for path in found]
+
+
+def test_headers_are_only_those_needed(tmp_path: Path) -> None:
+    source = tree(
+        tmp_path / "src",
+        {
+            "k.cu": '#include "all.h"\n#include "other.h"\n#include "late.h"\n' + KERNEL,
+            "all.h": '#pragma once\n#include "detail/twice.cuh"\nstruct pair { int a, b; };\n',
+            "detail/twice.cuh": HEADER,
+            "other.h": "#pragma once\nstatic inline int unused() { return 3; }\n",
+            "late.h": "#pragma once\nstatic inline int first(pair p) { return p.a; }\n",
+        },
+    )
+    # all.h includes what evolves; late.h needs what all.h declares.
+    assert listed(source, tmp_path / "t") == ["all.h", "detail/twice.cuh", "late.h"]
+
+
+def test_a_kernel_without_headers_of_its_own_has_none(tmp_path: Path) -> None:
+    assert init("sum_blocks.cu", tmp_path / "t", *HEADERS).headers == ()
+
+
+def test_headers_that_have_to_stay_includes_are_named(tmp_path: Path) -> None:
+    source = tree(
+        tmp_path / "src",
+        {
+            "k.cu": '#ifdef A\n#include "t.cuh"\n#else\n#include "t.cuh"\n#endif\n' + KERNEL,
+            "t.cuh": HEADER,
+        },
+    )
+    words = ["init", str(source), "--output", str(tmp_path / "t")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert "t.cuh stays an include: k.cu:4 includes it again, under other" in done.output
+    assert load_target(tmp_path / "t").headers == ()
 
 
 def test_constant_memory_is_a_buffer(tmp_path: Path) -> None:
@@ -178,7 +252,13 @@ def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
     message = refused(tmp_path, str(source))
     assert f"{source}:1: the header 'gone.h' is not found" in message
     source.write_text("struct P { int a; float b; };\n__global__ void k(P p, int *a) { *a = 1; }\n")
-    assert "k.cu:2: the parameter 'p' of k is of type `P`" in refused(tmp_path, str(source))
+    message = refused(tmp_path, str(source))
+    assert "k.cu:2: the parameter 'p' of k is of type `P`" in message
+    assert "take `const P *`, or the members as parameters of their own: int a, float b" in message
+    source.write_text("__global__ void k(float3 v, int **a) { a[0][0] = 1; }\n")
+    assert "their own: float x, float y, float z" in refused(tmp_path, str(source))
+    source.write_text("__global__ void k(int **a) { a[0][0] = 1; }\n")
+    assert "is of type `int **`, which no target can pass" in refused(tmp_path, str(source))
     message = refused(tmp_path, several)
     assert "a::scale, b::scale, shift(float *, int), shift(double *, int), whole" in message
     assert "'scale' is ambiguous" in refused(tmp_path, several, "--kernel", "scale")

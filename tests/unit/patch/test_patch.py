@@ -12,10 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.patch import path_in_repository, unified_diff, with_defaults
+from gi_cuda.grammar import Source
+from gi_cuda.patch import paths_in_repository, unified_diff
+from gi_cuda.patch import with_defaults as with_defaults_of_files
 from gi_cuda.subject import Subject, load_subject
 
 SHIPPED = Path(__file__).parents[3] / "targets"
+
+
+def with_defaults(text: str, changes: dict[str, str | None]) -> str:
+    return with_defaults_of_files(Source("k.cu", text), changes).text
+
 
 # -- defaults --------------------------------------------------------------------------------------
 
@@ -202,7 +209,7 @@ def test_patches_of_random_genotypes_apply(name: str, scale: Subject, repository
         one = subject.original
         for _ in range(size):
             one = subject.mutate(one, rng) or one
-        after = subject.upstream(one)
+        after = subject.upstream(one).text
         if diff := unified_diff(before, after, "targets/k.cu"):
             assert applied(repository, "targets/k.cu", before, diff) == after
 
@@ -211,8 +218,8 @@ def test_the_path_is_from_the_root_of_the_repository(tmp_path: Path) -> None:
     source = tmp_path / "work" / "deep" / "kernel.cu"
     source.parent.mkdir(parents=True)
     source.touch()
-    assert path_in_repository(source) == "kernel.cu"
+    assert paths_in_repository([source]) == ["kernel.cu"]
     (tmp_path / "work" / ".git").write_text("gitdir: elsewhere\n", encoding="utf-8")
-    assert path_in_repository(source) == "deep/kernel.cu"
+    assert paths_in_repository([source]) == ["deep/kernel.cu"]
     (source.parent / ".git").mkdir()
-    assert path_in_repository(source) == "kernel.cu"
+    assert paths_in_repository([source]) == ["kernel.cu"]

@@ -1,0 +1,2 @@
+#define fp float
+#define NUMBER_THREADS 256

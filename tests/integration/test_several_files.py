@@ -1,0 +1,172 @@
+"""A target whose device functions sit in headers, from the command line to the patched tree."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.baseline import establish, try_broken
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, BuildFailure, Variant
+from gi_cuda.errors import UserError
+from gi_cuda.run import open_tools
+from gi_cuda.subject import Subject, load_subject
+from gi_cuda.target import content_hash
+
+TREE = Path(__file__).parents[1] / "targets" / "tree"
+ENVIRONMENT = {**os.environ, "COLUMNS": "200"}
+
+Done = subprocess.CompletedProcess[str]
+
+
+def gi_cuda(*words: str | Path) -> Done:
+    return subprocess.run(
+        [sys.executable, "-m", "gi_cuda", *map(str, words)],
+        env=ENVIRONMENT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A copy in a repository of its own."""
+    copy = tmp_path / "tree"
+    shutil.copytree(TREE, copy)
+    subprocess.run(["git", "init", "--quiet"], cwd=copy, check=True)
+    return copy
+
+
+def passes(subject: Subject, folder: Path) -> None:
+    with open_tools(subject, folder, workers=1, jobs=1) as tools:
+        arguments = (subject, tools.compiler, tools.pool)
+        baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
+        assert set(baseline.penalties.values()) == {0}
+        assert try_broken(*arguments, tools.scratch("broken"), baseline).penalty
+
+
+def test_the_patched_tree_is_what_was_built(tree: Path, tmp_path: Path) -> None:
+    subject = load_subject(tree / "target", "host", edits="full")
+    passes(subject, tmp_path / "before")
+    words = (
+        "WEIGHTED=1 <_detail/window.cuh_14><_detail/window.cuh_12>"
+        " <_detail/weights.cuh_8> <pragma_smooth.cu_17><pragma_K2>"
+    )
+    genotype = subject.read(words)
+    diff = subject.diff(genotype)
+    assert diff.count("diff --git a/src/") == 3
+    (tmp_path / "x.patch").write_text(diff, encoding="utf-8", newline="")
+    subprocess.run(["git", "apply", str(tmp_path / "x.patch")], cwd=tree, check=True)
+    after = load_subject(tree / "target", "host")
+    assert after.grammar.source.files == subject.upstream(genotype).files
+    passes(after, tmp_path / "after")
+
+
+def test_errors_name_the_header_and_its_line(tree: Path, tmp_path: Path) -> None:
+    header = tree / "src" / "detail" / "window.cuh"
+    header.write_text(header.read_text().replace("found = n - 1;", "found = n - none;"))
+    subject = load_subject(tree / "target", "host")
+    with (
+        open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools,
+        pytest.raises(UserError, match="none") as caught,
+    ):
+        establish(subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference)
+    assert caught.value.where == f"{header}:14"
+
+
+def test_a_variant_that_does_not_compile_names_the_header(tmp_path: Path) -> None:
+    subject = load_subject(TREE / "target", "host")
+    text = subject.device.source.text
+    wrong = text.replace("far = radius + 1 - far;", "far = radius + 1 - farther;")
+    with open_tools(subject, tmp_path, workers=1, jobs=1) as tools:
+        variants = [
+            Variant(1, text, {"WEIGHTED": "1"}),
+            Variant(2, wrong, {"WEIGHTED": "1"}),
+            Variant(3, wrong, {}),
+        ]
+        built = build_batch(tools.compiler, variants, tools.scratch("x"))
+    assert isinstance(built[1], Binary)
+    assert isinstance(built[3], Binary)
+    failed = built[2]
+    assert isinstance(failed, BuildFailure)
+    assert failed.message.startswith("detail/weights.cuh:8: ")
+
+
+def test_a_change_in_a_header_is_a_change_of_the_target(tree: Path) -> None:
+    before = content_hash(load_subject(tree / "target", "host").target)
+    header = tree / "src" / "detail" / "weights.cuh"
+    header.write_bytes(header.read_bytes() + b"\n")
+    assert content_hash(load_subject(tree / "target", "host").target) != before
+
+
+def test_explain_names_files_and_what_stays(tree: Path) -> None:
+    source = tree / "src" / "smooth.cu"
+    text = source.read_text()
+    text = text.replace('#include "detail/names.inc"\n', '#include "detail/names.inc"\n' * 2)
+    source.write_text(text.replace("static const", "extern const"))
+    file = tree / "target" / "target.toml"
+    listed = '"../src/detail/weights.cuh"'
+    file.write_text(file.read_text().replace(listed, f'{listed}, "../src/detail/names.inc"'))
+    done = gi_cuda("convert", tree / "target", "--explain")
+    assert done.returncode == 0, done.stderr
+    (line,) = (one for one in done.stdout.splitlines() if "found = n - 1;" in one)
+    assert line.split()[0] == "detail/window.cuh:14"
+    said = "smooth.cu:10: detail/names.inc stays an include: smooth.cu:11 includes it again"
+    assert said in done.stdout
+
+
+def test_mutants_are_diffs_of_several_files() -> None:
+    words = ("mutate", TREE / "target", "--sample", "3", "--at-once", "8", "--edits", "full")
+    done = gi_cuda(*words, "--seed", "1")
+    assert done.returncode == 0, done.stderr
+    assert "+++ b/tests/targets/tree/src/detail/window.cuh" in done.stdout
+    assert "+++ b/tests/targets/tree/src/smooth.cu" in done.stdout
+    assert "#line" not in done.stdout
+
+
+def test_mutants_compile_under_any_configuration() -> None:
+    words = ("mutate", TREE / "target", "--sample", "120", "--edits", "full")
+    done = gi_cuda(*words, "--configure", "--compile")
+    assert done.returncode == 0, done.stderr
+    assert "(100.00%)" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("headers", "says"),
+    [
+        ('["../src/detail/none.cuh"]', "target.headers"),
+        ('["../src/detail/weights.cuh"]', "put detail/window.cuh among the headers"),
+        ('["data.py"]', "does not include ../target/data.py"),
+        ("3", "target.headers"),
+    ],
+)
+def test_headers_that_cannot_be(tree: Path, headers: str, says: str) -> None:
+    file = tree / "target" / "target.toml"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text(
+        "".join(f"headers = {headers}\n" if s.startswith("headers") else s for s in lines)
+    )
+    done = gi_cuda("convert", tree / "target", "--explain")
+    assert done.returncode == 2, done.stdout
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_messages_about_a_grammar_name_the_path_given(tree: Path, tmp_path: Path) -> None:
+    done = gi_cuda("convert", tree / "target", "--output", tmp_path / "g")
+    assert done.returncode == 0, done.stderr
+    bnf, scope = (tmp_path / "g" / f"smooth.cu.{kind}" for kind in ("bnf", "scope"))
+    for file, old, new in [(bnf, '"found = n - 1;"', '"n;"'), (scope, ": 12-14", ": 99")]:
+        text = file.read_text()
+        file.write_text(text.replace(old, new))
+        done = gi_cuda("mutate", tree / "target", "--bnf", bnf, "--scope", scope)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"gi-cuda: error: {file}:")
+        file.write_text(text)

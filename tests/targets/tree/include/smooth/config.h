@@ -1,0 +1,3 @@
+#ifndef BLOCK
+#define BLOCK 64
+#endif

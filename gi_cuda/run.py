@@ -11,7 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.analyze.validation import Candidate, Validation, validate
+from gi_cuda.analyze.replicates import (
+    Candidate,
+    GenotypeAssay,
+    Replicates,
+    candidate,
+    in_fresh_processes,
+)
+from gi_cuda.analyze.validation import Validation, validate
 from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.host import HostCompiler
 from gi_cuda.build.model import Compiler
@@ -156,9 +163,7 @@ class Run:
 
     def candidate(self, genotype: Genotype) -> Candidate:
         """An individual as a maintainer would get it: without loop guards."""
-        configuration = genotype.configuration
-        text = self.subject.render(genotype, None)
-        return Candidate(text, configuration, self.subject.macros(configuration))
+        return candidate(self.subject, genotype)
 
     def patched(self, genotype: Genotype) -> Candidate:
         """An individual as its patch makes it: winning values are the source's own defaults."""
@@ -173,16 +178,32 @@ class Run:
         return replace(self, plan=plan)
 
     def validate(self, candidates: list[Candidate]) -> list[Validation]:
-        """Validate sources on the held-out cases."""
+        """Validate sources on the held-out cases, in processes that ran nothing before."""
         tools = self.tools
-        return validate(
+        replicates = Replicates(
             self.subject,
             tools.compiler,
             tools.pool,
+            in_fresh_processes(tools.pool),
             tools.scratch("validate"),
-            candidates,
             tools.held_out(),
             self.baseline.limit,
+        )
+        return validate(replicates, candidates)
+
+    def assay(self, role: CaseRole) -> GenotypeAssay:
+        """Reads individuals, as a maintainer would get them, on the cases of one role."""
+        tools = self.tools
+        return GenotypeAssay(
+            Replicates(
+                self.subject,
+                tools.compiler,
+                tools.pool,
+                tools.pool.map,
+                tools.scratch(str(role)),
+                self.subject.cases(role),
+                self.baseline.limit,
+            )
         )
 
 

@@ -48,6 +48,12 @@ Edits: TypeAlias = Annotated[
         "right-hand sides and parts of conditions as well).",
     ),
 ]
+IndividualNumber: TypeAlias = Annotated[
+    int | None, typer.Option("--individual", help="This individual instead of the winner.")
+]
+AsFound: TypeAlias = Annotated[
+    bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")
+]
 Workers: TypeAlias = Annotated[
     int, typer.Option("--workers", min=0, help="Measurements at a time; 0: one per core.")
 ]

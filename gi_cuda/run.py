@@ -191,6 +191,11 @@ class Run:
         )
         return validate(replicates, candidates)
 
+    def session(self) -> Session:
+        """What a process of its own needs to run a variant as the pool's workers do."""
+        subject, names = self.subject, (*self.tools.train(), *self.tools.held_out())
+        return Session(subject.target.folder, subject.backend, names, self.tools.reference)
+
     def assay(self, role: CaseRole) -> GenotypeAssay:
         """Reads individuals, as a maintainer would get them, on the cases of one role."""
         tools = self.tools

@@ -15,6 +15,7 @@ from gi_cuda.build.model import BuildFailure, Variant
 from gi_cuda.execute.model import Program
 from gi_cuda.execute.sanitize import DEVICE_TOOLS, Sanitizer
 from gi_cuda.genome import Genotype
+from gi_cuda.grammar import Source
 from gi_cuda.run import Run
 
 
@@ -119,7 +120,7 @@ def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[Finding]:
     program = Program(built, dict(one.configuration), run.tools.held_out())
     watched = sanitizer.watch(run.session(), program)
     read = from_outside if sanitizer.name in DEVICE_TOOLS else compiled_in
-    found = read(watched.log, one.text)
+    found = read(watched.log, Source(run.subject.grammar.source.name, one.text))
     # What ends a run early is a finding, unless it is the consequence of one.
     return found or ([Finding(watched.failure)] if watched.failure else [])
 

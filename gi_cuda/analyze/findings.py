@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from gi_cuda.grammar import Source
+
 _ADDRESS = re.compile(r"==\d+==ERROR: AddressSanitizer: ([\w-]+)[^\n]*\n((?:.*\n)*?)(?=\s*\n|\Z)")
 _ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)", re.M)
-_UNDEFINED = re.compile(r"^(?:\S*/)?v\d+/([^\n:]+):(\d+):\d+: runtime error: ([^\n]*)", re.M)
-_FRAME = re.compile(r"(?:\S*/)?v\d+/([^\s:]+):(\d+)")
+_UNDEFINED = re.compile(r"^(?:[^\n:]*/)?([^\n:/]+):(\d+):\d+: runtime error: ([^\n]*)", re.M)
 
 _HEAD = re.compile(r"^=========(?: (?P<head>\S[^\n]*)|(?P<detail>[ \t]{2,}[^\n]*|))$", re.M)
 _NO_FINDING = re.compile(
@@ -41,30 +42,32 @@ class Finding:
         return f"{self.kind}, line {self.line}: {self.text}" if self.line else self.kind
 
 
-def compiled_in(log: str, source: str) -> list[Finding]:
+def compiled_in(log: str, source: Source) -> list[Finding]:
     """The findings in a log of the address and undefined-behaviour sanitizers of a C++ compiler."""
-    lines = source.splitlines()
     found = []
     for report in _ADDRESS.finditer(log):
         access = _ACCESS.search(report[2])
         kind = f"{report[1]}, {access[1].lower()} of {access[2]} bytes" if access else report[1]
-        frame = _FRAME.search(report[2])
-        found.append(_at(kind, int(frame[2]) if frame else None, lines))
-    for match in _UNDEFINED.finditer(log):
-        found.append(_at(match[3], int(match[2]), lines))
+        found.append(_found(kind, _line(report[2], source), source))
+    for name, line, kind in _UNDEFINED.findall(log):
+        found.append(_found(kind, int(line) if name == source.name else None, source))
     return _once(found)
 
 
-def from_outside(log: str, source: str) -> list[Finding]:
+def from_outside(log: str, source: Source) -> list[Finding]:
     """The findings in a log of one of compute-sanitizer's tools."""
-    lines = source.splitlines()
     found = []
     for head, details in _reports(log):
         if not _NO_FINDING.match(head):
-            frame = _FRAME.search(details) or _FRAME.search(head)
-            kind = head.partition(" at ")[0] if frame else head
-            found.append(_at(kind, int(frame[2]) if frame else None, lines))
+            line = _line(f"{head}\n{details}", source)
+            found.append(_found(head.partition(" at ")[0] if line else head, line, source))
     return _once(found)
+
+
+def _line(report: str, source: Source) -> int | None:
+    """The first line of the source that a report names."""
+    found = re.search(rf"(?:^|[\s/]){re.escape(source.name)}:(\d+)", report, re.M)
+    return int(found[1]) if found else None
 
 
 def _reports(log: str) -> Iterator[tuple[str, str]]:
@@ -80,7 +83,8 @@ def _reports(log: str) -> Iterator[tuple[str, str]]:
         yield head, details
 
 
-def _at(kind: str, line: int | None, lines: Sequence[str]) -> Finding:
+def _found(kind: str, line: int | None, source: Source) -> Finding:
+    lines = source.text.split("\n")
     if line is None or not 1 <= line <= len(lines):
         return Finding(kind)
     return Finding(kind, line, lines[line - 1].strip())

@@ -102,9 +102,11 @@ class Sanitizer:
                 status, said = 1, f"not at its end after {LIMIT:g} s"
             # The compilers' sanitizers put the process's number behind the name.
             logs = sorted(Path(scratch).glob("log*"))
-            text = "".join(path.read_text("utf-8", errors="replace") for path in logs)
+            texts = [path.read_text("utf-8", errors="replace") for path in logs]
             last = said.rpartition("\n")[2]
-            return Watched(text, (last or f"exit status {status}") if status else "")
+            failure = (last or f"exit status {status}") if status else ""
+            # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
+            return Watched("\n".join([*texts, said]), failure)
 
 
 def host_sanitizers(compiler: HostCompiler) -> list[Sanitizer]:
@@ -128,7 +130,7 @@ def host_sanitizers(compiler: HostCompiler) -> list[Sanitizer]:
             # The sanitizer's allocator must be there before Python's first allocation.
             "LD_PRELOAD": " ".join(map(str, libraries)),
             "ASAN_OPTIONS": f"{_ADDRESS_OPTIONS}:log_path={log}",
-            "UBSAN_OPTIONS": f"halt_on_error=0:log_path={log}",
+            "UBSAN_OPTIONS": "halt_on_error=0",
         }
         return [sys.executable, "-m", "gi_cuda.execute.once", str(file)], environment
 

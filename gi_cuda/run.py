@@ -165,11 +165,10 @@ class Run:
         """An individual as a maintainer would get it: without loop guards."""
         return candidate(self.subject, genotype)
 
-    def patched(self, genotype: Genotype) -> Candidate:
-        """An individual as its patch makes it: winning values are the source's own defaults."""
-        subject = self.subject
-        macros = subject.upstream_macros(genotype)
-        return Candidate(subject.upstream_device(genotype), genotype.configuration, macros)
+    def patched(self, text: str, genotype: Genotype) -> Candidate:
+        """A source as a patch leaves it: an individual's winning values are its own defaults."""
+        macros = self.subject.upstream_macros(genotype)
+        return Candidate(self.subject.device_text(text), genotype.configuration, macros)
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""

@@ -131,9 +131,9 @@ class Subject:
         text = render(self.grammar, self.expansions(genotype), None)
         return with_defaults(text, changes)
 
-    def upstream_device(self, genotype: Genotype) -> str:
-        """The device code of :meth:`upstream`, read from that very text."""
-        source = Source(self.grammar.source.name, self.upstream(genotype))
+    def device_text(self, text: str) -> str:
+        """The device code of a changed source, read from that very text."""
+        source = Source(self.grammar.source.name, text)
         return device_code(convert(source, self.target.kernels)).source.text
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:

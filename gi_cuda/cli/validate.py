@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, console
+from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, check_choice, console
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
@@ -35,12 +35,7 @@ def command(
     from gi_cuda.report.acceptance import print_acceptance
     from gi_cuda.run import open_run
 
-    if sanitizers not in SANITIZERS:
-        raise UserError(
-            f"there is no choice {sanitizers!r}",
-            where="--sanitizers",
-            hint=f"one of: {', '.join(SANITIZERS)}",
-        )
+    check_choice("--sanitizers", sanitizers, SANITIZERS)
     with open_run(run) as opened:
         winners = _winners(opened, individual, best, as_found=as_found)
         tools, unwatched = _sanitizers(opened, sanitizers)

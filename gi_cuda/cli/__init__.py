@@ -14,7 +14,9 @@ from gi_cuda.cli import (
     check,
     convert,
     evolve,
+    history,
     init,
+    interactions,
     minimize,
     mutate,
     patch,
@@ -73,7 +75,20 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (init, convert, mutate, check, evolve, resume, show, validate, minimize, patch):
+for verb in (
+    init,
+    convert,
+    mutate,
+    check,
+    evolve,
+    resume,
+    show,
+    validate,
+    minimize,
+    interactions,
+    history,
+    patch,
+):
     app.command(name=verb.__name__.rpartition(".")[2])(_interruptible(verb.command))
 
 

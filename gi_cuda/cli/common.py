@@ -55,6 +55,10 @@ IndividualNumber: TypeAlias = Annotated[
 AsFound: TypeAlias = Annotated[
     bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")
 ]
+FiguresFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--figures", help="Folder for the figures; by default `figures` in the run."),
+]
 Workers: TypeAlias = Annotated[
     int, typer.Option("--workers", min=0, help="Measurements at a time; 0: one per core.")
 ]

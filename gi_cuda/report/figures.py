@@ -53,11 +53,17 @@ def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Ax
     return figure, axes
 
 
+def _legend(figure: Figure, axes: Axes) -> None:
+    """What the marks mean, under the axes, where it covers none of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)
+
+
 def _generations(axes: Axes, history: History) -> np.ndarray:
     """Generations along the bottom, with room for one alone; their numbers."""
     numbers = np.array([one.number for one in history.epochs])
     axes.set_xlabel(GENERATION)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlim(numbers.min() - 0.5, numbers.max() + 0.5)
     return numbers
 
@@ -75,13 +81,14 @@ def best(history: History) -> Figure:
     figure, axes = new_figure()
     x = _generations(axes, history)
     so_far = _values([one.best_so_far for one in history.epochs])
-    axes.step(x, so_far, where="mid", color=MIDDLE, label="best so far")
+    edges = np.append(x - 0.5, x[-1] + 0.5)
+    axes.stairs(so_far, edges, baseline=None, color=MIDDLE, label="best so far")
     of_each = [one.best for one in history.epochs]
     _draw(axes, x, of_each, color=DARK, marker="o", linestyle="", label="best of the generation")
     axes.axhline(1.0, color=LIGHT, linewidth=1)
     axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
     axes.set_title("Best speed-up", loc="left")
-    axes.legend(frameon=False)
+    _legend(figure, axes)
     return figure
 
 
@@ -99,7 +106,7 @@ def sizes(history: History) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_ylabel("changes of an individual (mean number)")
     axes.set_title("Size of genotypes", loc="left")
-    axes.legend(frameon=False)
+    _legend(figure, axes)
     return figure
 
 
@@ -122,7 +129,7 @@ def losses(history: History) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_ylabel("share of individuals (%)")
     axes.set_title("Duplicates and compile failures", loc="left")
-    axes.legend(frameon=False)
+    _legend(figure, axes)
     return figure
 
 
@@ -137,18 +144,18 @@ def speed_against_size(history: History) -> Figure:
         x, y = [one.changes for one in some], [one.speed_up for one in some]
         axes.scatter(x, y, s=14, linewidths=0.7, **style)  # type: ignore[arg-type]
     axes.axhline(1.0, color=LIGHT, linewidth=1)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel(CHANGES)
     axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
     axes.set_title("Speed-up against number of changes", loc="left")
-    axes.legend(frameon=False)
+    _legend(figure, axes)
     return figure
 
 
 def frequencies(history: History) -> Figure:
     """How often each of the winner's changes was, generation by generation."""
     survivors = history.survivors
-    figure, axes = new_figure(height=1.4 + 0.28 * len(survivors), width=8.0)
+    figure, axes = new_figure(height=max(2.6, 1.4 + 0.28 * len(survivors)), width=8.0)
     table = np.array([one.frequency for one in survivors])
     numbers = [one.number for one in history.epochs]
     extent = (numbers[0] - 0.5, numbers[-1] + 0.5, len(survivors) - 0.5, -0.5)
@@ -160,10 +167,11 @@ def frequencies(history: History) -> Figure:
     axes.scatter(x, y, marker="D", s=18, color="white", edgecolors="black", linewidths=0.8)
     axes.set_yticks(range(len(survivors)), [short(one.change) for one in survivors])
     axes.tick_params(axis="y", labelsize=7)
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel(f"{GENERATION} (diamond: where it was found)")
-    bar = figure.colorbar(image, ax=axes, format=PercentFormatter(1.0))
-    bar.set_label("individuals that have it (%)")
+    share = min(1.0, 3.0 / figure.get_figheight())
+    bar = figure.colorbar(image, ax=axes, format=PercentFormatter(1.0), shrink=share)
+    bar.set_label("individuals with it (%)")
     axes.set_title("The winner's changes in the population", loc="left")
     return figure
 
@@ -203,11 +211,12 @@ def family(history: History) -> Figure:
                 fontsize=7,
             )
     _generations(axes, history)
+    axes.set_xlim(-0.5, max(rows, default=0) + 0.5)
     axes.set_ylim(0, 1)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_title("The winner's family tree (numbers of individuals)", loc="left")
-    axes.legend(frameon=False, ncols=4, loc="lower center", bbox_to_anchor=(0.5, -0.32))
+    _legend(figure, axes)
     return figure
 
 
@@ -246,7 +255,7 @@ def added(steps: Sequence[tuple[str, SpeedUp | None]]) -> Figure:
     axes.set_xlabel("change added, in the order in which the search found them")
     axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
     axes.set_title("Gain as changes are added", loc="left")
-    axes.legend(frameon=False)
+    _legend(figure, axes)
     return figure
 
 

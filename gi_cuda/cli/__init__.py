@@ -14,6 +14,7 @@ from gi_cuda.cli import (
     check,
     convert,
     evolve,
+    explain,
     history,
     init,
     interactions,
@@ -87,6 +88,7 @@ for verb in (
     minimize,
     interactions,
     history,
+    explain,
     patch,
 ):
     app.command(name=verb.__name__.rpartition(".")[2])(_interruptible(verb.command))

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, check_choice, console
+from gi_cuda.cli.common import (
+    AsFound,
+    Force,
+    IndividualNumber,
+    RunPath,
+    check_choice,
+    check_new,
+    console,
+    write_new,
+)
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
@@ -28,21 +38,49 @@ def command(
             help="installed: let those watch that are there; required: all of them; none."
         ),
     ] = "installed",
+    genotype: Annotated[
+        str | None, typer.Option(help="This genotype instead of the run's own individuals.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the measurements to a file, for another machine.")
+    ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="Show them beside those exported on another machine."),
+    ] = None,
+    force: Force = False,
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
-    from gi_cuda.analyze.acceptance import accept, entries, remember
-    from gi_cuda.report.acceptance import print_acceptance
+    from gi_cuda.analyze import portability
+    from gi_cuda.analyze.acceptance import Entry, accept, entries, remember
+    from gi_cuda.report.acceptance import portability_table, print_acceptance
     from gi_cuda.run import open_run
 
     check_choice("--sanitizers", sanitizers, SANITIZERS)
+    if export is not None:
+        check_new(export, force=force)
+    elsewhere = {path: portability.read(path) for path in others or ()}
     with open_run(run) as opened:
-        winners = _winners(opened, individual, best, as_found=as_found)
+        if genotype is not None:
+            given = opened.subject.read(genotype)
+            candidates = [Entry("the given genotype", None, given)]
+        else:
+            candidates = entries(_winners(opened, individual, best, as_found=as_found))
         tools, unwatched = _sanitizers(opened, sanitizers)
         with console.status("validating on the held-out cases"):
-            result = accept(opened, entries(winners), tools)
+            result = accept(opened, candidates, tools)
         remember(opened, result)
+        chosen = result.accepted or result.tried[0]
+        here = portability.measured(opened.store, opened.subject, result, chosen)
     print_acceptance(console, result, unwatched)
+    for path, there in elsewhere.items():
+        portability.check_same(there, here, path)
+    if elsewhere:
+        console.print(portability_table([here, *elsewhere.values()]))
+    if export is not None:
+        write_new(export, portability.write(here), force=force)
+        console.print(f"wrote {export}", highlight=False, soft_wrap=True, markup=False)
     if result.accepted is None:
         raise typer.Exit(1)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.analyze.acceptance import Acceptance, Tried
+from gi_cuda.analyze.portability import Measured
 from gi_cuda.report.tables import table
 
 
@@ -78,3 +81,18 @@ def _watched(one: Tried) -> str:
         return "not run"
     number = sum(map(len, one.findings.values()))
     return f"{number} findings" if number else "clean"
+
+
+def portability_table(everywhere: Sequence[Measured]) -> Table:
+    """A row for each machine."""
+    rows = table("the same genotype on several machines: speed-up, with 95 % intervals")
+    cases = list(dict.fromkeys(case for one in everywhere for case in one.validation.cases or {}))
+    for name in ("device", "back end", "all cases", *cases, "copy of the\nreference"):
+        rows.add_column(name, overflow="fold", vertical="bottom")
+    for one in everywhere:
+        validation = one.validation
+        found = validation.cases or {}
+        overall = str(validation.overall) if validation.correct else validation.message
+        speed_ups = (str(found.get(case, "")) for case in cases)
+        rows.add_row(Text(one.device), one.backend, Text(overall), *speed_ups, str(one.noise))
+    return rows

@@ -11,7 +11,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.analyze.validation import Candidate, Validation, validate
+from gi_cuda.analyze.replicates import (
+    Candidate,
+    GenotypeAssay,
+    Replicates,
+    candidate,
+    in_fresh_processes,
+)
+from gi_cuda.analyze.validation import Validation, validate
 from gi_cuda.backend import Backend, open_backend
 from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.model import Compiler
@@ -20,6 +27,7 @@ from gi_cuda.execute.model import Sampling, Verdict
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
+from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
 from gi_cuda.search import Settings
 from gi_cuda.store import Store
@@ -140,15 +148,12 @@ class Run:
 
     def candidate(self, genotype: Genotype) -> Candidate:
         """An individual as a maintainer would get it: without loop guards."""
-        configuration = genotype.configuration
-        text = self.subject.render(genotype, None)
-        return Candidate(text, configuration, self.subject.macros(configuration))
+        return candidate(self.subject, genotype)
 
-    def patched(self, genotype: Genotype) -> Candidate:
-        """An individual as its patch makes it: winning values are the source's own defaults."""
-        subject = self.subject
-        macros = subject.upstream_macros(genotype)
-        return Candidate(subject.upstream_device(genotype), genotype.configuration, macros)
+    def patched(self, source: Source, genotype: Genotype) -> Candidate:
+        """A source as a patch leaves it: an individual's winning values are its own defaults."""
+        macros = self.subject.upstream_macros(genotype)
+        return Candidate(self.subject.device_text(source), genotype.configuration, macros)
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""
@@ -157,16 +162,37 @@ class Run:
         return replace(self, plan=plan)
 
     def validate(self, candidates: list[Candidate]) -> list[Validation]:
-        """Validate sources on the held-out cases."""
+        """Validate sources on the held-out cases, in processes that ran nothing before."""
         tools = self.tools
-        return validate(
+        replicates = Replicates(
             self.subject,
             tools.compiler,
             tools.pool,
+            in_fresh_processes(tools.pool),
             tools.scratch("validate"),
-            candidates,
             tools.held_out(),
             self.baseline.limit,
+        )
+        return validate(replicates, candidates)
+
+    def session(self) -> Session:
+        """What a process of its own needs to run a variant as the pool's workers do."""
+        subject, names = self.subject, (*self.tools.train(), *self.tools.held_out())
+        return Session(subject.target.folder, subject.backend, names, self.tools.reference)
+
+    def assay(self, role: CaseRole) -> GenotypeAssay:
+        """Reads individuals, as a maintainer would get them, on the cases of one role."""
+        tools = self.tools
+        return GenotypeAssay(
+            Replicates(
+                self.subject,
+                tools.compiler,
+                tools.pool,
+                tools.pool.map,
+                tools.scratch(str(role)),
+                self.subject.cases(role),
+                self.baseline.limit,
+            )
         )
 
 

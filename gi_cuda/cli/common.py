@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -49,6 +50,16 @@ Edits: TypeAlias = Annotated[
         "right-hand sides and parts of conditions as well).",
     ),
 ]
+IndividualNumber: TypeAlias = Annotated[
+    int | None, typer.Option("--individual", help="This individual instead of the winner.")
+]
+AsFound: TypeAlias = Annotated[
+    bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")
+]
+FiguresFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--figures", help="Folder for the figures; by default `figures` in the run."),
+]
 Workers: TypeAlias = Annotated[
     int,
     typer.Option("--workers", min=0, help="Measurements at a time; 0: as many as fit."),
@@ -81,6 +92,40 @@ def check_edits(name: str) -> str:
             hint=f"one of: {', '.join(EDIT_SETS)}",
         )
     return name
+
+
+def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that an option does not take."""
+    if value not in choices:
+        raise UserError(
+            f"{option} does not take {value!r}", where=option, hint=f"one of: {', '.join(choices)}"
+        )
+
+
+def read_numbers(text: str, count: int) -> frozenset[int]:
+    """Positions from 0 of the changes that a list such as ``1,3-5`` names, which counts from 1.
+
+    Raises:
+        UserError: it is no such list, or there is no change of such a number.
+    """
+    found: set[int] = set()
+    for word in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", word)
+        if match is None:
+            raise UserError(
+                f"{word.strip()!r} is not a number or a range", where="--edits", hint="e.g. 1,3-5"
+            )
+        first = int(match[1])
+        last = int(match[2] or first)
+        for number in (first, last):
+            if not 1 <= number <= count:
+                raise UserError(
+                    f"there is no change {number}",
+                    where="--edits",
+                    hint=f"they are 1 to {count}; gi-cuda explain lists them",
+                )
+        found |= set(range(first - 1, last))
+    return frozenset(found)
 
 
 def cores() -> int:

@@ -27,7 +27,8 @@ _COLUMNS = {
 }
 
 
-def _table(title: str) -> Table:
+def table(title: str) -> Table:
+    """An empty table in the style of all of them."""
     return Table(
         title=title, title_justify="left", pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
@@ -64,16 +65,16 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
         best: for each the lowest ratio among its faster individuals.
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
-    table = _table("generations: children made, duplicates, and what became of the new ones")
+    rows = table("generations: children made, duplicates, and what became of the new ones")
     duplicates = ["same\nge-\nno-\ntype", "same\nphe-\nno-\ntype"]
     headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
     for name in [*headings, "best\nspeed-\nup"]:
         width = max(map(len, name.split("\n")))
-        table.add_column(name, justify="right", vertical="bottom", min_width=width)
+        rows.add_column(name, justify="right", vertical="bottom", min_width=width)
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)
-        table.add_row(
+        rows.add_row(
             f"{generation.number}{'' if generation.finished else '*'}",
             str(tally.created),
             str(tally.genotype_duplicates),
@@ -82,21 +83,21 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
             *(str(generation.outcomes.get(outcome, 0) or "") for outcome in shown),
             speed(ratio),
         )
-    return table
+    return rows
 
 
 def phases_table(total: Phases, individuals: int) -> Table:
     """Where a run's time went."""
-    table = _table("time")
+    rows = table("time")
     for name in ["phase", "seconds", "share"]:
-        table.add_column(name, justify="left" if name == "phase" else "right")
+        rows.add_column(name, justify="left" if name == "phase" else "right")
     for name in ["search", "preprocess", "compile", "run", "verify"]:
         seconds = getattr(total, name)
         share = seconds / total.wall if total.wall else 0.0
-        table.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
+        rows.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
     rate = individuals / total.wall if total.wall else 0.0
-    table.add_row("wall", f"{total.wall:.2f}", f"{rate:.1f} individuals/s")
-    return table
+    rows.add_row("wall", f"{total.wall:.2f}", f"{rate:.1f} individuals/s")
+    return rows
 
 
 def print_individuals(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gi_cuda.analyze.champion import stored_champion
-from gi_cuda.analyze.validation import Candidate
+from gi_cuda.analyze.replicates import Candidate
 from gi_cuda.evaluation import Outcome
 from gi_cuda.genome import Insert, Replace
 from gi_cuda.run import DATABASE, Plan, Run, create_run, open_run

@@ -69,6 +69,8 @@ def command(
 
     check_choice("--format", format, FORMATS)
     check_choice("--configuration", configuration, CONFIGURATIONS)
+    if output is not None:
+        check_new(output, force=force)
     with open_run(run) as opened:
         winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
         changed = winner.changes(opened.subject)

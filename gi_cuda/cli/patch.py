@@ -67,6 +67,8 @@ def command(
     from gi_cuda.submission import submit
     from gi_cuda.upstream import in_one, steps
 
+    if output is not None:
+        check_new(output, force=force)
     check_choice("--format", format, FORMATS)
     check_choice("--configuration", configuration, CONFIGURATIONS)
     if output is not None:

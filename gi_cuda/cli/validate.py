@@ -104,7 +104,10 @@ def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> 
         for ident in idents
         for form in ((True,) if as_found else (False, True))
     ]
-    return list({(one.ident, one.genotype): one for one in both}.values())
+    different: dict[object, Winner] = {}
+    for one in both:
+        different.setdefault((one.ident, one.genotype), one)
+    return list(different.values())
 
 
 def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:

@@ -18,6 +18,9 @@ from gi_cuda.host import find_compiler
 from gi_cuda.machine import processor_name, said_version, versions
 from gi_cuda.subject import Subject
 
+CREW = 4
+"""Processes that share a GPU. A fresh one takes about 0.2 s to be ready."""
+
 DEFAULT_ARCHITECTURE = "sm_90"
 """What is compiled for where nothing is executed and there is no device to ask."""
 
@@ -28,6 +31,13 @@ class Backend(Protocol):
     @property
     def depth(self) -> int:
         """Requests that a worker is sent ahead."""
+
+    @property
+    def together(self) -> int:
+        """Most variants that share the reference's launches."""
+
+    def processes(self, workers: int) -> int:
+        """Worker processes for so many measurements at a time."""
 
     def workers(self, asked: int, cores: int) -> int:
         """Measurements at a time.
@@ -56,6 +66,11 @@ class HostBackend:
 
     cxx: str
     depth: int = 1
+    together: int = 1
+
+    def processes(self, workers: int) -> int:
+        """As many: each has a processor of its own."""
+        return workers
 
     def workers(self, asked: int, cores: int) -> int:
         """One for each core."""
@@ -83,7 +98,9 @@ class CudaBackend:
         architecture: the GPU's, e.g. ``sm_90``.
         gpu: its name.
         driver: newest CUDA that the driver knows.
-        depth: a worker has its next request before it answers, so the GPU need not wait for it.
+        depth: a worker has its next request before it answers.
+        together: beyond some ten, the reference's share is small, and more are lost with one that
+            takes its worker down.
     """
 
     toolkit: Toolkit
@@ -91,6 +108,12 @@ class CudaBackend:
     gpu: str
     driver: str
     depth: int = 2
+    together: int = 8
+
+    def processes(self, workers: int) -> int:
+        """Several that take turns at the GPU. While one has it, others load modules, judge answers
+        in Python, or start."""
+        return CREW * workers
 
     def workers(self, asked: int, cores: int) -> int:
         """One: two at a time on one GPU would time each other."""

@@ -100,7 +100,7 @@ def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> It
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target.folder, subject.backend, names, folder / "reference")
     compiler = backend.compiler(subject, jobs)
-    with Pool[int](session, workers, backend.depth) as pool:
+    with Pool[int](session, backend.processes(workers), backend.depth) as pool:
         try:
             yield Tools(subject, backend, compiler, pool, folder)
         finally:
@@ -136,6 +136,7 @@ class Run:
                 self.baseline.loops,
                 Sampling(floor=self.baseline.floor, limit=self.baseline.limit),
             ),
+            together=self.tools.backend.together,
             best=1.0 if ratio is None else ratio,
             codes=self.store.codes(),
         )

@@ -66,7 +66,7 @@ class HostCompiler:
             replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{exported}')
             for v in variants
         ]
-        return phenotypes(exporting, self.front, self.file_name, self._preprocess)
+        return phenotypes(exporting, self.front, self.file_name, self._preprocess, self.jobs)
 
     def _preprocess(self, text: str) -> Finished:
         command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]

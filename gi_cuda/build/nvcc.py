@@ -22,6 +22,7 @@ from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import build
+from gi_cuda.build.staged import Prepared, Twin, Twins, compile_staged, prepare
 from gi_cuda.kernel_names import identifier, is_plain, reference
 
 PREPROCESS_LIMIT = 120.0
@@ -30,21 +31,23 @@ PREPROCESS_LIMIT = 120.0
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
-LARGEST = 64
-"""Most variants in one shard. Each nvcc process costs about what three variants do."""
+LARGEST = 16
+"""Most variants in one shard. Reading the headers costs what some three variants do; but the sooner
+the first shards are done, the sooner their variants can be measured."""
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
 
 _COUNTER = """
-__device__ unsigned gi_loop_most[{loops}];
-static __device__ __forceinline__ bool gi_loop(unsigned loop, unsigned iterations) {{
+__attribute__((device)) unsigned gi_loop_most[{loops}];
+static __attribute__((device, always_inline)) inline
+bool gi_loop(unsigned loop, unsigned iterations) {{
   if (iterations > *(volatile unsigned *)(gi_loop_most + loop))
     atomicMax(gi_loop_most + loop, iterations);
   return true;
 }}
 """
-"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`)."""
+"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 
 _COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
 _C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
@@ -105,7 +108,7 @@ class NvccCompiler:
                 replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{pointing}')
                 for v in variants
             ]
-        return phenotypes(variants, self.front, self.file_name, self._preprocess)
+        return phenotypes(variants, self.front, self.file_name, self._preprocess, self.jobs)
 
     def _preprocess(self, text: str) -> Finished:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
@@ -118,19 +121,61 @@ class NvccCompiler:
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
-        collect = partial(_collect, pointed_at(self.kernels, self.symbols))
-        return build(
-            phenotypes, folder, self._compile_shard, collect, jobs=self.jobs, largest=self.largest
+        batch = _Batch(self, Twins(), pointed_at(self.kernels, self.symbols))
+        prepared = {options: self._prepare(options) for options in {p.options for p in phenotypes}}
+        compile_shard = partial(batch.compile, prepared)
+        built = build(
+            phenotypes, folder, compile_shard, batch.collect, jobs=self.jobs, largest=self.largest
         )
+        return batch.twins.follow(built)
 
-    def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+    def _prepare(self, options: tuple[str, ...]) -> Prepared | None:
+        words = [str(word) for word in self._command()[1:]]
+        return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
+
+    def compile_whole(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        """Compile a shard with one call of nvcc."""
         source = path.with_suffix(".cu")
         text = shard_text(self.front, shard, self.namespaces)
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         # With -objtemp what lies between the stages goes where the shard is, and goes with it.
         command = [*self._command(), *shard[0].options, "-objtemp", "-cubin"]
-        finished = run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
-        return finished if finished.ok else _brought_home(finished, self.file_name)
+        return run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch that is being compiled."""
+
+    compiler: NvccCompiler
+    twins: Twins
+    pointed_at: Mapping[str, str]
+
+    def compile(
+        self,
+        prepared: Mapping[tuple[str, ...], Prepared | None],
+        shard: Sequence[Phenotype],
+        path: Path,
+    ) -> Finished:
+        compiler, ready = self.compiler, prepared[shard[0].options]
+        if ready is None:
+            finished = compiler.compile_whole(shard, path)
+        else:
+            text = shard_text("", shard, compiler.namespaces)
+            finished = compile_staged(ready, text, shard, self.twins, path, COMPILE_LIMIT)
+        return finished if finished.ok else _brought_home(finished, compiler.file_name)
+
+    def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
+        cubin = path.with_suffix(".cubin")
+        content = read_cubin(cubin.read_bytes()) if cubin.exists() else {}
+        found: list[Built | Twin] = []
+        for ident in (p.ident for p in shard):
+            other = self.twins.of(ident)
+            if other is None:
+                found.append(_binary(ident, cubin, content.get(ident), self.pointed_at))
+            else:
+                found.append(Twin(ident, other))
+        return found
 
 
 def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
@@ -195,12 +240,6 @@ def _brought_home(finished: Finished, file_name: str) -> Finished:
                 said = message.replace(symbol, "::".join(parts[1:]))
                 home.append(f"v{ident}/{file_name}(1): error: {said}\n")
     return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
-
-
-def _collect(names: Mapping[str, str], shard: Sequence[Phenotype], path: Path) -> list[Built]:
-    cubin = path.with_suffix(".cubin")
-    content = read_cubin(cubin.read_bytes())
-    return [_binary(p.ident, cubin, content.get(p.ident), names) for p in shard]
 
 
 def _binary(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:

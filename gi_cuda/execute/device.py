@@ -29,6 +29,12 @@ Loaded: TypeAlias = Any
 class Device(Protocol):
     """One worker's device. Every method may take the whole process down; that is foreseen."""
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Inside, no other worker of the pool uses what this device shares with theirs.
+
+        Whatever launches variants, or times them, is done inside.
+        """
+
     def load(self, binary: Binary) -> Loaded:
         """Load a variant."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from gi_cuda.build.model import Binary
 from gi_cuda.execute.bindings import Bindings
 from gi_cuda.execute.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
+from gi_cuda.execute.turns import Place
 from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, Shard, build_library
 from gi_cuda.host.runtime import POISON
 from gi_cuda.target import Argument, BufferRole, CaseData, Launch, Target
@@ -43,15 +44,19 @@ class HostDevice:
     Args:
         target: what is run.
         cases: its cases by name.
-        words: file descriptor that takes what the process says when it dies.
+        place: this process's among the workers.
     """
 
-    def __init__(self, target: Target, cases: Mapping[str, CaseData], words: int) -> None:
+    def __init__(self, target: Target, cases: Mapping[str, CaseData], place: Place) -> None:
         self._target = target
         self._cases = cases
         self._runtime = Runtime(build_library())
-        self._runtime.report(words)
+        self._runtime.report(place.words)
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Nothing is shared: every worker runs on a processor of its own."""
+        return nullcontext()
 
     def load(self, binary: Binary) -> HostProgram:
         """Load the shared library that holds a variant.

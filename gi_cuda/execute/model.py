@@ -78,6 +78,19 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """Measure several variants together. Each is verified by itself; those that are right are timed
+    in turn, so that one launch of the reference is the pair of a launch of each of them.
+
+    The answer is one for each variant, in order.
+    """
+
+    variants: tuple[Program, ...]
+    reference: Program
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder."""
 
@@ -96,7 +109,7 @@ class CountLoops:
     limit: float
 
 
-Request = Measure | Record | CountLoops
+Request = Measure | Heat | Record | CountLoops
 
 
 class Survival(StrEnum):

@@ -11,13 +11,15 @@ from typing import Any, NoReturn, TypeAlias
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
-from gi_cuda.execute.measure import Bench, count_loops, measure, record
-from gi_cuda.execute.model import CountLoops, Measure, Record, Refused
+from gi_cuda.execute.measure import Bench, count_loops, measure, measure_heat, record
+from gi_cuda.execute.model import CountLoops, Heat, Measure, Record, Refused
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.execute.turns import Place
 from gi_cuda.target import CaseData, Target, load_case, load_target
 
 _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
     Measure: measure,
+    Heat: measure_heat,
     Record: record,
     CountLoops: count_loops,
 }
@@ -25,8 +27,8 @@ _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
 Answerer: TypeAlias = Callable[[object], object]
 """Takes a request and gives the answer to it."""
 
-DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], int], Device]
-"""Makes a worker's device for a target and its cases; the number takes its last words."""
+DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], Place], Device]
+"""Makes the device of the worker at a place, for a target and its cases."""
 
 
 def device_maker(backend: str) -> DeviceMaker:
@@ -80,10 +82,10 @@ class Workshop:
         cases = {case.name: load_case(target, case) for case in wanted}
         return cls(session, target, cases, device)
 
-    def answerer(self, words: int) -> Answerer:
+    def answerer(self, place: Place) -> Answerer:
         """What one worker does with requests; one without a device says why to each of them."""
         try:
-            device = self.device(self.target, self.cases, words)
+            device = self.device(self.target, self.cases, place)
         except UserError as error:
             return partial(_regret, error)
         except LaunchRefused as error:
@@ -93,18 +95,18 @@ class Workshop:
             )
             return partial(_regret, trouble)
         bench = Bench(device, self.target, self.cases, self.session.reference)
-        return partial(_answer, bench, words)
+        return partial(_answer, bench, place.words)
 
 
-def serve(workshop: Workshop, connection: Connection, words: int) -> None:
+def serve(workshop: Workshop, connection: Connection, place: Place) -> None:
     """Answer requests until the other end is closed.
 
     Args:
         workshop: loaded before the fork.
         connection: where requests come from and answers go.
-        words: file descriptor for last words.
+        place: of this worker among the others.
     """
-    answer = workshop.answerer(words)
+    answer = workshop.answerer(place)
     while True:
         try:
             request = connection.recv()

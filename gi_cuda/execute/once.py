@@ -16,6 +16,7 @@ from gi_cuda.execute.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.measure import Bench
 from gi_cuda.execute.model import Program
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.execute.turns import Place
 from gi_cuda.execute.worker import Workshop
 
 WRONG_STATUS = 3
@@ -43,7 +44,7 @@ class Errand:
 def run(errand: Errand) -> int:
     """Run the launches of every case and judge what they wrote; the exit status."""
     workshop = Workshop.open(errand.session)
-    device = workshop.device(workshop.target, workshop.cases, sys.stderr.fileno())
+    device = workshop.device(workshop.target, workshop.cases, Place(sys.stderr.fileno()))
     bench = Bench(device, workshop.target, workshop.cases, errand.session.reference)
     loaded = device.load(errand.program.binary)
     for plan in bench.plans(errand.program):

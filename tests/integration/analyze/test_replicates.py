@@ -9,12 +9,13 @@ import pytest
 
 from gi_cuda.analyze.coverage import coverage, marked
 from gi_cuda.analyze.replicates import GenotypeAssay, Replicates
+from gi_cuda.backend import open_compiler
 from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, Variant
 from gi_cuda.execute.model import Verdict
 from gi_cuda.genome import Changed, Genotype
-from gi_cuda.run import Plan, Run, Tools, host_compiler
+from gi_cuda.run import Plan, Run, Tools
 from gi_cuda.search import Settings
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject
@@ -95,7 +96,7 @@ def test_marked_sources_compile_whatever_the_rule(
 ) -> None:
     folder = scale.target.folder if name == "scale" else SHIPPED / name
     subject = load_subject(folder, "host", edits="full")
-    compiler = host_compiler(subject, 2)
+    compiler = open_compiler(subject, 2)
     configuration = subject.original.configuration
     rules = list(subject.grammar.under(configuration.macros).mutable)
     some = random.Random(1).sample(rules, min(60, len(rules)))

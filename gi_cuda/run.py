@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.analyze.replicates import (
+    BUILDS,
+    PAIRS,
     Candidate,
     GenotypeAssay,
     Replicates,
@@ -181,8 +183,12 @@ class Run:
         subject, names = self.subject, (*self.tools.train(), *self.tools.held_out())
         return Session(subject.target.folder, subject.backend, names, self.tools.reference)
 
-    def assay(self, role: CaseRole) -> GenotypeAssay:
-        """Reads individuals, as a maintainer would get them, on the cases of one role."""
+    def assay(self, role: CaseRole, *, builds: int = BUILDS, pairs: int = PAIRS) -> GenotypeAssay:
+        """Reads individuals, as a maintainer would get them, on the cases of one role.
+
+        Args:
+            builds, pairs: of each individual; one of one is enough to tell right from wrong.
+        """
         tools = self.tools
         return GenotypeAssay(
             Replicates(
@@ -193,6 +199,8 @@ class Run:
                 tools.scratch(str(role)),
                 self.subject.cases(role),
                 self.baseline.limit,
+                builds,
+                pairs,
             )
         )
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.analyze.coverage import coverage
+from gi_cuda.analyze.interactions import Interactions
 from gi_cuda.analyze.minimization import Kept
 from gi_cuda.analyze.reading import contrast
-from gi_cuda.analyze.winner import Winner
+from gi_cuda.analyze.winner import Winner, stored_dependencies
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, Variant
 from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
@@ -45,6 +46,8 @@ class Explanation:
         change: in notation.
         kind: the kind of change and the rule types involved, in words.
         worth: its gain on top of the others, and alone.
+        partners: the changes that it depends on, or that depend on it; None where
+            ``interactions`` was not asked.
         executed: by case, whether the place is reached in the original under the winner's
             configuration; None where that cannot be told.
         resources: what the compiler says of the kernels, without the change and with it, where
@@ -56,6 +59,7 @@ class Explanation:
     change: str
     kind: str
     worth: Kept
+    partners: tuple[str, ...] | None
     executed: Mapping[str, bool] | None
     resources: Mapping[str, tuple[int, int]]
     diff: str
@@ -69,6 +73,7 @@ def explain(run: Run, winner: Winner) -> list[Explanation]:
     reached = coverage(run, winner.genotype.configuration, changed.changes, cases)
     worth = _worth(run, winner, changed)
     resources = _resources(run, changed)
+    dependencies = stored_dependencies(run.store, winner)
 
     def without(number: int) -> Source:
         return subject.upstream(changed.having(changed.all - {number}))
@@ -80,12 +85,20 @@ def explain(run: Run, winner: Winner) -> list[Explanation]:
             str(change),
             describe(run, change),
             worth[number],
+            _partners(dependencies, str(change)),
             reached[number],
             resources[number],
             files_diff(without(number).files, whole.files, main),
         )
         for number, change in enumerate(changed.changes)
     ]
+
+
+def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...] | None:
+    if dependencies is None:
+        return None
+    group = next(one.changes for one in dependencies.groups if change in one.changes)
+    return tuple(other for other in group if other != change)
 
 
 def describe(run: Run, change: Change) -> str:

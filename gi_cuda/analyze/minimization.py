@@ -105,6 +105,11 @@ def minimize(
     the winner: the lower end of the 95 % interval of its loss does not exceed ``threshold``. So
     small losses do not add up, and what is left cannot lose any single change.
 
+    Args:
+        winner: its changes.
+        train: times and judges on the train cases.
+        held_out: judges on the held-out cases; its times are not looked at.
+
     Raises:
         WrongWinner: the winner fails on the train cases.
     """

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gi_cuda.analyze.champion import stored_champion
+from gi_cuda.analyze.interactions import Interactions
 from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.errors import UserError
@@ -58,6 +59,31 @@ def stored_minimized(store: Store, ident: int) -> Minimized | None:
     """What an individual was minimized to, if that is right on the held-out cases."""
     minimized = store.load(f"minimized/{ident}", Minimized)
     return minimized if minimized and minimized.validation.correct else None
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What ``interactions`` found of a genotype.
+
+    Attributes:
+        genotype: in notation.
+        found: how its changes depend on each other.
+    """
+
+    genotype: str
+    found: Interactions
+
+
+def keep_dependencies(store: Store, winner: Winner, found: Interactions) -> None:
+    """Remember how a winner's changes depend on each other."""
+    kept = Dependencies(str(winner.genotype), found)
+    store.put(**{f"interactions/{winner.ident}": asdict(kept)})
+
+
+def stored_dependencies(store: Store, winner: Winner) -> Interactions | None:
+    """How a winner's changes depend on each other, if that is known of this form of it."""
+    stored = store.load(f"interactions/{winner.ident}", Dependencies)
+    return stored.found if stored and stored.genotype == str(winner.genotype) else None
 
 
 def find_winner(

@@ -22,7 +22,7 @@ def command(
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
     from gi_cuda.analyze.interactions import WrongWhole, interactions
-    from gi_cuda.analyze.winner import find_winner
+    from gi_cuda.analyze.winner import find_winner, keep_dependencies
     from gi_cuda.report.figures import save
     from gi_cuda.report.graph import graph
     from gi_cuda.report.interactions import dot, print_interactions
@@ -43,6 +43,7 @@ def command(
                     where=str(winner),
                     hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
                 ) from None
+        keep_dependencies(opened.store, winner, result)
     print_interactions(console, str(winner), result)
     folder = figures or run / "figures"
     files = save(graph(result), folder, "interactions")

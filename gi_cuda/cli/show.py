@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.analyze.champion import stored_champion
+from gi_cuda.analyze.winner import find_winner
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
 from gi_cuda.report.champion import print_champion
@@ -38,10 +39,7 @@ def command(
             _generation(store, generation)
         else:
             _overview(store, best)
-            champion = stored_champion(store)
-            ident = champion.ident if champion else next((o.ident for o, _ in store.best(1)), None)
-            if ident is not None:
-                _diff(store, run, ident)
+            _best_diff(store, run)
 
 
 def _overview(store: Store, best: int) -> None:
@@ -84,10 +82,24 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     _diff(store, run, ident)
 
 
+def _best_diff(store: Store, run: RunPath) -> None:
+    """The winner as the commands after the search take it, or the best on the train cases."""
+    if stored_champion(store) is not None:
+        winner = find_winner(store, stored_subject(store, run), run, None, as_found=False)
+        _print_diff(store, run, str(winner), str(winner.genotype))
+    else:
+        for one, _ in store.best(1):
+            _print_diff(store, run, f"individual {one.ident}", one.genotype)
+
+
 def _diff(store: Store, run: RunPath, ident: int) -> None:
     one = store.individual(ident)
     assert one is not None
+    _print_diff(store, run, f"individual {ident}", one.genotype)
+
+
+def _print_diff(store: Store, run: RunPath, name: str, genotype: str) -> None:
     subject = stored_subject(store, run)
-    diff = subject.diff(subject.read(one.genotype))
-    console.print(f"individual {ident} as a diff:" if diff else "no change in the source")
+    diff = subject.diff(subject.read(genotype))
+    console.print(f"{name} as a diff:" if diff else "no change in the source", highlight=False)
     print_diff(console, diff)

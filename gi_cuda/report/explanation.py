@@ -42,6 +42,8 @@ def facts(one: Explanation) -> Iterator[str]:
     if worth.stepping_stone:
         others = ", ".join(worth.needed_by) or "others"
         yield f"stepping stone, needed by {others}"
+    if one.partners is not None:
+        yield f"depends on: {', '.join(one.partners)}" if one.partners else "independent"
     if one.executed is not None:
         on = [case for case, reached in one.executed.items() if reached]
         off = [case for case, reached in one.executed.items() if not reached]

@@ -92,6 +92,6 @@ def single_edits(offers: Grammar | View) -> Counter[str]:
     found: Counter[str] = Counter()
     for name in names:
         for operation in operations(offers, name):
-            many = 1 if operation is Operation.DELETE else len(offers.donors(name))
+            many = 1 if operation is Operation.DELETE else offers.count(name)
             found[grammar.rule(name).type] += many
     return found

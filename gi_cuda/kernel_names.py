@@ -7,11 +7,23 @@ parameters, one of several overloads. Nothing here knows of compilers.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 _SPACE = re.compile(r"\s+")
 _NEEDLESS_SPACE = re.compile(r"(?<=[^\w])\s+|\s+(?=[^\w])")
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]")
 _PLAIN = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+
+
+MOST_LISTED = 20
+"""Kernels that a message lists."""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Kernels for a message: the first ones, and how many more there are."""
+    more = len(names) - MOST_LISTED
+    shown = ", ".join(names[:MOST_LISTED])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def overload(name: str) -> tuple[str, str | None]:

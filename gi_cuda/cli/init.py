@@ -63,7 +63,8 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
     """What was found, and what is to be done."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
     others = len(proposal.functions) - 1
-    lines.append(f"kernel {proposal.kernel}, with {others} functions that it reaches")
+    reached = f"{others} function{'' if others == 1 else 's'} that it reaches"
+    lines.append(f"kernel {proposal.kernel}, with {reached}")
     if proposal.evolving:
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")

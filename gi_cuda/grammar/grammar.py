@@ -105,6 +105,10 @@ class Grammar:
         """The rule of that name (KeyError if there is none)."""
         return self._index[name]
 
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a rule of that name."""
+        return name in self._index
+
     def text(self, donor: str) -> str:
         """The original text of a rule, or the text of a special donor (KeyError if neither)."""
         special = self.specials.get(donor)
@@ -126,6 +130,13 @@ class Grammar:
             for candidate in offered
             if candidate.donor != place and (candidate.donor, place) not in self.changes.forbidden
         )
+
+    def count(self, place: str) -> int:
+        """How many donors may go to a place under some configuration."""
+        rule = self.rule(place)
+        if rule.type in SPECIAL_TYPES or self.changes != Changes():
+            return len(self.donors(place))
+        return len(self.offers.table(rule)) - (place in self.offers.names(rule))
 
     def places(self, donor: str) -> tuple[str, ...]:
         """The places that a donor may go to under some configuration."""
@@ -188,6 +199,7 @@ class View:
         """Names of the rules that this configuration compiles, in source order."""
         self._donors: dict[str, tuple[str, ...]] = {}
         self._offers: dict[PlaceClass, list[Candidate]] = {}
+        self._spelled: dict[PlaceClass, tuple[frozenset[str], frozenset[str]]] = {}
         self._needs: dict[str, tuple[tuple[str, Declaration | None], ...]] = {}
 
     def donors(self, place: str) -> tuple[str, ...]:
@@ -200,6 +212,23 @@ class View:
         if found is None:
             found = self._donors[place] = self._find(self.grammar.rule(place))
         return found
+
+    def count(self, place: str) -> int:
+        """How many donors :meth:`donors` has for a place."""
+        grammar = self.grammar
+        rule = grammar.rule(place)
+        if rule.type in SPECIAL_TYPES or grammar.changes != Changes() or place in self._donors:
+            return len(self.donors(place))
+        wanted = grammar.offers.place_class(rule)
+        found = self._spelled.get(wanted)
+        if found is None:
+            offered = self._offered(rule)
+            found = frozenset(c.donor for c in offered), frozenset(c.text for c in offered)
+            self._spelled[wanted] = found
+        names, texts = found
+        if is_deduplicated(rule):
+            return len(texts) - (grammar.text(place) in texts)
+        return len(names) - (place in names)
 
     def is_active(self, name: str) -> bool:
         """Whether the configuration compiles a rule."""
@@ -292,7 +321,7 @@ def operations(offers: Grammar | View, place: str) -> tuple[Operation, ...]:
     found = []
     if kind.deleted is not None and own != kind.deleted and not declares:
         found.append(Operation.DELETE)
-    if offers.donors(place):
+    if offers.count(place):
         found.append(Operation.REPLACE)
         if kind.join is not Join.NEVER and not declares:
             found.append(Operation.INSERT)

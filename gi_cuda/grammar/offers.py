@@ -8,12 +8,12 @@ taking the same values.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from gi_cuda.grammar.kinds import DONOR_TYPES
 from gi_cuda.grammar.model import PAPER_TYPES, Rule, RuleType
-from gi_cuda.grammar.scope import Declaration, Use, same_meaning
+from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, Use, same_meaning
 from gi_cuda.grammar.values import Demand, Value, fits
 
 if TYPE_CHECKING:
@@ -53,11 +53,21 @@ class PlaceClass(NamedTuple):
 
 
 class _Kin(NamedTuple):
-    """Donors of which one fits wherever another does: same text, names and value."""
+    """Donors of which one fits wherever another does: same text, names and value.
 
-    members: list[tuple[int, Candidate]]
+    Members are given by rank, twice: as what is settled, and as what is not.
+    """
+
+    members: list[tuple[int, Candidate, Candidate]]
     facts: Facts
     needs: tuple[tuple[Use, Meanings], ...]
+
+
+class _Clan(NamedTuple):
+    """Kins that one place of a function takes alike if it is none of their own functions."""
+
+    kins: list[_Kin]
+    functions: dict[int, list[_Kin]]
 
 
 class Offers:
@@ -66,9 +76,12 @@ class Offers:
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
         self._tables: dict[PlaceClass, tuple[Candidate, ...]] = {}
-        self._kins: dict[RuleType, list[_Kin]] = {}
+        self._clans: dict[RuleType, list[_Clan]] = {}
         self._meanings: dict[tuple[str, int, int, int], Meanings] = {}
+        self._interned: dict[Meanings, Meanings] = {}
+        self._matches: dict[tuple[int, int], tuple[bool, bool]] = {}
         self._classes: dict[str, PlaceClass] = {}
+        self._names: dict[PlaceClass, frozenset[str]] = {}
 
     def place_class(self, rule: Rule) -> PlaceClass:
         """The class of a place."""
@@ -92,18 +105,28 @@ class Offers:
             found = self._tables[wanted] = tuple(candidate for _, candidate in ranked)
         return found
 
+    def names(self, rule: Rule) -> frozenset[str]:
+        """The names of the donors in a place's table."""
+        wanted = self.place_class(rule)
+        found = self._names.get(wanted)
+        if found is None:
+            names = frozenset(candidate.donor for candidate in self.table(rule))
+            found = self._names[wanted] = names
+        return found
+
     def _fill(self, place: PlaceClass, at: int) -> Iterator[tuple[int, Candidate]]:
         here: dict[str, Meanings] = {}
         for kind in DONOR_TYPES[place.type]:
-            for kin in self._kin(kind):
-                if kin.facts.declares != place.declares:
+            for clan in self._clans_of(kind):
+                facts = clan.kins[0].facts
+                if facts.declares != place.declares or not _is_taken(place, facts.value):
                     continue
-                if not _is_taken(place, kin.facts.value):
-                    continue
-                settled = self._settled(kin, place, at, here)
-                if settled is not None:
-                    for rank, member in kin.members:
-                        yield rank, member._replace(settled=settled)
+                own = clan.functions.get(place.function, [])
+                for kin in own:
+                    yield from _members([kin], self._settled(kin, place, at, here))
+                if len(own) < len(clan.kins):
+                    others = [kin for kin in clan.kins if kin.facts.function != place.function]
+                    yield from _members(others, self._settled(others[0], place, at, here))
 
     def _settled(
         self, kin: _Kin, place: PlaceClass, at: int, here: dict[str, Meanings]
@@ -114,43 +137,72 @@ class Offers:
             name = use.name
             if name not in here:
                 here[name] = self._may_mean(name, at, place.function, place.region)
-            pairs = [same_meaning(one, other) for one in there for other in here[name]]
-            if not any(pairs):
+            some, every = self._match(there, here[name])
+            if not some:
                 if use.region == kin.facts.region:
                     return None
                 certain = False
-            elif not all(pairs):
+            elif not every:
                 certain = False
         return certain
 
-    def _kin(self, kind: RuleType) -> list[_Kin]:
-        if kind not in self._kins:
-            found: dict[object, _Kin] = {}
-            grammar = self.grammar
-            for rank, rule in enumerate(grammar.rules):
-                if rule.type is not kind:
-                    continue
-                facts, text = grammar.facts[rule.name], grammar.text(rule.name)
-                needs = tuple(
-                    (use, self._may_mean(use.name, use.at, facts.function, use.region))
-                    for use in facts.uses
-                )
+    def _match(self, there: Meanings, here: Meanings) -> tuple[bool, bool]:
+        """Whether some, and whether all, that a name may mean there and here is the same."""
+        key = id(there), id(here)  # of interned values, which stay
+        found = self._matches.get(key)
+        if found is None:
+            pairs = [same_meaning(one, other) for one in there for other in here]
+            found = self._matches[key] = any(pairs), all(pairs)
+        return found
+
+    def _clans_of(self, kind: RuleType) -> list[_Clan]:
+        if kind not in self._clans:
+            clans: dict[object, _Clan] = {}
+            for kin in self._kins(kind):
+                facts = kin.facts
                 key = (
-                    text,
                     facts.declares,
                     facts.value and (facts.value.type, facts.value.variable),
-                    tuple((use.name, use.region == facts.region, may) for use, may in needs),
+                    tuple(
+                        (use.name, use.region == facts.region, tuple(map(_abroad, meanings)))
+                        for use, meanings in kin.needs
+                    ),
                 )
-                candidate = Candidate(rule.name, text, facts.region, False)
-                found.setdefault(key, _Kin([], facts, needs)).members.append((rank, candidate))
-            self._kins[kind] = list(found.values())
-        return self._kins[kind]
+                clan = clans.setdefault(key, _Clan([], {}))
+                clan.kins.append(kin)
+                clan.functions.setdefault(facts.function, []).append(kin)
+            self._clans[kind] = list(clans.values())
+        return self._clans[kind]
+
+    def _kins(self, kind: RuleType) -> Iterable[_Kin]:
+        found: dict[object, _Kin] = {}
+        grammar = self.grammar
+        for rank, rule in enumerate(grammar.rules):
+            if rule.type is not kind:
+                continue
+            facts, text = grammar.facts[rule.name], grammar.text(rule.name)
+            needs = tuple(
+                (use, self._may_mean(use.name, use.at, facts.function, use.region))
+                for use in facts.uses
+            )
+            key = (
+                text,
+                facts.declares,
+                facts.function,
+                facts.value and (facts.value.type, facts.value.variable),
+                tuple((use.name, use.region == facts.region, id(may)) for use, may in needs),
+            )
+            settled, open_ = (Candidate(rule.name, text, facts.region, it) for it in (True, False))
+            kin = found.setdefault(key, _Kin([], facts, needs))
+            kin.members.append((rank, settled, open_))
+        return found.values()
 
     def _may_mean(self, name: str, at: int, function: int, region: int) -> Meanings:
         key = (name, self.grammar.scope.zone(at, function), function, region)
         found = self._meanings.get(key)
         if found is None:
-            found = self._meanings[key] = tuple(self._look_up(name, at, function, region))
+            looked_up = tuple(self._look_up(name, at, function, region))
+            found = self._meanings[key] = self._interned.setdefault(looked_up, looked_up)
         return found
 
     def _look_up(
@@ -162,6 +214,21 @@ class Offers:
             if presence.encloses(declaration.region, region):
                 return
         yield None
+
+
+def _abroad(meaning: Declaration | None) -> object:
+    """What counts of a meaning for places in other functions."""
+    if meaning is None or meaning.function == FILE_LEVEL:
+        return meaning
+    return meaning.type
+
+
+def _members(kins: Iterable[_Kin], settled: bool | None) -> Iterator[tuple[int, Candidate]]:
+    """The donors of some kins, if they fit."""
+    if settled is not None:
+        for kin in kins:
+            for rank, certain, uncertain in kin.members:
+                yield rank, certain if settled else uncertain
 
 
 def _is_taken(place: PlaceClass, value: Value | None) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+from rich.text import Text
 
 from gi_cuda.grammar import Grammar, Kept, Operation, View, operations
 from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind
@@ -17,20 +18,21 @@ _WIDEST = 60
 def lines_table(grammar: Grammar, parts: Sequence[Part]) -> Table:
     """For each part of the evolved functions its line, its rules, or why it is fixed."""
     table = Table(title="lines", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
-    table.add_column("line", justify="right")
+    several = len(grammar.source.names) > 1
+    lines = [f"{part.file}:{part.line}" if several else str(part.line) for part in parts]
+    longest = max(map(len, lines), default=0)
+    table.add_column("line", justify="right", no_wrap=True, min_width=longest)
     table.add_column("source", no_wrap=True)
     table.add_column("what")
     table.add_column("rules", overflow="fold")
     table.add_column("why it is fixed")
-    several = len(grammar.source.names) > 1
-    for part in parts:
+    for line, part in zip(lines, parts, strict=True):
         rules = f"<{part.rules[0]}>" if part.whole else ""
         within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
         rules = " ".join([rules, *(f"{kind}:{n}" for kind, n in within.items())]).strip()
         text = " ".join(grammar.source.text[part.start : part.end].split())
         shown = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
-        line = f"{part.file}:{part.line}" if several else str(part.line)
-        table.add_row(line, shown, str(part.kind), rules, part.reason)
+        table.add_row(line, Text(shown), str(part.kind), rules, part.reason)
     return table
 
 
@@ -92,6 +94,6 @@ def single_edits(offers: Grammar | View) -> Counter[str]:
     found: Counter[str] = Counter()
     for name in names:
         for operation in operations(offers, name):
-            many = 1 if operation is Operation.DELETE else len(offers.donors(name))
+            many = 1 if operation is Operation.DELETE else offers.count(name)
             found[grammar.rule(name).type] += many
     return found

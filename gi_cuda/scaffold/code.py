@@ -19,6 +19,7 @@ from gi_cuda.grammar.cuda.macros import study
 from gi_cuda.grammar.cuda.reading import read
 from gi_cuda.grammar.cuda.syntax import name_node, parse
 from gi_cuda.grammar.presence import Macro, Presence, read_presence
+from gi_cuda.kernel_names import listed
 
 _SPACE = re.compile(r"\s+")
 _QUALIFIERS = re.compile(
@@ -162,7 +163,7 @@ def choose_kernel(code: Code, wanted: str | None) -> Kernel:
     # Those of headers count where the source has none, or where one is named.
     own = tuple(k for k in every if code.place(k.definition.node).file == code.source.name)
     known = (own or every) if wanted is None else every
-    listed = ", ".join(kernel.shown for kernel in known)
+    names = listed([kernel.shown for kernel in known])
     if not known:
         raise UserError(
             "there is no kernel (no __global__ function with a body) in this file or its headers",
@@ -175,13 +176,13 @@ def choose_kernel(code: Code, wanted: str | None) -> Kernel:
         raise UserError(
             f"the file has {len(known)} kernels",
             where=str(code.path),
-            hint=f"name one with --kernel: {listed}",
+            hint=f"name one with --kernel: {names}",
         )
     found = [kernel for kernel in known if _squeezed(wanted) == _squeezed(kernel.shown)]
     found = found or [k for k in known if wanted in (k.name, k.definition.name)]
     if not found:
         raise UserError(
-            f"there is no kernel {wanted!r}", where=str(code.path), hint=f"its kernels: {listed}"
+            f"there is no kernel {wanted!r}", where=str(code.path), hint=f"its kernels: {names}"
         )
     if len(found) > 1:
         raise UserError(

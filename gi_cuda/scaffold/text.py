@@ -70,7 +70,7 @@ def _target(proposal: Proposal, folder: Path) -> str:
     ]
     if proposal.evolving:
         listed = _list(_relative(header, folder) for header in proposal.evolving)
-        lines.insert(4, f"headers = {listed}     # evolve with it, and stay as well")
+        lines.insert(4, f"headers = {listed}     # they evolve with it")
     if others := [name for name in proposal.instances if name != proposal.kernel]:
         lines.insert(-1, f"# The host code launches {', '.join(others)} as well.")
     return "\n".join(lines)

@@ -48,6 +48,13 @@ def test_explain_says_of_every_line_what_it_is_or_why_not() -> None:
     assert any("all but declarations and jumps" in line and "%" in line for line in lines)
 
 
+def test_explain_shows_the_source_as_it_is(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("__global__ void k(int *p, int n) {\n  p[n] = p[0] + p[b];\n}\n")
+    done = gi_cuda("convert", source, "--explain")
+    assert "p[n] = p[0] + p[b];" in done.stdout
+
+
 def test_explain_counts_more_edits_with_all_types() -> None:
     counts = []
     for edits in ("paper", "full"):

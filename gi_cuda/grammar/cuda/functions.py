@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.model import Source
-from gi_cuda.kernel_names import overload
+from gi_cuda.kernel_names import listed, overload
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _CONTAINERS = frozenset(
@@ -170,7 +170,7 @@ def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[
     raise UserError(
         f"there are several kernels {name!r}" if meant else f"there is no kernel {name!r}",
         where=source.name,
-        hint=f"{'name one of' if meant else 'its kernels are'}: {', '.join(meant or kernels)}",
+        hint=f"{'name one of' if meant else 'its kernels are'}: {listed(meant or list(kernels))}",
     )
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from itertools import groupby
+from typing import NamedTuple
 
 from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
@@ -15,6 +16,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar.grammar import Changes, Grammar
 from gi_cuda.grammar.kinds import DONOR_TYPES, SPECIAL_TYPES, type_of
 from gi_cuda.grammar.model import Rule, RuleType
+from gi_cuda.grammar.offers import PlaceClass
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its
@@ -26,21 +28,144 @@ _HEADER = """\
 def write_scope(grammar: Grammar) -> str:
     """One line a variable rule: the places it may go to under some configuration."""
     lines = [_HEADER.format(name=grammar.source.name)]
-    table = places_of_all(grammar)
-    by_type = _by_type(grammar)
-    spelled: dict[tuple[RuleType, str, frozenset[str]], str] = {}
+    reach = Reach(grammar)
+    spelled: dict[object, str] = {}
     for rule in grammar.rules:
         if rule.type in SPECIAL_TYPES:
             continue
-        places = frozenset(table[rule.name] | {rule.name})
+        places = reach.places(rule)
         key = rule.type, rule.file, places  # donors of one kind go to the same places
         if key not in spelled:
-            words = list(_ranges(by_type[rule.type], places, rule.file))
-            for kind in TAKING[rule.type]:
-                words += (f"{kind}:{w}" for w in _ranges(by_type.get(kind, ()), places, rule.file))
-            spelled[key] = " ".join(words)
+            spelled[key] = " ".join(_words(reach, rule, places))
         lines.append(f"<{rule.name}>: {spelled[key]}".rstrip() + "\n")
     return "".join(lines)
+
+
+class Places(NamedTuple):
+    """Where a donor may go: to all places of some classes, and what is different from that."""
+
+    classes: frozenset[int]
+    granted: frozenset[str] = frozenset()
+    forbidden: frozenset[str] = frozenset()
+
+
+class Reach:
+    """The places of all donors, as classes of places that take the same donors."""
+
+    def __init__(self, grammar: Grammar) -> None:
+        self.classes: dict[str, int] = {}
+        """By place."""
+        self.members: list[list[str]] = []
+        self._lines: dict[RuleType, dict[str, list[_Entry]]] = {}
+        self._runs: dict[RuleType, dict[str, list[_Entry]]] = {}
+        known: dict[PlaceClass, int] = {}
+        reached: dict[str, list[int]] = {rule.name: [] for rule in grammar.rules}
+        for rule in grammar.rules:
+            if rule.type in SPECIAL_TYPES:
+                continue
+            place_class = grammar.offers.place_class(rule)
+            number = known.setdefault(place_class, len(known))
+            if number == len(self.members):
+                self.members.append([])
+                for candidate in grammar.offers.table(rule):
+                    reached[candidate.donor].append(number)
+            self.classes[rule.name] = number
+            self.members[number].append(rule.name)
+        shared: dict[tuple[int, ...], frozenset[int]] = {}
+        self._reached = {
+            donor: shared.setdefault(key := tuple(numbers), frozenset(key))
+            for donor, numbers in reached.items()
+        }
+        self._granted, self._forbidden = (
+            _by_donor(grammar.changes.granted),
+            _by_donor(grammar.changes.forbidden),
+        )
+        self._grammar = grammar
+
+    def places(self, donor: Rule) -> Places:
+        """Where a donor may go; to its own place in any case."""
+        classes = self._reached[donor.name]
+        granted = self._granted.get(donor.name, frozenset())
+        if self.classes[donor.name] not in classes:
+            granted |= {donor.name}
+        return Places(classes, granted, self._forbidden.get(donor.name, frozenset()))
+
+    def names(self, places: Places) -> set[str]:
+        """The same, place by place."""
+        found = {name for number in places.classes for name in self.members[number]}
+        return (found | places.granted) - places.forbidden
+
+    def entries(self, kind: RuleType, *, lines: bool) -> Mapping[str, Sequence[_Entry]]:
+        """By file, the places of a type in order: by line, or by runs of lines of one class."""
+        if kind not in self._lines:
+            by_file = self._lines[kind] = {}
+            of_type = (rule for rule in self._grammar.rules if rule.type is kind)
+            for (file, line), found in groupby(of_type, key=lambda rule: (rule.file, rule.line)):
+                rules = tuple(found)
+                classes = frozenset(self.classes[rule.name] for rule in rules)
+                by_file.setdefault(file, []).append(_Entry(line, line, rules, classes))
+            self._runs[kind] = {file: list(_runs(entries)) for file, entries in by_file.items()}
+        return self._lines[kind] if lines else self._runs[kind]
+
+
+class _Entry(NamedTuple):
+    """Lines with the rules of a type that are on them, and these rules' classes."""
+
+    first: int
+    last: int
+    rules: tuple[Rule, ...]
+    classes: frozenset[int]
+
+
+def _runs(entries: Sequence[_Entry]) -> Iterator[_Entry]:
+    for classes, run in groupby(entries, key=lambda entry: entry.classes):
+        if len(classes) > 1:
+            yield from run
+        else:
+            found = list(run)
+            rules = tuple(rule for entry in found for rule in entry.rules)
+            yield _Entry(found[0].first, found[-1].last, rules, classes)
+
+
+def _by_donor(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for donor, place in pairs:
+        found.setdefault(donor, set()).add(place)
+    return {donor: frozenset(places) for donor, places in found.items()}
+
+
+def _words(reach: Reach, donor: Rule, places: Places) -> Iterator[str]:
+    """Places as few words; those of another type or file are marked with it."""
+    for kind in (donor.type, *TAKING[donor.type]):
+        mark = "" if kind is donor.type else f"{kind}:"
+        by_file = reach.entries(kind, lines=bool(places.granted or places.forbidden))
+        for file in sorted(by_file, key=lambda file: file != donor.file):
+            at = "" if file == donor.file else f"@{file}"
+            yield from (f"{mark}{word}{at}" for word in _ranges(reach, by_file[file], places))
+
+
+def _ranges(reach: Reach, entries: Sequence[_Entry], places: Places) -> Iterator[str]:
+    """Runs of lines on which every rule of the type is allowed, and single places."""
+
+    def allowed(rule: Rule) -> bool:
+        if rule.name in places.granted:
+            return True
+        return reach.classes[rule.name] in places.classes and rule.name not in places.forbidden
+
+    plain = not (places.granted or places.forbidden)
+
+    def full(entry: _Entry) -> bool:
+        return entry.classes <= places.classes if plain else all(map(allowed, entry.rules))
+
+    for whole, run in groupby(entries, key=full):
+        found = list(run)
+        first, last = found[0].first, found[-1].last
+        if whole and (first < last or len(found[0].rules) > 1):
+            yield f"{first}-{last}"
+            continue
+        for entry in found:
+            if whole or not plain or entry.classes & places.classes:
+                yield from (_point(rule) for rule in entry.rules if allowed(rule))
 
 
 TAKING: dict[RuleType, tuple[RuleType, ...]] = {
@@ -50,44 +175,8 @@ TAKING: dict[RuleType, tuple[RuleType, ...]] = {
 """By type of donor, the types of places other than its own that take it."""
 
 
-def places_of_all(grammar: Grammar) -> dict[str, set[str]]:
-    """For each variable rule, the places that it may go to under some configuration."""
-    table: dict[str, set[str]] = {rule.name: set() for rule in grammar.rules}
-    for rule in grammar.rules:
-        if rule.type not in SPECIAL_TYPES:
-            for donor in grammar.donors(rule.name):
-                table[donor].add(rule.name)
-    return table
-
-
-def _by_type(grammar: Grammar) -> dict[RuleType, list[Rule]]:
-    found: dict[RuleType, list[Rule]] = {}
-    for rule in grammar.rules:
-        found.setdefault(rule.type, []).append(rule)
-    return found
-
-
-def _ranges(rules: Sequence[Rule], allowed: Set[str], home: str) -> Iterator[str]:
-    """Places as few words, those of the file ``home`` first; others are marked with theirs."""
-    by_file: dict[str, list[Rule]] = {home: []}
-    for rule in rules:
-        by_file.setdefault(rule.file, []).append(rule)
-    for file, found in by_file.items():
-        mark = "" if file == home else f"@{file}"
-        yield from (word + mark for word in _ranges_of_file(found, allowed))
-
-
-def _ranges_of_file(rules: Sequence[Rule], allowed: Set[str]) -> Iterator[str]:
-    """Runs of lines on which every rule of the type is allowed, and single places."""
-    lines = [(line, list(found)) for line, found in groupby(rules, key=lambda rule: rule.line)]
-    for full, run in groupby(lines, key=lambda entry: all(r.name in allowed for r in entry[1])):
-        entries = list(run)
-        first, last = entries[0][0], entries[-1][0]
-        if full and (first < last or len(entries[0][1]) > 1):
-            yield f"{first}-{last}"
-            continue
-        for _, found in entries:
-            yield from (_point(rule) for rule in found if rule.name in allowed)
+def _line(rule: Rule) -> int:
+    return rule.line
 
 
 def _point(rule: Rule) -> str:
@@ -119,26 +208,29 @@ def read_scope(text: str, grammar: Grammar, retired: Mapping[str, RuleType], nam
             where=f"{name}:{max(error.line, 1)}",
             hint="a line looks like: <rule>: 119-126 140 152.2",
         ) from error
-    allowed: set[tuple[str, str]] = set()
-    reader = _Reader(grammar, _by_type(grammar), retired)
+    reader = _Reader(grammar, retired)
+    words: dict[str, list[tuple[str, str]]] = {}
     for entry in tree.children:
         assert isinstance(entry, Tree)
-        symbol, *words = (token for token in entry.children if isinstance(token, Token))
+        symbol, *given = (token for token in entry.children if isinstance(token, Token))
         donor, where = symbol[1:-1], f"{name}:{symbol.line}"
         _check_donor(donor, grammar, retired, where)
-        if donor in retired:
-            continue
-        for word in words:
-            for place in reader.places(word, grammar.rule(donor), where):
-                if place != donor:
-                    allowed.add((donor, place))
-    static = {(d, place) for d, places in places_of_all(grammar).items() for place in places}
-    return Changes(frozenset(allowed - static), frozenset(static - allowed))
+        if donor not in retired:
+            words.setdefault(donor, []).extend((str(word), where) for word in given)
+    granted: set[tuple[str, str]] = set()
+    forbidden: set[tuple[str, str]] = set()
+    reach = Reach(grammar)
+    for rule in grammar.rules:
+        if rule.type not in SPECIAL_TYPES:
+            more, less = reader.difference(rule, words.get(rule.name, []), reach)
+            granted |= {(rule.name, place) for place in more if place != rule.name}
+            forbidden |= {(rule.name, place) for place in less if place != rule.name}
+    return Changes(frozenset(granted), frozenset(forbidden))
 
 
 def _check_donor(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], where: str) -> None:
     kind = retired.get(donor)
-    if kind is None and any(rule.name == donor for rule in grammar.rules):
+    if kind is None and donor in grammar:
         kind = type_of(donor)
     if kind is None or kind in SPECIAL_TYPES:
         raise UserError(
@@ -146,13 +238,32 @@ def _check_donor(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], 
         )
 
 
-@dataclass(frozen=True, slots=True)
 class _Reader:
     """Finds the places that words of a scope file mean."""
 
-    grammar: Grammar
-    by_type: Mapping[RuleType, Sequence[Rule]]
-    retired: Mapping[str, RuleType]
+    def __init__(self, grammar: Grammar, retired: Mapping[str, RuleType]) -> None:
+        self._grammar = grammar
+        self._retired = retired
+        self._rules: dict[tuple[RuleType, str], list[Rule]] = {}
+        for rule in grammar.rules:
+            self._rules.setdefault((rule.type, rule.file), []).append(rule)
+        self._known: dict[object, tuple[set[str], set[str]]] = {}
+
+    def difference(
+        self, donor: Rule, words: Sequence[tuple[str, str]], reach: Reach
+    ) -> tuple[set[str], set[str]]:
+        """The places that the words allow beyond those of the front end, and those they leave out.
+
+        Args:
+            words: each with where it stands.
+        """
+        places = reach.places(donor)
+        key = donor.type, donor.file, tuple(word for word, _ in words), places
+        if key not in self._known:
+            allowed = {place for word, at in words for place in self.places(word, donor, at)}
+            static = reach.names(places)
+            self._known[key] = allowed - static, static - allowed
+        return self._known[key]
 
     def places(self, word: str, donor: Rule, where: str) -> Iterator[str]:
         """The places that a word on a donor's line means.
@@ -166,14 +277,15 @@ class _Reader:
         kind = self._taking(marked, donor, where) if colon else donor.type
         if "-" in place:
             first, last = (int(line) for line in place.split("-"))
-            found = (rule for rule in self.by_type.get(kind, ()) if rule.file == file)
-            names = [rule.name for rule in found if first <= rule.line <= last]
-            known = bool(names) or any(k is kind for k in self.retired.values())
+            rules = self._rules.get((kind, file), [])
+            begin = bisect_left(rules, first, key=_line)
+            names = [rule.name for rule in rules[begin : bisect_right(rules, last, key=_line)]]
+            known = bool(names) or any(k is kind for k in self._retired.values())
         else:
             prefix = "" if kind is RuleType.STATEMENT else kind
             name = f"{prefix}_{file}_{place}"
-            names = [rule.name for rule in self.by_type.get(kind, ()) if rule.name == name]
-            known = bool(names) or name in self.retired
+            names = [name] if name in self._grammar else []
+            known = bool(names) or name in self._retired
         if not known:
             raise UserError(
                 f"there is no rule of type {kind} at {place} of {file}",
@@ -192,7 +304,7 @@ class _Reader:
         return RuleType(marked)
 
     def _file(self, file: str, where: str) -> str:
-        known = self.grammar.source.names
+        known = self._grammar.source.names
         if file not in known:
             raise UserError(
                 f"there is no file {file!r} in this source",

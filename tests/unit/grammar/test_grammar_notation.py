@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import (
+    ALL_TYPES,
     Expansion,
     Grammar,
     RuleType,
@@ -181,3 +183,47 @@ def test_scope_that_cannot_be(line: str, says: str) -> None:
         read_grammar(SOURCE, bnf, f"{scope}# mine\n{line}\n")
     assert says in caught.value.what
     assert caught.value.where == f"k.cu.scope:{scope.count(chr(10)) + 2}"
+
+
+def pairs(grammar: Grammar) -> set[tuple[str, str]]:
+    return {(donor, r.name) for r in grammar.rules for donor in grammar.donors(r.name)}
+
+
+@pytest.mark.parametrize("file", SOURCES[::4], ids=lambda file: file.stem)
+def test_scope_files_edited_at_random_mean_what_they_say(file: Path) -> None:
+    """What is written is exactly what may go where, however the file was edited."""
+    source = read_source(file)
+    grammar = convert(source, types=ALL_TYPES)
+    bnf, lines = write_bnf(grammar), write_scope(grammar).splitlines()
+    rng = random.Random(1)
+    for k in rng.sample(range(len(lines)), min(12, len(lines))):
+        name, colon, words = lines[k].partition(": ")
+        if colon and not name.startswith("#"):
+            kept = [word for word in words.split() if rng.random() < 0.6]
+            lines[k] = f"{name}: {' '.join(kept)}".rstrip()
+    edited = read_grammar(source, bnf, "\n".join(lines), types=ALL_TYPES)
+    assert pairs(edited) < pairs(grammar)
+    again = read_grammar(source, bnf, write_scope(edited), types=ALL_TYPES)
+    assert again.changes == edited.changes
+    for one in (grammar, edited):
+        view = one.under({})
+        for rule in one.rules:
+            assert one.count(rule.name) == len(one.donors(rule.name))
+        for name in view.mutable:
+            assert view.count(name) == len(view.donors(name))
+
+
+def test_a_kernel_of_thousands_of_statements_is_written_and_read_at_once() -> None:
+    """The work is in the number of rules, not in that of pairs of them."""
+    lines = "".join(f"    p[{k}] = n;\n" for k in range(4000))
+    source = Source("k.cu", f"__global__ void k(int *p, int n) {{\n{lines}}}\n")
+    grammar, bnf, scope = files(source)
+    assert scope.count("\n<_k.cu_") == scope.count(": 2-4001\n") == 4000
+    assert read_grammar(source, bnf, scope) == grammar
+
+
+def test_messages_list_the_first_kernels_of_many() -> None:
+    text = "".join(f"__global__ void k{n}() {{ }}\n" for n in range(700))
+    with pytest.raises(UserError) as caught:
+        convert(Source("k.cu", text), ["none"])
+    assert (caught.value.hint or "").endswith("k18, k19 and 680 more")

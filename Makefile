@@ -19,7 +19,7 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/.run
 	$(BIN)/python -m benchmarks.throughput

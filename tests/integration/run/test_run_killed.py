@@ -83,6 +83,8 @@ def start(*words: object, cwd: Path) -> Iterator[Started]:
         stderr=subprocess.PIPE,
         encoding="utf-8",
         process_group=0,
+        # Where the tests themselves run in the background, Ctrl-C may be ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     with process:
         try:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 from gi_cuda.analyze.explanation import Explanation
-from gi_cuda.report.tables import print_diff
+from gi_cuda.report.tables import counted, print_diff
 
 
 def print_explanations(console: Console, name: str, explanations: Sequence[Explanation]) -> None:
     """Every change under its number: what it is, what it is worth, where it acts, its diff."""
-    console.print(f"{name}: {len(explanations)} changes", style="bold", highlight=False)
+    console.print(f"{name}: {counted(len(explanations), 'change')}", style="bold", highlight=False)
     for one in explanations:
         console.print()
         console.print(

@@ -8,15 +8,16 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.interactions import Interactions
-from gi_cuda.report.tables import table
+from gi_cuda.report.tables import counted, table
 
 
 def print_interactions(console: Console, name: str, result: Interactions) -> None:
     """The verdict in one line, and tables of changes, needs, pairs and groups."""
     independent = sum(one.independent for one in result.singles)
     console.print(
-        f"{name}: {len(result.singles)} changes, {independent} of them independent; groups:"
-        f" {len(result.groups)}; speed-up on the train cases {result.whole} (95 % interval)",
+        f"{name}: {counted(len(result.singles), 'change')}, {independent} of them independent;"
+        f" {counted(len(result.groups), 'group')}; speed-up on the train cases {result.whole}"
+        " (95 % interval)",
         style="bold",
         highlight=False,
         soft_wrap=True,
@@ -25,12 +26,10 @@ def print_interactions(console: Console, name: str, result: Interactions) -> Non
     _print_needs(console, result)
     _print_pairs(console, result)
     _print_groups(console, result)
-    console.print(
-        f"{result.subsets} of {result.possible - 1} subsets of the dependent changes read;"
-        f" {result.variants} variants in {result.batches} batches",
-        highlight=False,
-        soft_wrap=True,
-    )
+    took = f"{counted(result.variants, 'variant')} in {counted(result.batches, 'step')}"
+    if result.possible > 1:
+        took = f"{result.subsets} of {result.possible - 1} subsets of the dependent changes; {took}"
+    console.print(f"read: {took}", highlight=False, soft_wrap=True)
     if result.subsets < result.possible - 1:
         console.print("more of them with --budget", highlight=False)
 

@@ -34,6 +34,11 @@ def table(title: str) -> Table:
     )
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of something, in words: the noun takes an s."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def speed(ratio: float | None) -> str:
     """A ratio of times as a speed-up."""
     return "" if not ratio else f"{1 / ratio:.3f}"

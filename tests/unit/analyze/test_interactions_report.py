@@ -64,7 +64,7 @@ def test_the_tables_say_it_all() -> None:
     print_interactions(console, "individual 7", RESULT)
     text = console.export_text()
     for said in [
-        "individual 7: 4 changes, 1 of them independent; groups: 2",
+        "individual 7: 4 changes, 1 of them independent; 2 groups",
         "fails without it",
         "sub-additive",
         "1.500 [1.400, 1.600]",

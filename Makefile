@@ -3,13 +3,15 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := runs/demo
+TEST_PROCESSES ?= 2
 
 .PHONY: demo test lint bench clean requirements
 
 demo: $(VENV)/.run
 	$(BIN)/gi-cuda check targets/bwt_exact
-	$(BIN)/gi-cuda evolve targets/bwt_exact --run $(RUN) --force --population 100 --generations 20 --time 150
+	$(BIN)/gi-cuda evolve targets/bwt_exact --run $(RUN) --force --population 100 --generations 20 --time 110
 	$(BIN)/gi-cuda show $(RUN)
+	$(BIN)/gi-cuda minimize $(RUN)
 	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch
 	git apply --check --verbose $(RUN)/bwt_exact.patch
 
@@ -17,7 +19,7 @@ test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile
 
 bench: $(VENV)/.run
 	$(BIN)/python -m benchmarks.throughput

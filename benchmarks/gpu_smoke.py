@@ -33,6 +33,7 @@ from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.measure import Bench, count_loops, measure, record
 from gi_cuda.execute.model import CountLoops, Measure, Measurement, Program, Record, Sampling
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS
+from gi_cuda.execute.turns import Place
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import instrument
 from gi_cuda.subject import Subject, load_subject
@@ -120,7 +121,7 @@ class Smoke:
         """The device; only in a forked process."""
         from gi_cuda.execute.cuda import CudaDevice
 
-        return CudaDevice(self.subject.target, self.cases, words)
+        return CudaDevice(self.subject.target, self.cases, Place(words))
 
     def bench(self, words: int) -> Bench:
         """A bench on it."""

@@ -1,7 +1,8 @@
 """How many individuals a second, and where the time goes: ``make bench``.
 
 Runs a short search on the demo's target, in a scratch folder, and prints the rate over all
-generations, the share of every phase, and the share of individuals that compiled.
+generations, the share of every phase, and the share of individuals that compiled. On a GPU, whole
+generations as the paper has them: ``--backend cuda --population 1000``.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from gi_cuda.backend import open_backend
 from gi_cuda.evaluation import Outcome
 from gi_cuda.report.tables import generations_table, phases_table
 from gi_cuda.run import Plan, create_run
@@ -21,6 +23,7 @@ from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.evolution import Evolution
 from gi_cuda.store import Phases
 from gi_cuda.subject import load_subject
+from gi_cuda.target import BACKENDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -29,6 +32,7 @@ def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--target", type=Path, default=ROOT / "targets" / "bwt_exact")
+    parser.add_argument("--backend", choices=BACKENDS, default="host")
     parser.add_argument("--population", type=int, default=100)
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
@@ -37,8 +41,9 @@ def main() -> None:
     settings = replace(BARRACUDA, population=options.population, generations=options.generations)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
-        subject = load_subject(options.target, "host")
-        plan = Plan("barracuda", settings, options.seed, cores, cores)
+        subject = load_subject(options.target, options.backend)
+        workers = open_backend(options.backend).workers(0, cores)
+        plan = Plan("barracuda", settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
             laboratory = run.laboratory()
             evolution = Evolution(
@@ -55,13 +60,15 @@ def main() -> None:
                 pass
             generations = run.store.generations()
             best = [run.store.best_ratio(g.number) for g in generations]
+            device = run.tools.backend.device()
     total = sum((g.phases for g in generations), Phases())
     number = sum(sum(g.outcomes.values()) for g in generations)
     unbuilt = sum(g.outcomes.get(Outcome.NOT_BUILT, 0) for g in generations)
     console.print(generations_table(generations, best))
     console.print(phases_table(total, number))
     console.print(
-        f"{number / total.wall:.1f} new individuals/s on {cores} cores; the search's own work"
+        f"{number / total.wall:.1f} new individuals/s on {device}, compiled on {cores} cores;"
+        f" the search's own work"
         f" {total.search / total.wall:.1%}; {1 - unbuilt / number:.1%} compiled",
         highlight=False,
     )

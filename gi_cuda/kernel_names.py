@@ -46,12 +46,17 @@ def reference(name: str) -> str:
     return plain if types is None else f"static_cast<void (&){types}>({plain})"
 
 
+def is_plain(name: str) -> bool:
+    """Whether the name is an identifier, without namespace, template or parameter types."""
+    return _PLAIN.fullmatch(name) is not None
+
+
 def identifier(name: str) -> str:
     """A C identifier for the kernel, another one for every other; plain names stay as they are.
 
     White space that means nothing makes no difference.
     """
-    if _PLAIN.fullmatch(name):
+    if is_plain(name):
         return name
     short = _NEEDLESS_SPACE.sub("", _SPACE.sub(" ", name.strip()))
     return _NOT_PLAIN.sub(lambda m: "".join(f"_{byte:02X}" for byte in m[0].encode()), short)

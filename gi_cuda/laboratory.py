@@ -7,20 +7,26 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
+from typing import TypeVar
 
 import xxhash
 
+from gi_cuda.build.ahead import Ahead
 from gi_cuda.build.model import Binary, BuildFailure, Built, Compiler, Phenotype, Variant
 from gi_cuda.evaluation import Evaluation, lost, measured, not_built
-from gi_cuda.execute.model import Measure, Measurement, Program, Refused, Sampling, Survival
-from gi_cuda.execute.pool import Lost, Pool
+from gi_cuda.execute.model import Measure, Program, Refused, Sampling, Survival
+from gi_cuda.execute.pool import MOMENT, Lost, Pool
 from gi_cuda.genome import Genotype
+from gi_cuda.heats import Answer, Heats
 from gi_cuda.store import Phases
 from gi_cuda.subject import Subject
 from gi_cuda.target import Configuration
+
+T = TypeVar("T")
 
 REFERENCE = 0
 """The number of the reference in every batch."""
@@ -63,6 +69,7 @@ class Laboratory:
         cases: names of the cases that give fitness.
         folder: where binaries may be written; emptied after each batch.
         bounds: see :class:`Bounds`.
+        together: most variants that share a measurement.
         best: the best ratio seen so far; what beats it by far is measured twice.
         codes: individual and record by machine code, of all that was measured before.
     """
@@ -73,6 +80,7 @@ class Laboratory:
     cases: tuple[str, ...]
     folder: Path
     bounds: Bounds
+    together: int = 1
     best: float = 1.0
     codes: dict[bytes, tuple[int, Evaluation]] = field(default_factory=dict)
     _phenotypes: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
@@ -121,15 +129,11 @@ class Laboratory:
         The files stay until the next batch.
         """
         self._preprocess([t for t in trials if t.ident not in self._phenotypes])
-        ready = []
-        for trial in trials:
-            phenotype = self._phenotypes.pop(trial.ident)
-            if isinstance(phenotype, BuildFailure):
-                yield phenotype
-            else:
-                ready.append(phenotype)
+        found = [self._phenotypes[trial.ident] for trial in trials]
         shutil.rmtree(self.folder, ignore_errors=True)
-        yield from self.compiler.compile(ready, self.folder)
+        ready = [one for one in found if isinstance(one, Phenotype)]
+        failed = [one for one in found if isinstance(one, BuildFailure)]
+        return chain(failed, self.compiler.compile(ready, self.folder))
 
     def program(self, trial: Trial, binary: Binary) -> Program:
         """How a trial runs the cases that give fitness."""
@@ -144,71 +148,49 @@ class Laboratory:
         machine code was measured before share that measurement, and say so.
         """
         trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
-        self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in batch}
+        kept = {REFERENCE, *batch}
+        self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in kept}
         reference = self.trial(REFERENCE, self.subject.original)
         sorter = _Sorter(self, reference, trials)
-        built = self._waited_for(self.build([reference, *trials.values()]))
-        requests: Iterable[tuple[int, Measure]] = sorter.requests(built)
-        if self.compiler.disturbs:
-            requests = list(requests)
-        for ident, evaluation in self._measure(requests):
-            yield from sorter.take_unbuilt()
-            yield ident, sorter.complete(ident, evaluation)
+        ahead = Ahead(self.build([reference, *trials.values()]))
+        try:
+            for ident, evaluation in self._measure(sorter.requests(iter(ahead)), ahead):
+                yield from sorter.take_unbuilt()
+                yield ident, sorter.complete(ident, evaluation)
+        finally:
+            ahead.close()
         yield from sorter.take_unbuilt()
         yield from sorter.twins()
 
-    def _waited_for(self, built: Iterator[Built]) -> Iterator[Built]:
-        """The same, while the time spent waiting for it is booked as compiling."""
-        while True:
-            begun = time.perf_counter()
-            preprocessing = self._spent.preprocess
-            one = next(built, None)
-            waited = time.perf_counter() - begun - (self._spent.preprocess - preprocessing)
-            self._spent += Phases(compile=waited)
-            if one is None:
-                return
-            yield one
-
-    def _measure(self, requests: Iterable[tuple[int, Measure]]) -> Iterator[tuple[int, Evaluation]]:
-        begun, before = time.perf_counter(), self._spent
+    def _measure(
+        self, requests: Iterator[tuple[int, Measure] | None], ahead: Ahead
+    ) -> Iterator[tuple[int, Evaluation]]:
+        """Measure what is built as it comes, or all of it together once the compiler is done."""
+        begun = time.perf_counter()
         run = verify = paused = 0.0
-        sent: dict[int, Measure] = {}
-        again: list[int] = []
-
-        def noted() -> Iterator[tuple[int, Measure]]:
-            for ident, request in requests:
-                sent[ident] = request
-                yield ident, request
-
-        def answers() -> Iterator[tuple[int, Evaluation]]:
-            for ident, answer in self.pool.map(noted()):
-                evaluation = self._record(answer)
-                if evaluation is None or self._suspicious(evaluation):
-                    again.append(ident)
-                else:
-                    yield ident, evaluation
-            for ident in again:
-                # Nothing is final before it happened twice, the second time alone.
-                yield ident, self._verdict(self.pool.one(sent[ident]))
-
+        heats = Heats(self.together)
+        if self.compiler.disturbs:
+            requests = iter([one for one in _waiting(requests) if one is not None])
         try:
-            for ident, evaluation in answers():
-                run, verify = run + evaluation.run_seconds, verify + evaluation.verify_seconds
-                away = time.perf_counter()
-                yield ident, evaluation
-                paused += time.perf_counter() - away
+            for number, answer in self.pool.map(heats.tasks(requests)):
+                for result in heats.results(number, answer):
+                    evaluation = self._verdict(result.answer)
+                    lost = isinstance(result.answer, Lost)
+                    if not result.final and (lost or self._suspicious(evaluation)):
+                        # Nothing is final before it happened twice, the second time alone.
+                        heats.repeat(result.ident)
+                        continue
+                    run, verify = run + evaluation.run_seconds, verify + evaluation.verify_seconds
+                    away = time.perf_counter()
+                    yield result.ident, evaluation
+                    paused += time.perf_counter() - away
         finally:
-            compiled = self._spent.compile + self._spent.preprocess
-            compiled -= before.compile + before.preprocess
-            wall = time.perf_counter() - begun - paused - compiled
+            compiled = ahead.seconds
+            rest = max(0.0, time.perf_counter() - begun - paused - compiled)
             share = verify / (run + verify) if run + verify else 0.0
-            self._spent += Phases(run=wall * (1 - share), verify=wall * share)
+            self._spent += Phases(compile=compiled, run=rest * (1 - share), verify=rest * share)
 
-    def _record(self, answer: Measurement | Lost | Refused) -> Evaluation | None:
-        """The record of an answer; None for a lost worker, which is not final."""
-        return None if isinstance(answer, Lost) else self._verdict(answer)
-
-    def _verdict(self, answer: Measurement | Lost | Refused) -> Evaluation:
+    def _verdict(self, answer: Answer) -> Evaluation:
         match answer:
             case Lost(survival, message):
                 return lost(survival, message)
@@ -227,6 +209,14 @@ class Laboratory:
         return False
 
 
+def _waiting(items: Iterator[T | None]) -> Iterator[T | None]:
+    """The same; while nothing is ready, this process sleeps."""
+    for item in items:
+        if item is None:
+            time.sleep(MOMENT)
+        yield item
+
+
 class _Sorter:
     """Sorts a batch's binaries: what failed, what is to be measured, what was measured before."""
 
@@ -241,11 +231,13 @@ class _Sorter:
         self._twins: list[tuple[int, bytes]] = []
         self._pending: set[bytes] = set()
 
-    def requests(self, built: Iterator[Built]) -> Iterator[tuple[int, Measure]]:
+    def requests(self, built: Iterator[Built | None]) -> Iterator[tuple[int, Measure] | None]:
         """What is to be measured, as it becomes ready; nothing before the reference is."""
         laboratory, base, early = self._laboratory, None, []
         for one in built:
-            if isinstance(one, BuildFailure):
+            if one is None:
+                yield None
+            elif isinstance(one, BuildFailure):
                 if one.ident == REFERENCE:
                     raise RuntimeError(f"the reference no longer compiles: {one.message}")
                 self._unbuilt.append((one.ident, not_built(one.message)))

@@ -1,4 +1,4 @@
-"""What a measurement was made with: tool and compiler versions, and the device's name."""
+"""What a measurement was made with: versions of tool and compilers, and the processor's name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import gi_cuda
 
 
-def device_name() -> str:
+def processor_name() -> str:
     """The processor's name, as the system gives it."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
@@ -21,11 +21,12 @@ def device_name() -> str:
     return platform.processor() or platform.machine()
 
 
-def versions(compiler: str) -> dict[str, str]:
-    """Versions of this tool, Python and the compiler."""
-    said = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=False)
-    return {
-        "gi-cuda": gi_cuda.__version__,
-        "python": sys.version.split()[0],
-        "compiler": said.stdout.partition("\n")[0],
-    }
+def said_version(program: str) -> str:
+    """The first line that a program says when asked for its version."""
+    said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    return said.stdout.partition("\n")[0]
+
+
+def versions(**others: str) -> dict[str, str]:
+    """Versions of this tool and Python, and what else is known."""
+    return {"gi-cuda": gi_cuda.__version__, "python": sys.version.split()[0], **others}

@@ -108,6 +108,22 @@ def files_diff(before: Mapping[str, str], after: Mapping[str, str], main: Path) 
     )
 
 
+def by_path(source: Source, main: Path) -> dict[str, str]:
+    """The texts of a source's files by their paths in the repository.
+
+    Args:
+        main: where the main one of them is.
+    """
+    paths = paths_in_repository(main.resolve().parent / name for name in source.files)
+    return dict(zip(paths, source.files.values(), strict=True))
+
+
+def path_in_repository(file: Path) -> str:
+    """The file's path from the root of its git work tree; without one, its name."""
+    (path,) = paths_in_repository([file])
+    return path
+
+
 def paths_in_repository(files: Iterable[Path]) -> list[str]:
     """The files' paths from the root of the git work tree that all are in.
 

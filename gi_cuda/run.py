@@ -11,20 +11,24 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.analyze.validation import Candidate, Validation, validate
+from gi_cuda.analyze.replicates import (
+    Candidate,
+    GenotypeAssay,
+    Replicates,
+    candidate,
+    in_fresh_processes,
+)
+from gi_cuda.analyze.validation import Validation, validate
+from gi_cuda.backend import Backend, open_backend
 from gi_cuda.baseline import Baseline, establish
-from gi_cuda.build.host import HostCompiler
 from gi_cuda.build.model import Compiler
-from gi_cuda.build.namespaces import namespaces
-from gi_cuda.build.preprocess import prelude
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Sampling, Verdict
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
-from gi_cuda.host import find_compiler
+from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.machine import device_name, versions
 from gi_cuda.search import Settings
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject
@@ -56,9 +60,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """A subject with the compiler and the workers that it runs on."""
+    """A subject with the back end, the compiler and the workers that it runs on."""
 
     subject: Subject
+    backend: Backend
     compiler: Compiler
     pool: Pool[int]
     folder: Path
@@ -81,36 +86,23 @@ class Tools:
         return self.subject.cases(CaseRole.HELD_OUT)
 
 
-def host_compiler(subject: Subject, jobs: int) -> HostCompiler:
-    """The host back end's compiler for a subject."""
-    target = subject.target
-    options = [f"-std={target.build.standard}", *(f"-I{folder}" for folder in target.build.include)]
-    options.append(f"-I{target.source.parent}")
-    return HostCompiler(
-        cxx=find_compiler(),
-        file_name=subject.grammar.source.name,
-        front=prelude(subject.grammar.source.text, subject.macros(subject.space.default)),
-        kernels=target.kernels,
-        options=tuple(options),
-        jobs=jobs,
-        symbols=tuple(b.symbol for b in target.buffers if b.symbol is not None),
-        namespaces=namespaces(subject.grammar.source.text),
-    )
-
-
 @contextmanager
 def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
         folder: a run's folder, or a scratch one.
+
+    Raises:
+        UserError: the subject's back end cannot be used here.
     """
+    backend = open_backend(subject.backend)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target.folder, subject.backend, names, folder / "reference")
-    compiler = host_compiler(subject, jobs)
-    with Pool[int](session, workers) as pool:
+    compiler = backend.compiler(subject, jobs)
+    with Pool[int](session, backend.processes(workers), backend.depth) as pool:
         try:
-            yield Tools(subject, compiler, pool, folder)
+            yield Tools(subject, backend, compiler, pool, folder)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 
@@ -144,6 +136,7 @@ class Run:
                 self.baseline.loops,
                 Sampling(floor=self.baseline.floor, limit=self.baseline.limit),
             ),
+            together=self.tools.backend.together,
             best=1.0 if ratio is None else ratio,
             codes=self.store.codes(),
         )
@@ -156,15 +149,12 @@ class Run:
 
     def candidate(self, genotype: Genotype) -> Candidate:
         """An individual as a maintainer would get it: without loop guards."""
-        configuration = genotype.configuration
-        text = self.subject.render(genotype, None)
-        return Candidate(text, configuration, self.subject.macros(configuration))
+        return candidate(self.subject, genotype)
 
-    def patched(self, genotype: Genotype) -> Candidate:
-        """An individual as its patch makes it: winning values are the source's own defaults."""
-        subject = self.subject
-        macros = subject.upstream_macros(genotype)
-        return Candidate(subject.upstream_device(genotype), genotype.configuration, macros)
+    def patched(self, source: Source, genotype: Genotype) -> Candidate:
+        """A source as a patch leaves it: an individual's winning values are its own defaults."""
+        macros = self.subject.upstream_macros(genotype)
+        return Candidate(self.subject.device_text(source), genotype.configuration, macros)
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""
@@ -173,16 +163,37 @@ class Run:
         return replace(self, plan=plan)
 
     def validate(self, candidates: list[Candidate]) -> list[Validation]:
-        """Validate sources on the held-out cases."""
+        """Validate sources on the held-out cases, in processes that ran nothing before."""
         tools = self.tools
-        return validate(
+        replicates = Replicates(
             self.subject,
             tools.compiler,
             tools.pool,
+            in_fresh_processes(tools.pool),
             tools.scratch("validate"),
-            candidates,
             tools.held_out(),
             self.baseline.limit,
+        )
+        return validate(replicates, candidates)
+
+    def session(self) -> Session:
+        """What a process of its own needs to run a variant as the pool's workers do."""
+        subject, names = self.subject, (*self.tools.train(), *self.tools.held_out())
+        return Session(subject.target.folder, subject.backend, names, self.tools.reference)
+
+    def assay(self, role: CaseRole) -> GenotypeAssay:
+        """Reads individuals, as a maintainer would get them, on the cases of one role."""
+        tools = self.tools
+        return GenotypeAssay(
+            Replicates(
+                self.subject,
+                tools.compiler,
+                tools.pool,
+                tools.pool.map,
+                tools.scratch(str(role)),
+                self.subject.cases(role),
+                self.baseline.limit,
+            )
         )
 
 
@@ -214,9 +225,9 @@ def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
             baseline = establish(
                 subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
             )
-            compiler = tools.compiler
+            facts = _facts(subject, plan, baseline, tools.backend)
         with Store(making / DATABASE, create=True) as store:
-            store.put(**_facts(subject, plan, baseline, compiler))
+            store.put(**facts)
     with open_run(folder) as run:
         yield run
 
@@ -225,6 +236,7 @@ def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
 def _in_the_making(folder: Path) -> Iterator[Path]:
     """A folder that gets its real name at the end; if it comes to none, nothing is left of it."""
     making = folder.parent / f".{folder.name}.{os.getpid()}.making"
+    _clear_killed(folder)
     new = [path for path in (making, *making.parents) if not path.exists()]
     try:
         _make(making)
@@ -238,6 +250,20 @@ def _in_the_making(folder: Path) -> Iterator[Path]:
         raise
 
 
+def _clear_killed(folder: Path) -> None:
+    """Remove what processes left that were killed while they made this run."""
+    for left in folder.parent.glob(f".{folder.name}.*.making"):
+        process = left.name.split(".")[-2]
+        if not process.isdecimal():
+            continue
+        try:
+            os.kill(int(process), 0)
+        except ProcessLookupError:
+            shutil.rmtree(left, ignore_errors=True)
+        except PermissionError:
+            continue  # it lives, and is another user's
+
+
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True)
@@ -249,9 +275,7 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _facts(
-    subject: Subject, plan: Plan, baseline: Baseline, compiler: Compiler
-) -> dict[str, object]:
+def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -> dict[str, object]:
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),
@@ -261,8 +285,8 @@ def _facts(
         "edits": subject.edits,
         "plan": asdict(plan),
         "baseline": asdict(baseline),
-        "device": device_name(),
-        "versions": versions(getattr(compiler, "cxx", "c++")),
+        "device": backend.device(),
+        "versions": backend.versions(),
     }
 
 

@@ -13,11 +13,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
 
 from gi_cuda.errors import UserError
 from gi_cuda.evaluation import Evaluation, Outcome, mean_and_deviation
 from gi_cuda.execute.model import Sample, Survival, Verdict
+
+T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 
@@ -192,6 +196,11 @@ class Store:
         """A fact about the run."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return json.loads(row[0]) if row else default
+
+    def load(self, key: str, kind: type[T]) -> T | None:
+        """A fact stored as ``asdict`` gave it, as the dataclass it was; None if absent."""
+        stored = self.get(key)
+        return None if stored is None else TypeAdapter(kind).validate_python(stored)
 
     # -- generations -------------------------------------------------------------------------
 

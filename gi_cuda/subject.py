@@ -131,10 +131,9 @@ class Subject:
                 changes[name] = "1" if value else None
         return with_defaults(rendered(self.grammar, self.expansions(genotype)), changes)
 
-    def upstream_device(self, genotype: Genotype) -> str:
-        """The device code of :meth:`upstream`, read from that very text."""
-        grammar = convert(self.upstream(genotype), self.target.kernels)
-        return device_code(grammar).source.text
+    def device_text(self, source: Source) -> str:
+        """The device code of a changed source, read from that very text."""
+        return device_code(convert(source, self.target.kernels)).source.text
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
         """What is still defined from outside when :meth:`upstream` is compiled."""

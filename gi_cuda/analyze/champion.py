@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
 
-from gi_cuda.analyze.validation import SpeedUp, Validation
+from gi_cuda.analyze.validation import Validation
 from gi_cuda.run import Run
 from gi_cuda.store import Store
 
@@ -38,17 +36,4 @@ def crown(run: Run) -> Champion | None:
 
 def stored_champion(store: Store) -> Champion | None:
     """The winner as it was stored last."""
-    stored: Mapping[str, Any] | None = store.get("champion")
-    if stored is None:
-        return None
-    validation = stored["validation"]
-    return Champion(
-        stored["ident"],
-        stored["genotype"],
-        Validation(
-            validation["correct"],
-            validation["message"],
-            SpeedUp(**validation["overall"]),
-            {case: SpeedUp(**one) for case, one in validation["cases"].items()},
-        ),
-    )
+    return store.load("champion", Champion)

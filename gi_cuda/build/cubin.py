@@ -29,6 +29,7 @@ _WITH_SIZE = 4
 """Format of attributes that carry a length and so many bytes; the others carry two bytes."""
 
 _VARIANT = re.compile(r"v(\d+)\Z")
+_POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +56,18 @@ class Content:
     """What a cubin holds of one variant.
 
     Attributes:
-        kernels: by name in the source.
+        kernels: by mangled name.
         variables: mangled names of ``__constant__`` and ``__device__`` variables, by name.
+        pointers: mangled names of what the variables ``gi_kernel_<i>`` and ``gi_symbol_<i>`` point
+            at, by these names (see :func:`gi_cuda.build.nvcc.pointers`).
         key: 128-bit xxh3 of everything that decides what the kernels do and how fast: machine
             code, shared memory, stack, launch bounds, the variables' places and first values.
-            The variant's own name is no part of it.
+            The variant's own name is no part of it, nor are the pointers.
     """
 
     kernels: Mapping[str, Kernel]
     variables: Mapping[str, str]
+    pointers: Mapping[str, str]
     key: bytes
 
 
@@ -127,6 +131,7 @@ class _Parts:
 
     kernels: dict[str, Kernel] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
+    pointers: dict[str, str] = field(default_factory=dict)
     facts: list[tuple[str, bytes]] = field(default_factory=list)
 
 
@@ -139,13 +144,16 @@ def read_cubin(data: bytes) -> dict[int, Content]:
     elf = _Elf(data)
     found: dict[int, _Parts] = defaultdict(_Parts)
     registers, frames = elf.attributes(_REGISTERS), elf.attributes(_FRAME_SIZE)
+    ours: dict[tuple[str, int], tuple[int, str]] = {}
     for index, symbol in enumerate(elf.symbols):
         parts = name_parts(symbol.name)
         ident = owner(parts)
         if ident is None:
             continue
         mine, plain = found[ident], _plain(parts)
-        if symbol.kind == _OBJECT:
+        if symbol.kind == _OBJECT and _POINTER.match(parts[-1]):
+            ours[elf.sections[symbol.section].name, symbol.value] = (ident, parts[-1])
+        elif symbol.kind == _OBJECT:
             mine.variables[parts[-1]] = symbol.name
             place = f"{elf.sections[symbol.section].name}+{symbol.value}:{symbol.size}"
             mine.facts.append((f"variable {plain} {place}", elf.initial(symbol)))
@@ -157,17 +165,28 @@ def read_cubin(data: bytes) -> dict[int, Content]:
                 elf.shared(symbol.name),
                 symbol.size,
             )
-            mine.kernels[parts[-1]] = kernel
+            mine.kernels[symbol.name] = kernel
             numbers = f"{kernel.registers} {kernel.local} {kernel.shared}"
             code = elf.content(f".text.{symbol.name}") + elf.content(f".nv.constant2.{symbol.name}")
             mine.facts.append((f"kernel {plain} {numbers}", code))
             mine.facts.append((f"bounds {plain}", elf.bounds(symbol.name)))
-    for symbol, offset, kind in elf.relocations():
+    relocations = list(elf.relocations())
+    for symbol, section, offset, _ in relocations:
+        if (section, offset) in ours:
+            ident, name = ours[section, offset]
+            found[ident].pointers[name] = symbol.name
+    # A pointer is told of in two places: where it lies, and in a table of all that is pointed at.
+    pointed = {symbol for mine in found.values() for symbol in mine.pointers.values()}
+    for symbol, section, offset, kind in relocations:
         parts = name_parts(symbol.name)
-        if (ident := owner(parts)) is not None:
-            found[ident].facts.append((f"relocation {_plain(parts)} {offset} {kind}", b""))
+        ident = owner(parts)
+        if ident is None or _POINTER.match(parts[-1]) or (section, offset) in ours:
+            continue
+        if symbol.name in pointed and symbol.kind == _FUNCTION:
+            continue
+        found[ident].facts.append((f"relocation {_plain(parts)} {offset} {kind}", b""))
     return {
-        ident: Content(mine.kernels, mine.variables, _digest(mine.facts))
+        ident: Content(mine.kernels, mine.variables, mine.pointers, _digest(mine.facts))
         for ident, mine in found.items()
     }
 
@@ -250,13 +269,14 @@ class _Elf:
             if attribute in (_MAX_THREADS, _REQUIRED_THREADS)
         )
 
-    def relocations(self) -> Iterator[tuple[_Symbol, int, int]]:
-        """Symbol, offset and kind of what is to be put in place when the code is loaded."""
+    def relocations(self) -> Iterator[tuple[_Symbol, str, int, int]]:
+        """What is to be put in place when the code is loaded: symbol, section, offset, kind."""
         for section in self.sections:
             if section.kind != _RELA or section.name == ".rela.debug_frame":
                 continue
             for offset, info, _ in _RELOCATION.iter_unpack(self._bytes(section)):
-                yield self.symbols[info >> 32], offset, info & 0xFFFFFFFF
+                patched = self.sections[section.info].name
+                yield self.symbols[info >> 32], patched, offset, info & 0xFFFFFFFF
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:

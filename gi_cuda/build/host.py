@@ -9,9 +9,9 @@ from typing import ClassVar
 
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.namespaces import declared, joined
-from gi_cuda.build.preprocess import batch_text, split
+from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
-from gi_cuda.build.shards import attribute, build, first_error
+from gi_cuda.build.shards import build
 from gi_cuda.host import (
     INCLUDE,
     compile_options,
@@ -27,9 +27,6 @@ PREPROCESS_LIMIT = 120.0
 
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
-
-_EXPORTS = "kernels of target.toml"
-"""What messages call the lines that name a target's kernels."""
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
@@ -63,28 +60,17 @@ class HostCompiler:
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""
-        answer: dict[int, Phenotype | BuildFailure] = {}
         # Within the variant, so that a kernel's name may use its macros and types.
         exported = references(self.kernels, self.symbols)
-        rest = [
-            replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{_EXPORTS}"\n{exported}')
+        exporting = [
+            replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{exported}')
             for v in variants
         ]
-        while rest:
-            text = mark_unrolls(batch_text(self.front, rest, self.file_name))
-            finished = self._preprocess(text)
-            if finished.ok:
-                answer.update(split(finished.stdout, rest))
-                break
-            failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
-            for ident, message in failed.items():
-                answer[ident] = BuildFailure(ident, message)
-            rest = [v for v in rest if v.ident not in failed]
-        return answer
+        return phenotypes(exporting, self.front, self.file_name, self._preprocess, self.jobs)
 
     def _preprocess(self, text: str) -> Finished:
         command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]
-        return run(command, limit=PREPROCESS_LIMIT, stdin=text)
+        return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into shared libraries below ``folder``."""

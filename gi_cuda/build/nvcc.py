@@ -1,7 +1,9 @@
 """The CUDA back end's compiler: batches of variants to cubins, one nvcc process per core.
 
 Every variant lies in a namespace ``v<ident>`` of its own, so its kernels have mangled names of
-their own; they are looked up in the cubin's symbol table. Compiling needs no GPU.
+their own; they are looked up in the cubin's symbol table. Where a kernel's name in the source does
+not say which symbol is meant (an instance of a template, an overload), a variable is added that
+points at it, and the cubin's relocations say where to. Compiling needs no GPU.
 """
 
 from __future__ import annotations
@@ -9,15 +11,19 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.build.cubin import Content, Kernel, name_parts, owner, read_cubin
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
-from gi_cuda.build.phenotypes import phenotypes
+from gi_cuda.build.namespaces import declared, joined
+from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import build
+from gi_cuda.build.staged import Prepared, Twin, Twins, compile_staged, prepare
+from gi_cuda.kernel_names import identifier, is_plain, reference
 
 PREPROCESS_LIMIT = 120.0
 """Seconds of wall time one preprocessor process may take."""
@@ -25,21 +31,23 @@ PREPROCESS_LIMIT = 120.0
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
-LARGEST = 64
-"""Most variants in one shard. Each nvcc process costs about what three variants do."""
+LARGEST = 16
+"""Most variants in one shard. Reading the headers costs what some three variants do; but the sooner
+the first shards are done, the sooner their variants can be measured."""
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
 
 _COUNTER = """
-__device__ unsigned gi_loop_most[{loops}];
-static __device__ __forceinline__ bool gi_loop(unsigned loop, unsigned iterations) {{
+__attribute__((device)) unsigned gi_loop_most[{loops}];
+static __attribute__((device, always_inline)) inline
+bool gi_loop(unsigned loop, unsigned iterations) {{
   if (iterations > *(volatile unsigned *)(gi_loop_most + loop))
     atomicMax(gi_loop_most + loop, iterations);
   return true;
 }}
 """
-"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`)."""
+"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 
 _COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
 _C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
@@ -52,8 +60,10 @@ class CudaBinary(Binary):
     """A variant in a cubin.
 
     Attributes:
-        kernels: as compiled, by their name in the source.
-        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables.
+        kernels: as compiled, by the identifier of their name in the source (see
+            :func:`gi_cuda.kernel_names.identifier`).
+        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
+            the identifier of theirs.
     """
 
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
@@ -72,6 +82,9 @@ class NvccCompiler:
         options: options that all variants share: language standard, -I, -D.
         jobs: compiler processes at a time.
         largest: most variants in one shard.
+        kernels, symbols: names of kernels and variables that must be found, as C++ has them
+            (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
+        namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
     """
 
     nvcc: str
@@ -81,11 +94,21 @@ class NvccCompiler:
     options: tuple[str, ...]
     jobs: int
     largest: int = LARGEST
+    kernels: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
     disturbs: ClassVar[bool] = False
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""
-        return phenotypes(variants, self.front, self.file_name, self._preprocess)
+        pointing = pointers(self.kernels, self.symbols)
+        if pointing:
+            # Within the variant, so that a kernel's name may use its macros and types.
+            variants = [
+                replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{pointing}')
+                for v in variants
+            ]
+        return phenotypes(variants, self.front, self.file_name, self._preprocess, self.jobs)
 
     def _preprocess(self, text: str) -> Finished:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
@@ -98,29 +121,99 @@ class NvccCompiler:
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
-        return build(
-            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, largest=self.largest
+        batch = _Batch(self, Twins(), pointed_at(self.kernels, self.symbols))
+        prepared = {options: self._prepare(options) for options in {p.options for p in phenotypes}}
+        compile_shard = partial(batch.compile, prepared)
+        built = build(
+            phenotypes, folder, compile_shard, batch.collect, jobs=self.jobs, largest=self.largest
         )
+        return batch.twins.follow(built)
 
-    def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+    def _prepare(self, options: tuple[str, ...]) -> Prepared | None:
+        words = [str(word) for word in self._command()[1:]]
+        return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
+
+    def compile_whole(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        """Compile a shard with one call of nvcc."""
         source = path.with_suffix(".cu")
-        text = shard_text(self.front, shard)
+        text = shard_text(self.front, shard, self.namespaces)
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         # With -objtemp what lies between the stages goes where the shard is, and goes with it.
         command = [*self._command(), *shard[0].options, "-objtemp", "-cubin"]
-        finished = run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
-        return finished if finished.ok else _brought_home(finished, self.file_name)
+        return run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
 
 
-def shard_text(front: str, shard: Sequence[Phenotype]) -> str:
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch that is being compiled."""
+
+    compiler: NvccCompiler
+    twins: Twins
+    pointed_at: Mapping[str, str]
+
+    def compile(
+        self,
+        prepared: Mapping[tuple[str, ...], Prepared | None],
+        shard: Sequence[Phenotype],
+        path: Path,
+    ) -> Finished:
+        compiler, ready = self.compiler, prepared[shard[0].options]
+        if ready is None:
+            finished = compiler.compile_whole(shard, path)
+        else:
+            text = shard_text("", shard, compiler.namespaces)
+            finished = compile_staged(ready, text, shard, self.twins, path, COMPILE_LIMIT)
+        return finished if finished.ok else _brought_home(finished, compiler.file_name)
+
+    def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
+        cubin = path.with_suffix(".cubin")
+        content = read_cubin(cubin.read_bytes()) if cubin.exists() else {}
+        found: list[Built | Twin] = []
+        for ident in (p.ident for p in shard):
+            other = self.twins.of(ident)
+            if other is None:
+                found.append(_binary(ident, cubin, content.get(ident), self.pointed_at))
+            else:
+                found.append(Twin(ident, other))
+        return found
+
+
+def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
+    """What follows a variant's text to make known what its names stand for; plain ones go without.
+
+    A variable on the device that points at a kernel makes the compiler instantiate it, and leaves
+    a relocation with its mangled name in the cubin.
+    """
+    lines = [
+        f"__device__ auto *gi_kernel_{i} = &{reference(name)};"
+        for i, name in enumerate(kernels)
+        if not is_plain(name)
+    ]
+    lines += [
+        f"__device__ auto *gi_symbol_{i} = &{name};"
+        for i, name in enumerate(symbols)
+        if not is_plain(name)
+    ]
+    return "\n".join(lines)
+
+
+def pointed_at(kernels: Sequence[str], symbols: Sequence[str]) -> dict[str, str]:
+    """For each variable of :func:`pointers` the identifier of the name that it stands for."""
+    found = {f"gi_kernel_{i}": name for i, name in enumerate(kernels)}
+    found |= {f"gi_symbol_{i}": name for i, name in enumerate(symbols)}
+    return {pointer: identifier(name) for pointer, name in found.items() if not is_plain(name)}
+
+
+def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
     """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
-    parts = [front]
+    parts = [front, declared(namespaces)]
+    seen = joined(namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = without_c_linkage(phenotype.text)
         loops = [int(number) for number in _COUNTED.findall(text)]
         counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
-        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{counter}\n')
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
     return "".join(parts)
 
@@ -149,22 +242,23 @@ def _brought_home(finished: Finished, file_name: str) -> Finished:
     return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
 
 
-def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
-    cubin = path.with_suffix(".cubin")
-    content = read_cubin(cubin.read_bytes())
-    return [_binary(p.ident, cubin, content.get(p.ident)) for p in shard]
-
-
-def _binary(ident: int, cubin: Path, content: Content | None) -> Built:
+def _binary(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:
     if content is None or not content.kernels:
         return BuildFailure(ident, "the compiled source holds no kernel")
+    kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}
+    variables = dict(content.variables)
+    for pointer, symbol in content.pointers.items():
+        if symbol in content.kernels:
+            kernels[names[pointer]] = content.kernels[symbol]
+        else:
+            variables[names[pointer]] = symbol
     return CudaBinary(
         ident,
         cubin,
         content.key,
         resources(content.kernels.values()),
-        content.kernels,
-        content.variables,
+        kernels,
+        variables,
     )
 
 

@@ -1,13 +1,21 @@
-"""A batch's phenotypes with one preprocessor process, whatever the compiler."""
+"""A batch's phenotypes with few preprocessor processes, whatever the compiler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from gi_cuda.build.model import BuildFailure, Phenotype, Variant
 from gi_cuda.build.preprocess import batch_text, split
 from gi_cuda.build.process import Finished
 from gi_cuda.build.shards import attribute, first_error
+
+EXPORTS = "kernels of target.toml"
+"""What messages call the lines, behind a variant's text, that name a target's kernels."""
+
+
+LEAST = 64
+"""Fewest variants that are worth a preprocessor process of their own, which reads all headers."""
 
 
 def phenotypes(
@@ -15,15 +23,30 @@ def phenotypes(
     front: str,
     file_name: str,
     preprocess: Callable[[str], Finished],
+    jobs: int,
 ) -> dict[int, Phenotype | BuildFailure]:
-    """Preprocess a batch at once, again without the variants whose directives fail.
+    """Preprocess a batch with few processes.
 
     Args:
         variants: the batch.
         front: its prelude (see :func:`gi_cuda.build.preprocess.prelude`).
         file_name: the source's name, for line markers.
         preprocess: runs the preprocessor on a text.
+        jobs: processes at a time.
     """
+    number = max(1, min(jobs, len(variants) // LEAST))
+    parts = [variants[i::number] for i in range(number)]
+    answer: dict[int, Phenotype | BuildFailure] = {}
+    with ThreadPoolExecutor(number) as pool:
+        for part in pool.map(lambda one: _part(one, front, file_name, preprocess), parts):
+            answer.update(part)
+    return answer
+
+
+def _part(
+    variants: Sequence[Variant], front: str, file_name: str, preprocess: Callable[[str], Finished]
+) -> dict[int, Phenotype | BuildFailure]:
+    """Preprocess variants at once, again without those whose directives fail."""
     answer: dict[int, Phenotype | BuildFailure] = {}
     rest = list(variants)
     while rest:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +26,20 @@ class Finished:
         return self.status == 0
 
 
-def run(command: Sequence[str | Path], *, limit: float, stdin: str | None = None) -> Finished:
+def run(
+    command: Sequence[str | Path],
+    *,
+    limit: float,
+    stdin: str | None = None,
+    environment: Mapping[str, str] = NOTHING,
+) -> Finished:
     """Run a compiler in a process group of its own, so that stopping it stops its children too.
 
     Args:
         command: program and arguments.
         limit: seconds of wall time after which the group is killed.
         stdin: text for its standard input.
+        environment: variables to be set besides those that are.
     """
     process = subprocess.Popen(
         [str(word) for word in command],
@@ -39,7 +49,7 @@ def run(command: Sequence[str | Path], *, limit: float, stdin: str | None = None
         encoding="utf-8",
         errors="surrogateescape",
         start_new_session=True,
-        env={**os.environ, "LC_ALL": "C"},
+        env={**os.environ, **environment, "LC_ALL": "C"},
     )
     try:
         stdout, stderr = process.communicate(stdin, timeout=limit)

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import count
 from pathlib import Path
+from typing import TypeVar
 
-from gi_cuda.build.model import BuildFailure, Built, Phenotype
+from gi_cuda.build.model import BuildFailure, Phenotype
 from gi_cuda.build.process import Finished
 
 _ERROR = re.compile(
@@ -25,8 +26,9 @@ _ERROR = re.compile(
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
 
-CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Built]]
-"""What a shard that compiled holds: one binary a variant."""
+Collected = TypeVar("Collected")
+CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Collected]]
+"""What a shard that compiled holds: one binary, or what stands for it, a variant."""
 
 
 def cut(phenotypes: Sequence[Phenotype], jobs: int, largest: int) -> list[list[Phenotype]]:
@@ -40,7 +42,8 @@ def cut(phenotypes: Sequence[Phenotype], jobs: int, largest: int) -> list[list[P
     shards = []
     for group in groups.values():
         share = max(1, round(jobs * len(group) / len(phenotypes)))
-        number = min(len(group), max(share, -(-len(group) // largest)))
+        # A multiple of what there are cores for, so that all of them end at about the same time.
+        number = min(len(group), share * -(-len(group) // (largest * share)))
         shards += [group[i::number] for i in range(number)]
     return shards
 
@@ -66,11 +69,11 @@ def build(
     phenotypes: Sequence[Phenotype],
     folder: Path,
     compile_shard: CompileShard,
-    collect: CollectShard,
+    collect: CollectShard[Collected],
     *,
     jobs: int,
     largest: int,
-) -> Iterator[Built]:
+) -> Iterator[Collected | BuildFailure]:
     """Compile a batch in shards; yield each variant's binary or failure as shards end.
 
     Args:

@@ -10,7 +10,22 @@ from typing import Annotated, Any
 import typer
 
 import gi_cuda
-from gi_cuda.cli import check, convert, evolve, init, mutate, patch, resume, show
+from gi_cuda.cli import (
+    check,
+    convert,
+    doctor,
+    evolve,
+    explain,
+    history,
+    init,
+    interactions,
+    minimize,
+    mutate,
+    patch,
+    resume,
+    show,
+    validate,
+)
 from gi_cuda.cli.common import console, state
 from gi_cuda.errors import UserError
 from gi_cuda.execute.pool import WorkerFault
@@ -62,7 +77,22 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-for verb in (init, convert, mutate, check, evolve, resume, show, patch):
+for verb in (
+    init,
+    convert,
+    mutate,
+    check,
+    evolve,
+    resume,
+    show,
+    validate,
+    minimize,
+    interactions,
+    history,
+    explain,
+    patch,
+    doctor,
+):
     app.command(name=verb.__name__.rpartition(".")[2])(_interruptible(verb.command))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -32,7 +34,7 @@ TargetPath: TypeAlias = Annotated[
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Backend: TypeAlias = Annotated[
-    str, typer.Option("--backend", help="Where variants are compiled and executed: host.")
+    str, typer.Option("--backend", help="Where variants are compiled and executed: host or cuda.")
 ]
 Bnf: TypeAlias = Annotated[
     Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")
@@ -48,15 +50,26 @@ Edits: TypeAlias = Annotated[
         "right-hand sides and parts of conditions as well).",
     ),
 ]
+IndividualNumber: TypeAlias = Annotated[
+    int | None, typer.Option("--individual", help="This individual instead of the winner.")
+]
+AsFound: TypeAlias = Annotated[
+    bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")
+]
+FiguresFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--figures", help="Folder for the figures; by default `figures` in the run."),
+]
 Workers: TypeAlias = Annotated[
-    int, typer.Option("--workers", min=0, help="Measurements at a time; 0: one per core.")
+    int,
+    typer.Option("--workers", min=0, help="Measurements at a time; 0: as many as fit."),
 ]
 Jobs: TypeAlias = Annotated[
     int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
 ]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
-BACKENDS = ("host",)
+BACKENDS = ("host", "cuda")
 
 
 def check_backend(name: str) -> str:
@@ -79,6 +92,40 @@ def check_edits(name: str) -> str:
             hint=f"one of: {', '.join(EDIT_SETS)}",
         )
     return name
+
+
+def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that an option does not take."""
+    if value not in choices:
+        raise UserError(
+            f"{option} does not take {value!r}", where=option, hint=f"one of: {', '.join(choices)}"
+        )
+
+
+def read_numbers(text: str, count: int) -> frozenset[int]:
+    """Positions from 0 of the changes that a list such as ``1,3-5`` names, which counts from 1.
+
+    Raises:
+        UserError: it is no such list, or there is no change of such a number.
+    """
+    found: set[int] = set()
+    for word in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", word)
+        if match is None:
+            raise UserError(
+                f"{word.strip()!r} is not a number or a range", where="--edits", hint="e.g. 1,3-5"
+            )
+        first = int(match[1])
+        last = int(match[2] or first)
+        for number in (first, last):
+            if not 1 <= number <= count:
+                raise UserError(
+                    f"there is no change {number}",
+                    where="--edits",
+                    hint=f"they are 1 to {count}; gi-cuda explain lists them",
+                )
+        found |= set(range(first - 1, last))
+    return frozenset(found)
 
 
 def cores() -> int:
@@ -114,14 +161,26 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
         raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
 
 
-def remove_run(folder: Path) -> None:
-    """Remove a run's folder; nothing else is ever removed.
+@contextmanager
+def set_aside(folder: Path) -> Iterator[None]:
+    """Let a run make room for another of its name; it comes back where the other is not made.
 
     Raises:
-        UserError: the folder is not a run's.
+        UserError: the folder is not a run's; nothing else is ever removed.
     """
-    if folder.exists() and not (folder / "run.db").is_file():
+    if not folder.exists():
+        yield
+        return
+    if not (folder / "run.db").is_file():
         raise UserError(
             "the folder exists and is not a run, so --force does not remove it", where=str(folder)
         )
-    shutil.rmtree(folder, ignore_errors=True)
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    folder.rename(aside)
+    try:
+        yield
+    finally:
+        if folder.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.rename(folder)

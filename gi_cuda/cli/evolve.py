@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gi_cuda.backend import open_backend
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
@@ -21,7 +23,7 @@ from gi_cuda.cli.common import (
     check_edits,
     console,
     cores,
-    remove_run,
+    set_aside,
 )
 from gi_cuda.cli.searching import TimeLimit, search
 from gi_cuda.errors import UserError
@@ -65,10 +67,15 @@ def command(
     )
     folder = run or default_folder(subject.target.name)
     settings = replace(BARRACUDA, population=population, generations=generations)
-    plan = Plan(preset, settings, seed, workers or cores(), jobs or cores())
-    if force:
-        remove_run(folder)
-    with create_run(subject, folder, plan) as opened:
+    # Before anything is removed: where it cannot be used, all stays as it is.
+    measurements = open_backend(backend).workers(workers, cores())
+    plan = Plan(preset, settings, seed, measurements, jobs or cores())
+    with ExitStack() as stack:
+        room = stack.enter_context(ExitStack())
+        if force:
+            room.enter_context(set_aside(folder))
+        opened = stack.enter_context(create_run(subject, folder, plan))
+        room.close()
         console.print(
             f"evolving {subject.target.name} in {folder}: reference"
             f" {opened.baseline.seconds * 1e3:.3f} ms, noise floor {opened.baseline.floor:.2%}",

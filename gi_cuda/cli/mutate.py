@@ -10,8 +10,19 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from gi_cuda.cli.common import Bnf, Edits, Jobs, Scope, TargetPath, check_edits, console, cores
-from gi_cuda.run import host_compiler
+from gi_cuda.backend import open_compiler
+from gi_cuda.cli.common import (
+    Backend,
+    Bnf,
+    Edits,
+    Jobs,
+    Scope,
+    TargetPath,
+    check_backend,
+    check_edits,
+    console,
+    cores,
+)
 from gi_cuda.sampling import Trials, draw, try_out
 from gi_cuda.subject import load_subject
 
@@ -31,16 +42,19 @@ def command(
         bool,
         typer.Option("--compile", help="Compile them, and report how many do, instead of diffs."),
     ] = False,
+    backend: Backend = "host",
     bnf: Bnf = None,
     scope: Scope = None,
     jobs: Jobs = 0,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
-    subject = load_subject(target, "host", bnf=bnf, scope=scope, edits=check_edits(edits))
+    subject = load_subject(
+        target, check_backend(backend), bnf=bnf, scope=scope, edits=check_edits(edits)
+    )
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
     if compile_:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-mutate-") as scratch:
-            compiler = host_compiler(subject, jobs or cores())
+            compiler = open_compiler(subject, jobs or cores())
             trials = try_out(subject, compiler, genotypes, Path(scratch))
         console.print(types_table(trials))
         if trials.failed:

@@ -1,16 +1,27 @@
-"""``gi-cuda patch``: a run's winner as a unified diff that a maintainer can apply."""
+"""``gi-cuda patch``: a run's winner as a patch that a maintainer can apply."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.champion import stored_champion
-from gi_cuda.cli.common import Force, RunPath, check_new, console, write_new
-from gi_cuda.errors import UserError
-from gi_cuda.run import Run, open_run
+from gi_cuda.cli.common import (
+    AsFound,
+    Force,
+    IndividualNumber,
+    RunPath,
+    check_choice,
+    check_new,
+    console,
+    read_numbers,
+    write_new,
+)
+
+FORMATS = ("diff", "mail")
+CONFIGURATIONS = ("defaults", "separate")
 
 
 def command(
@@ -18,56 +29,85 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File for the patch; by default stdout.")
     ] = None,
-    individual: Annotated[
-        int | None, typer.Option(help="Patch for this individual instead of the winner.")
+    individual: IndividualNumber = None,
+    as_found: AsFound = False,
+    format: Annotated[
+        str, typer.Option("--format", help="diff, for git apply; or mail, for git am.")
+    ] = "diff",
+    edits: Annotated[
+        str | None,
+        typer.Option(help="Only these changes, by their numbers in `minimize`, e.g. 1,3-5."),
+    ] = None,
+    configuration: Annotated[
+        str,
+        typer.Option(
+            help="Changed values as new defaults in the same patch (defaults), or in a patch of"
+            " their own that comes first (separate)."
+        ),
+    ] = "defaults",
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Apply it with git in a scratch copy, and build and validate what git"
+            " made of the file.",
+        ),
+    ] = False,
+    sender: Annotated[
+        str | None,
+        typer.Option("--from", help='Sender of the mail, "Name <address>"; by default git knows.'),
     ] = None,
     force: Force = False,
 ) -> None:
     """Write the winner as a patch of the original file, after building and verifying just that
     file: no loop guards, changed configuration values as the source's own defaults."""
+    from gi_cuda.analyze.winner import find_winner
+    from gi_cuda.report.letters import mails
+    from gi_cuda.run import open_run
+    from gi_cuda.submission import submit
+    from gi_cuda.upstream import in_one, steps
+
+    if output is not None:
+        check_new(output, force=force)
+    check_choice("--format", format, FORMATS)
+    check_choice("--configuration", configuration, CONFIGURATIONS)
     if output is not None:
         check_new(output, force=force)
     with open_run(run) as opened:
-        text, said = _patch(opened, _chosen(opened, individual))
+        winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
+        changed = winner.changes(opened.subject)
+        chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
+        parts = steps(opened.subject, changed, chosen)
+        if configuration == "defaults":
+            parts = in_one(parts)
+        files = _files(output, len(parts), format)
+        for file in files:
+            check_new(file, force=force)
+        with console.status("building and validating the patched file"):
+            submission = submit(opened, winner, parts, check=check)
+            texts = [part.diff for part in submission.parts]
+            if format == "mail":
+                texts = mails(opened, run, submission, sender)
+                if check:
+                    submission.check_mails(opened.subject, texts)
     if output is None:
-        typer.echo(text, nl=False)
-    else:
-        write_new(output, text, force=force)
-        console.print(f"{said}\nwrote {output}", highlight=False, soft_wrap=True)
+        sys.stdout.flush()
+        sys.stdout.buffer.write("".join(texts).encode("utf-8", "surrogateescape"))
+        return
+    if len(files) < len(texts):
+        texts = ["".join(texts)]
+    for file, text in zip(files, texts, strict=True):
+        write_new(file, text, force=force)
+    console.print(submission.verdict, highlight=False, soft_wrap=True, markup=False)
+    for file in files:
+        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
 
 
-def _chosen(run: Run, individual: int | None) -> int:
-    if individual is not None:
-        if run.store.individual(individual) is None:
-            raise UserError(f"the run has no individual {individual}", where="--individual")
-        return individual
-    champion = stored_champion(run.store)
-    if champion is None:
-        raise UserError(
-            "the run has no validated winner",
-            where=str(run.folder),
-            hint=f"search further (gi-cuda resume {run.folder}), or name an --individual",
-        )
-    return champion.ident
-
-
-def _patch(run: Run, ident: int) -> tuple[str, str]:
-    one = run.store.individual(ident)
-    assert one is not None
-    genotype = run.subject.read(one.genotype)
-    diff = run.subject.diff(genotype)
-    if not diff:
-        raise UserError(
-            f"individual {ident} changes nothing in the source",
-            where=str(run.folder),
-            hint="its compiler options or launch parameters are all there is to it:"
-            f" {one.genotype}",
-        )
-    (validation,) = run.validate([run.patched(genotype)])
-    if not validation.correct:
-        raise UserError(
-            f"the patched file fails on the held-out cases: {validation.message}",
-            where=f"individual {ident}",
-            hint="choose another with --individual (gi-cuda show lists the best)",
-        )
-    return diff, f"individual {ident}, patched file: speed-up {validation.overall}"
+def _files(output: Path | None, number: int, format: str) -> list[Path]:
+    """Where the patches go. A series of mails is one file; diffs each have a file of their own."""
+    if output is None:
+        return []
+    if number < 2 or format == "mail":
+        return [output]
+    first = output.with_name(f"{output.stem}.configuration{output.suffix}")
+    return [first, output]

@@ -13,6 +13,7 @@ import typer
 
 from gi_cuda.analyze.champion import crown
 from gi_cuda.cli.common import console
+from gi_cuda.evaluation import Evaluation
 from gi_cuda.report.champion import print_champion
 from gi_cuda.report.progress import Score, display
 from gi_cuda.run import Run
@@ -46,7 +47,7 @@ def search(run: Run, seconds: float | None) -> None:
             seed=run.plan.seed,
             stop=stop,
         )
-        score = Score(settings.generations, seconds)
+        score = Score(settings.generations, seconds, *_so_far(run))
         with display(console) as shown:
             for progress in evolution.run():
                 score.take(progress)
@@ -67,6 +68,14 @@ def search(run: Run, seconds: float | None) -> None:
         with console.status("validating on the held-out cases"):
             champion = crown(run)
     print_champion(console, champion)
+
+
+def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:
+    """The best individual of a run and the share of its generations that are bred."""
+    best = run.store.best(1)
+    finished = sum(generation.finished for generation in run.store.generations())
+    first = (best[0][0].ident, best[0][1]) if best else None
+    return first, min(1.0, finished / run.plan.settings.generations)
 
 
 @contextmanager

@@ -5,22 +5,30 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gi_cuda.build.model import Binary
 from gi_cuda.build.nvcc import CudaBinary
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.cuda.toolkit import find_toolkit
-from gi_cuda.execute.cuda_context import WINDOW, Context
+from gi_cuda.execute.bindings import Bindings
+from gi_cuda.execute.cuda_arena import Arena, arena_supported
+from gi_cuda.execute.cuda_context import MOST_AHEAD, WINDOW, Context
 from gi_cuda.execute.cuda_memory import POISON, Check, Memory, Region, guards
 from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
-from gi_cuda.target import Buffer, BufferRole, CaseData, Launch, Target
+from gi_cuda.execute.turns import Place
+from gi_cuda.kernel_names import identifier
+from gi_cuda.target import Buffer, BufferRole, CaseData, CaseRole, Launch, Target
 
 _SCRUB_THREADS = 1024
+_PREPARING = 4
+"""What preparing and timing a run puts into the stream, at most, besides one piece a buffer."""
+
 _L2_BYTES = 64 * 2**20
 """Taken for the size of the second-level cache where the device does not say."""
 
@@ -40,7 +48,7 @@ class Call:
 class Bound:
     """A variant on one case: its launches, and the variables of its own that are buffers."""
 
-    calls: tuple[Call, ...]
+    bindings: Bindings[Call]
     variables: Mapping[str, Region]
 
 
@@ -62,16 +70,16 @@ class CudaDevice:
     Args:
         target: what is run.
         cases: its cases by name.
-        words: file descriptor that takes what the process says when it dies.
+        place: this process's among those that share the device.
 
     Raises:
         UserError: there is no device, no PyCUDA or no nvcc.
     """
 
-    def __init__(self, target: Target, cases: Mapping[str, CaseData], words: int) -> None:
+    def __init__(self, target: Target, cases: Mapping[str, CaseData], place: Place) -> None:
         self._target = target
         self._cases = cases
-        self._context = Context(words)
+        self._context = Context(place)
         self._drv = self._context.drv
         cubin = build_helpers(find_toolkit(), self._context.architecture)
         helpers = self._context.module(cubin)
@@ -81,6 +89,9 @@ class CudaDevice:
         self._pristine: dict[tuple[str, str], Any] = {}
         self._expected: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._buffers: dict[tuple[str, str, int], Region] = {}
+        cushioned = target.cases if arena_supported() else ()
+        self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
+        self._arena: tuple[Arena, Region] | None = None
         self._last: Bound | None = None
         self._events: list[tuple[Any, Any]] = []
         self._marks: list[Any] = []
@@ -93,14 +104,19 @@ class CudaDevice:
         del self._memory, self._scrub, self._flush
         self._context.close()
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Inside, no other worker uses the device."""
+        return self._context.place.turns.turn()
+
     # -- variants ----------------------------------------------------------------------------
 
-    def load(self, binary: CudaBinary) -> CudaProgram:
+    def load(self, binary: Binary) -> CudaProgram:
         """Load the cubin that holds a variant.
 
         Raises:
             LaunchRefused: it is not for this device.
         """
+        assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         return CudaProgram(binary, self._context.module(binary.path))
 
     def unload(self, loaded: CudaProgram) -> None:
@@ -111,8 +127,8 @@ class CudaDevice:
         bound = loaded.bound.get(plan.case)
         if bound is None:
             functions: dict[tuple[str, int], Any] = {}
-            calls = tuple(self._call(loaded, plan, launch, functions) for launch in plan.launches)
-            bound = Bound(calls, dict(self._variables(loaded, plan)))
+            bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
+            bound = Bound(bindings, dict(self._variables(loaded, plan)))
             loaded.bound[plan.case] = bound
         return bound
 
@@ -123,7 +139,7 @@ class CudaDevice:
         launch: Launch,
         functions: dict[tuple[str, int], Any],
     ) -> Call:
-        kernel = loaded.binary.kernels.get(launch.kernel)
+        kernel = loaded.binary.kernels.get(identifier(launch.kernel))
         if kernel is None:
             raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
         key = (launch.kernel, launch.shared)
@@ -135,6 +151,7 @@ class CudaDevice:
                 form += "P"
                 values.append(self._buffer(plan, argument).address)
             else:
+                assert isinstance(argument, np.generic), "launches are bound for one draw"
                 form += argument.dtype.char
                 values.append(argument.item())
         arguments = struct.pack(form, *values)
@@ -142,8 +159,10 @@ class CudaDevice:
 
     def _variables(self, loaded: CudaProgram, plan: CasePlan) -> Iterator[tuple[str, Region]]:
         for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                continue
             # A variant that no longer uses a variable does not have it.
-            symbol = loaded.binary.variables.get(buffer.symbol) if buffer.symbol else None
+            symbol = loaded.binary.variables.get(identifier(buffer.symbol))
             if symbol is None:
                 continue
             address, room = loaded.module.get_global(symbol)
@@ -170,8 +189,18 @@ class CudaDevice:
             buffer = next(b for b in self._target.buffers if b.name == name)
             pristine = self._original(plan.case, buffer) if buffer.role.given else 0
             size = plan.sizes[name] * buffer.dtype.itemsize
-            self._buffers[key] = self._memory.buffer(name, size, pristine)
+            arena, _ = self._cushion(plan) or (None, None)
+            self._buffers[key] = self._memory.buffer(name, size, pristine, arena)
         return self._buffers[key]
+
+    def _cushion(self, plan: CasePlan) -> tuple[Arena, Region] | None:
+        """Where the buffers of a case that gives fitness lie; others lie in plain memory."""
+        if plan.case not in self._cushioned:
+            return None
+        if self._arena is None:
+            arena = Arena(self._context)
+            self._arena = (arena, self._memory.cushion(arena))
+        return self._arena
 
     def _regions(self, plan: CasePlan) -> Iterator[tuple[Buffer, Region]]:
         """Where each buffer lies; variables only once a variant that has them has run."""
@@ -248,16 +277,32 @@ class CudaDevice:
         while len(self._events) < len(programs):
             self._events.append((self._context.event(), self._context.event()))
         events = self._events[: len(programs)]
+        # First, since it may wait for the device, where a hung kernel would keep it for ever.
+        for loaded, plan in programs:
+            self._bind(loaded, plan)
+        ahead: deque[tuple[Any, int, int]] = deque()
+
+        def wait_for_oldest() -> None:
+            end, _, ident = ahead.popleft()
+            self._context.suspect = ident
+            self._context.wait(end, limit)
+
         for (loaded, plan), (begin, end) in zip(programs, events, strict=True):
             bound = self._last = self._bind(loaded, plan)
+            calls = bound.bindings.calls(plan.draw)
+            work = len(calls) + len(self._target.buffers) + _PREPARING
+            while ahead and work + sum(waiting for _, waiting, _ in ahead) > MOST_AHEAD:
+                wait_for_oldest()
             before(plan)
             for region in bound.variables.values():
                 self._memory.restore(region)
             begin.record(self._context.stream)
-            self._enqueue(bound.calls, limit)
+            self._enqueue(calls, limit)
             end.record(self._context.stream)
-        for _, end in events:
-            self._context.wait(end, limit)
+            ahead.append((end, work, loaded.binary.ident))
+        while ahead:
+            wait_for_oldest()
+        self._context.suspect = None
         return [end.time_since(begin) * 1e-3 for begin, end in events]
 
     def _enqueue(self, calls: Sequence[Call], limit: float) -> None:
@@ -269,7 +314,7 @@ class CudaDevice:
                 mark = self._marks.pop() if self._marks else self._context.event()
                 mark.record(self._context.stream)
                 ahead.append(mark)
-                if len(ahead) > 2:
+                if len(ahead) * WINDOW > MOST_AHEAD:
                     oldest = ahead.popleft()
                     self._context.wait(oldest, limit)
                     self._marks.append(oldest)
@@ -333,6 +378,10 @@ class CudaDevice:
             for zone, word in zip(guards(region), ("before", "behind"), strict=False):
                 checks.append(zone)
                 about.append((f"memory {word} {buffer.name}", self._memory.restore_guards, region))
+        if cushion := self._cushion(plan):
+            _, filling = cushion
+            checks.append(Check(filling.address, filling.size))
+            about.append(("memory far from all buffers", self._memory.poison, filling))
         names = []
         for index in self._memory.failing(checks):
             name, mend, region = about[index]

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import LaunchRefused
-from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS
+from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, last_words
+from gi_cuda.execute.turns import Place
 
 MODULES = 4
 """Cubins kept loaded. Variants of one shard come one after another."""
@@ -25,10 +26,18 @@ SPIN = 2e-4
 NAP = 2e-5
 
 WINDOW = 256
-"""Launches between two marks. Beyond some 1000 waiting launches the driver blocks the caller."""
+"""Launches between two marks."""
+
+MOST_AHEAD = 512
+"""Pieces of work that may wait in the stream before another is put there. Beyond some 1000 the
+driver blocks the caller, and a hang could no longer be told."""
 
 _LARGE_SHARED = 48 * 1024
 """Dynamic shared memory beyond which a kernel must ask for it, bytes."""
+
+GRACE = 0.25
+"""Seconds past its limit in which a launch may still turn out to have crashed. The driver takes up
+to 0.15 s to report an illegal access, and until then it looks like a hang."""
 
 PATIENCE = 10.0
 """Seconds that copies and the tool's own kernels may take."""
@@ -54,15 +63,21 @@ class Context:
     """The first device, one stream, and everything that may end this process.
 
     Args:
-        words: file descriptor that takes what the process says when it dies.
+        place: this process's among those that share the device.
+
+    Attributes:
+        suspect: number of the variant whose launch is being waited for; it comes with last words.
 
     Raises:
         UserError: there is no PyCUDA, no driver, no device, or it gives no context.
     """
 
-    def __init__(self, words: int) -> None:
+    def __init__(self, place: Place) -> None:
         self.drv = pycuda()
-        self._words = words
+        self.place = place
+        self.suspect: int | None = None
+        # One stream needs no more, and a context is then there in half the time.
+        os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         try:
             self.drv.init()
             self.device = self.drv.Device(0)
@@ -133,12 +148,17 @@ class Context:
         """
         try:
             function = module.get_function(symbol)
+            # Makes the driver load it now. At the first launch it would wait for the device, where
+            # a hung kernel would keep it for ever.
+            function.get_attribute(self.drv.function_attribute.NUM_REGS)
             if shared > _LARGE_SHARED:
                 which = self.drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
                 function.set_attribute(which, shared)
         except self.drv.Error as error:
             self.check()
-            raise LaunchRefused(f"{shared} bytes of dynamic shared memory: {error}") from None
+            raise LaunchRefused(
+                f"the kernel {symbol} with {shared} bytes of dynamic shared memory: {error}"
+            ) from None
         return function
 
     # -- memory ------------------------------------------------------------------------------
@@ -192,9 +212,22 @@ class Context:
             except self.drv.Error as error:
                 self.crashed(str(error))
             if spent > limit:
-                self.hung(f"over its time limit of {limit:g} s")
+                self._overdue(event, limit)
             if spent > SPIN:
                 time.sleep(NAP)
+
+    def _overdue(self, event: Any, limit: float) -> NoReturn:
+        """End this process for a launch that is over its limit: as crashed, if that comes out."""
+        self.place.turns.give()
+        begun = time.perf_counter()
+        while time.perf_counter() - begun < GRACE:
+            try:
+                if event.query():
+                    break
+            except self.drv.Error as error:
+                self.crashed(str(error))
+            time.sleep(1e-3)
+        self.hung(f"over its time limit of {limit:g} s")
 
     def settle(self) -> None:
         """Wait for everything in the stream; only the tool's own work is in it."""
@@ -219,5 +252,5 @@ class Context:
         self._die(message, CRASHED_STATUS)
 
     def _die(self, message: str, status: int) -> NoReturn:
-        os.write(self._words, message.encode()[:1000])
+        os.write(self.place.words, last_words(message, self.suspect))
         os._exit(status)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.execute.cuda_arena import UNIT, Arena
 from gi_cuda.execute.cuda_context import Context
 
 POISON = 0xFFFDA5A5
@@ -88,14 +89,20 @@ class Memory:
         self._tables: dict[tuple[Check, ...], tuple[Any, Any, NDArray[np.uint32]]] = {}
         self._landing: dict[tuple[str, int], NDArray[np.uint8]] = {}
 
-    def buffer(self, name: str, size: int, pristine: int = 0) -> Region:
+    def buffer(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
         """A new buffer between guard zones; poisoned, or filled from a pristine copy.
+
+        Args:
+            name: for messages.
+            size: bytes.
+            pristine: address of the copy; 0 if there is none.
+            arena: where it is to lie; in plain memory without one.
 
         Raises:
             LaunchRefused: the device has not so much memory.
         """
         whole = GUARD + _padded(size) + GUARD
-        memory = self._context.allocate(name, whole)
+        memory = (arena or self._context).allocate(name, whole)
         self._drv.memset_d32_async(int(memory), POISON, whole // 4, self._context.stream)
         region = Region(name, int(memory) + GUARD, size, True, pristine, memory)
         self.restore(region)
@@ -121,6 +128,17 @@ class Memory:
             self._drv.memset_d32_async(region.address, POISON, -(-region.size // 4), stream)
         else:
             self._drv.memset_d8_async(region.address, POISON & 0xFF, region.size, stream)
+
+    def cushion(self, arena: Arena) -> Region:
+        """What lies behind all addresses of an arena's cushion, poisoned."""
+        region = Region("", arena.filling, UNIT, False)
+        self.poison(region)
+        return region
+
+    def poison(self, region: Region) -> None:
+        """Fill a region, whose size is a multiple of four, with poison."""
+        stream = self._context.stream
+        self._drv.memset_d32_async(region.address, POISON, region.size // 4, stream)
 
     def restore_guards(self, region: Region) -> None:
         """Poison the guard zones of a buffer, and the buffer with them, then fill it again."""

@@ -29,6 +29,12 @@ Loaded: TypeAlias = Any
 class Device(Protocol):
     """One worker's device. Every method may take the whole process down; that is foreseen."""
 
+    def turn(self) -> AbstractContextManager[None]:
+        """Inside, no other worker of the pool uses what this device shares with theirs.
+
+        Whatever launches variants, or times them, is done inside.
+        """
+
     def load(self, binary: Binary) -> Loaded:
         """Load a variant."""
 
@@ -44,11 +50,23 @@ class Device(Protocol):
         Past ``limit`` seconds the process ends as hung.
         """
 
+    def run_round(self, programs: Sequence[tuple[Loaded, CasePlan]], limit: float) -> list[float]:
+        """Prepare and run several in turn; seconds of each.
+
+        The device need not wait for Python between them.
+        """
+
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote."""
 
+    def agrees(self, plan: CasePlan, expected: Outputs) -> bool:
+        """Whether the launches wrote exactly this, bit for bit."""
+
     def damaged(self, plan: CasePlan) -> list[str]:
-        """Names of the read-only inputs that no longer hold what they should."""
+        """What was written to and must not be: read-only inputs, memory around buffers.
+
+        All of it is mended.
+        """
 
     def counting(
         self, loaded: Loaded, loops: int

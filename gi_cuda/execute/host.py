@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.build.model import Binary
+from gi_cuda.execute.bindings import Bindings
 from gi_cuda.execute.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
+from gi_cuda.execute.turns import Place
 from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, Shard, build_library
 from gi_cuda.host.runtime import POISON
-from gi_cuda.target import BufferRole, CaseData, Target
+from gi_cuda.target import Argument, BufferRole, CaseData, Launch, Target
 
-_PATTERN = np.array([POISON], np.uint32).view(np.uint8)
+
+@cache
+def _pattern(size: int) -> NDArray[np.uint8]:
+    """So many bytes of poison."""
+    return np.resize(np.array([POISON], np.uint32).view(np.uint8), size)
 
 
 @dataclass(slots=True)
@@ -26,7 +33,7 @@ class HostProgram:
 
     binary: Binary
     shard: Shard
-    calls: dict[str, list[Call]] = field(default_factory=dict)
+    calls: dict[str, Bindings[Call]] = field(default_factory=dict)
 
 
 class HostDevice:
@@ -37,15 +44,19 @@ class HostDevice:
     Args:
         target: what is run.
         cases: its cases by name.
-        words: file descriptor that takes what the process says when it dies.
+        place: this process's among the workers.
     """
 
-    def __init__(self, target: Target, cases: Mapping[str, CaseData], words: int) -> None:
+    def __init__(self, target: Target, cases: Mapping[str, CaseData], place: Place) -> None:
         self._target = target
         self._cases = cases
         self._runtime = Runtime(build_library())
-        self._runtime.report(words)
+        self._runtime.report(place.words)
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Nothing is shared: every worker runs on a processor of its own."""
+        return nullcontext()
 
     def load(self, binary: Binary) -> HostProgram:
         """Load the shared library that holds a variant.
@@ -71,8 +82,7 @@ class HostDevice:
             if buffer.role is BufferRole.INOUT:
                 array[:] = case.buffers[buffer.name]
             elif not buffer.role.given:
-                memory = array.view(np.uint8)
-                memory[:] = np.resize(_PATTERN, memory.size)
+                array.view(np.uint8)[:] = _pattern(array.nbytes)
 
     def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds of this thread's CPU time.
@@ -80,9 +90,10 @@ class HostDevice:
         Raises:
             LaunchRefused: geometry or arguments that no device would take.
         """
-        calls = loaded.calls.get(plan.case)
-        if calls is None:
-            calls = loaded.calls[plan.case] = self._bind(loaded, plan)
+        bindings = loaded.calls.get(plan.case)
+        if bindings is None:
+            bindings = loaded.calls[plan.case] = self._bind(loaded, plan)
+        calls = bindings.calls(plan.draw)
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
             memory[:] = array
@@ -98,6 +109,20 @@ class HostDevice:
         finally:
             for array, memory in symbols:
                 array[:] = memory
+
+    def run_round(
+        self, programs: Sequence[tuple[HostProgram, CasePlan]], limit: float
+    ) -> list[float]:
+        """Prepare and run several in turn; seconds of each.
+
+        Raises:
+            LaunchRefused: see :meth:`run`.
+        """
+        seconds = []
+        for loaded, plan in programs:
+            self.prepare(plan)
+            seconds.append(self.run(loaded, plan, limit))
+        return seconds
 
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
@@ -117,26 +142,28 @@ class HostDevice:
             found.append((array, memory[: array.size]))
         return found
 
-    def _bind(self, loaded: HostProgram, plan: CasePlan) -> list[Call]:
+    def _bind(self, loaded: HostProgram, plan: CasePlan) -> Bindings[Call]:
         kernels: dict[str, Kernel] = {}
-        calls = []
-        for launch in plan.launches:
+
+        def call(launch: Launch) -> Call:
             if launch.kernel not in kernels:
                 name = f"v{loaded.binary.ident}"
                 kernels[launch.kernel] = loaded.shard.kernel(name, launch.kernel)
-            arguments = [
-                self._buffer(plan, argument) if isinstance(argument, str) else argument
-                for argument in launch.args
-            ]
+            arguments = [self._argument(plan, argument) for argument in launch.args]
             try:
-                calls.append(
-                    self._runtime.call(
-                        kernels[launch.kernel], arguments, launch.grid, launch.block, launch.shared
-                    )
+                return self._runtime.call(
+                    kernels[launch.kernel], arguments, launch.grid, launch.block, launch.shared
                 )
             except LaunchError as error:
                 raise LaunchRefused(str(error)) from None
-        return calls
+
+        return Bindings(plan, call)
+
+    def _argument(self, plan: CasePlan, argument: Argument) -> NDArray[Any] | np.generic:
+        if isinstance(argument, str):
+            return self._buffer(plan, argument)
+        assert isinstance(argument, np.generic), "launches are bound for one draw"
+        return argument
 
     def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
         """The memory of a buffer; made and, for inputs, filled when it is first asked for."""
@@ -157,6 +184,14 @@ class HostDevice:
             if buffer.role.judged
         }
 
+    def agrees(self, plan: CasePlan, expected: Outputs) -> bool:
+        """Whether the launches wrote exactly this, bit for bit."""
+        return all(
+            array.nbytes == expected[name].nbytes
+            and np.array_equal(array.view(np.uint8), expected[name].view(np.uint8))
+            for name, array in self.outputs(plan).items()
+        )
+
     def damaged(self, plan: CasePlan) -> list[str]:
         """Names of the read-only inputs that were written to; they are mended."""
         names = []
@@ -164,7 +199,7 @@ class HostDevice:
             if buffer.role is not BufferRole.INPUT:
                 continue
             array, pristine = self._buffer(plan, buffer.name), self._cases[plan.case].buffers
-            if array.tobytes() != pristine[buffer.name].tobytes():
+            if not np.array_equal(array.view(np.uint8), pristine[buffer.name].view(np.uint8)):
                 names.append(buffer.name)
                 array[:] = pristine[buffer.name]
         return names

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
+import xxhash
 
 from gi_cuda.execute.device import Device, LaunchRefused, Loaded
 from gi_cuda.execute.model import (
     CasePlan,
     CountLoops,
+    Heat,
     LoopCounts,
     Measure,
     Measurement,
+    Outputs,
     Program,
     Record,
     Recorded,
+    Refused,
     Sample,
     Sampling,
     Survival,
@@ -35,6 +42,9 @@ from gi_cuda.target import (
     plan,
 )
 from gi_cuda.target import Verdict as OracleVerdict
+
+_OPINIONS = 1000
+"""Opinions of the oracle that are remembered."""
 
 
 class Bench:
@@ -57,6 +67,7 @@ class Bench:
         self._stored: dict[str, Reference] = {}
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
         self._reference: tuple[Program, Loaded] | None = None
+        self._opinions: OrderedDict[tuple[str, bytes], OracleVerdict] = OrderedDict()
 
     def stored(self, case: str) -> Reference:
         """What a case's outputs are judged against: the reference's recorded runs."""
@@ -105,113 +116,238 @@ class Bench:
 
     def judge(self, case_plan: CasePlan) -> OracleVerdict:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
-        case = case_plan.case
+        return self._damage(case_plan) or self.opinion(case_plan, self.device.outputs(case_plan))
+
+    def look(self, case_plan: CasePlan) -> OracleVerdict | Outputs:
+        """What the device can tell of the launches that just ran, and their outputs where it takes
+        the oracle to tell.
+
+        Once the oracle has accepted the reference, it is not asked about answers that are those of
+        the reference's first recorded run, bit for bit. Comparing is cheaper, and the device may
+        do it without copying.
+        """
+        if damage := self._damage(case_plan):
+            return damage
+        if self.device.agrees(case_plan, self.stored(case_plan.case).outputs):
+            return OracleVerdict(0.0)
+        return self.device.outputs(case_plan)
+
+    def _damage(self, case_plan: CasePlan) -> OracleVerdict | None:
         damaged = self.device.damaged(case_plan)
-        if damaged:
-            reason = f"{case}: wrote to the read-only input {', '.join(damaged)}"
-            return OracleVerdict(float(len(damaged)), reason)
-        outputs = self.device.outputs(case_plan)
-        verdict = self.target.oracle.judge(self.cases[case].values, outputs, self.stored(case))
-        return OracleVerdict(
-            verdict.penalty, "" if verdict.acceptable else f"{case}: {verdict.reason}"
-        )
+        if not damaged:
+            return None
+        reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
+        return OracleVerdict(float(len(damaged)), reason)
+
+    def opinion(self, case_plan: CasePlan, outputs: Outputs) -> OracleVerdict:
+        """What the oracle says of outputs.
+
+        Wrong variants are often wrong in the same way: the same outputs are judged once.
+        """
+        case = case_plan.case
+        key = (case, _digest(outputs))
+        if key not in self._opinions:
+            verdict = self.target.oracle.judge(self.cases[case].values, outputs, self.stored(case))
+            reason = "" if verdict.acceptable else f"{case}: {verdict.reason}"
+            self._opinions[key] = OracleVerdict(verdict.penalty, reason)
+            if len(self._opinions) > _OPINIONS:
+                self._opinions.popitem(last=False)
+        return self._opinions[key]
+
+
+def _digest(outputs: Outputs) -> bytes:
+    digest = xxhash.xxh3_128()
+    for name, array in sorted(outputs.items()):
+        digest.update(f"{name} {array.dtype} {array.size} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
 
 
 def record(bench: Bench, request: Record) -> Recorded:
-    """Run the reference, store its outputs, and hold the last ones against its own oracle."""
+    """Run the reference in several draws, store its outputs, and hold one more run, in the first
+    draw, against its own oracle."""
     loaded = bench.device.load(request.reference.binary)
     request.folder.mkdir(parents=True, exist_ok=True)
     penalties: dict[str, float] = {}
     reasons: dict[str, str] = {}
     for case_plan in bench.plans(request.reference):
         runs = []
-        for _ in range(request.runs):
+        with bench.device.turn():
+            for draw in range(request.runs):
+                bench.device.prepare(case_plan)
+                bench.device.run(loaded, case_plan.drawn(draw), request.limit)
+                outputs = bench.device.outputs(case_plan)
+                runs.append({name: np.copy(array) for name, array in outputs.items()})
+            stacks = {name: np.stack([one[name] for one in runs]) for name in runs[0]}
+            np.savez(request.folder / f"{case_plan.case}.npz", **stacks)  # type: ignore[arg-type]
             bench.device.prepare(case_plan)
             bench.device.run(loaded, case_plan, request.limit)
-            outputs = bench.device.outputs(case_plan)
-            runs.append({name: np.copy(array) for name, array in outputs.items()})
-        stacks = {name: np.stack([one[name] for one in runs]) for name in runs[0]}
-        np.savez(request.folder / f"{case_plan.case}.npz", **stacks)  # type: ignore[arg-type]
-        verdict = bench.judge(case_plan)
+            verdict = bench.judge(case_plan)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons)
 
 
 def measure(bench: Bench, request: Measure) -> Measurement:
-    """Verify a variant on its first launch, time it beside the reference, verify it again."""
-    program, limit = request.variant, request.sampling.limit
-    loaded = bench.device.load(program.binary)
-    clock = _Clock()
-    samples: tuple[Sample, ...] = ()
+    """Verify a variant on its first launch, time it beside the reference, verify it again.
+
+    Raises:
+        LaunchRefused: the device does not take it.
+    """
+    runner = _Runner(bench, request.variant, request.sampling.limit)
     try:
-        wrong = _verify(bench, loaded, program, limit, clock)
-        if not wrong.penalty:
-            samples = _time(bench, loaded, request)
-            clock.ran()
+        if runner.verified():
+            _time(bench, [runner], request.reference, request.sampling)
             # A variant may pass once and fault on repeats.
-            wrong = _verify(bench, loaded, program, limit, clock)
+            runner.verified()
     finally:
-        bench.device.unload(loaded)
-    return Measurement(
-        program.binary.ident,
-        Survival.NORMAL,
-        wrong.penalty,
-        wrong.reason,
-        samples,
-        clock.run,
-        clock.verify,
-    )
+        runner.leave()
+    return runner.measurement()
+
+
+def measure_heat(bench: Bench, heat: Heat) -> tuple[Measurement | Refused, ...]:
+    """The same for several variants, whose timed launches share those of the reference."""
+    answers: dict[int, Measurement | Refused] = {}
+    fit: list[tuple[int, _Runner]] = []
+    entered: list[_Runner] = []
+    try:
+        for place, program in enumerate(heat.variants):
+            try:
+                runner = _Runner(bench, program, heat.sampling.limit)
+                entered.append(runner)
+                if runner.verified():
+                    fit.append((place, runner))
+                else:
+                    answers[place] = runner.measurement()
+            except LaunchRefused as error:
+                answers[place] = Refused(str(error))
+        if fit:
+            _time(bench, [runner for _, runner in fit], heat.reference, heat.sampling)
+        for place, runner in fit:
+            runner.verified()
+            answers[place] = runner.measurement()
+    finally:
+        for runner in entered:
+            runner.leave()
+    return tuple(answers[place] for place in range(len(heat.variants)))
 
 
 def count_loops(bench: Bench, request: CountLoops) -> LoopCounts:
     """Run an instrumented variant over its cases; the most iterations of each loop."""
     loaded = bench.device.load(request.program.binary)
-    with bench.device.counting(loaded, request.loops) as counts:
+    with bench.device.turn(), bench.device.counting(loaded, request.loops) as counts:
         for case_plan in bench.plans(request.program):
             bench.device.prepare(case_plan)
             bench.device.run(loaded, case_plan, request.limit)
         return LoopCounts(tuple(counts()))
 
 
-def _verify(
-    bench: Bench, loaded: Loaded, program: Program, limit: float, clock: _Clock
-) -> OracleVerdict:
-    for case_plan in bench.plans(program):
-        bench.device.prepare(case_plan)
-        bench.device.run(loaded, case_plan, limit)
-        clock.ran()
-        verdict = bench.judge(case_plan)
-        clock.verified()
-        if verdict.penalty:
-            return verdict
-    return OracleVerdict(0.0, "")
+class _Runner:
+    """A variant in a measurement.
 
+    Raises:
+        LaunchRefused: it cannot be loaded.
+    """
 
-def _time(bench: Bench, loaded: Loaded, request: Measure) -> tuple[Sample, ...]:
-    """Pairs of runs, variant and reference in turn, as many as the sampling rules ask for."""
-    sampling = request.sampling
-    reference = bench.reference(request.reference)
-    plans = list(zip(bench.plans(request.variant), bench.plans(request.reference), strict=True))
-    samples: list[Sample] = []
+    def __init__(self, bench: Bench, program: Program, limit: float) -> None:
+        self.program = program
+        self._bench = bench
+        self._limit = limit
+        self._clock = _Clock()
+        self._verdict = OracleVerdict(0.0)
+        self.loaded = bench.device.load(program.binary)
+        self.samples: list[Sample] = []
 
-    def pair(first_variant: bool) -> None:
-        for mine, theirs in plans:
-            runs = [(loaded, mine), (reference, theirs)]
-            seconds = []
-            for which, case_plan in runs if first_variant else runs[::-1]:
+    def leave(self) -> None:
+        """Unload it."""
+        self._bench.device.unload(self.loaded)
+
+    def verified(self) -> bool:
+        """Run it on all cases; whether its answers are acceptable."""
+        bench = self._bench
+        self._clock.begin()
+        for case_plan in bench.plans(self.program):
+            with bench.device.turn():
+                self._clock.begin()
                 bench.device.prepare(case_plan)
-                seconds.append(bench.device.run(which, case_plan, sampling.limit))
-            variant, ref = seconds if first_variant else seconds[::-1]
-            samples.append(Sample(mine.case, variant, ref))
+                bench.device.run(self.loaded, case_plan, self._limit)
+                self._clock.ran()
+                seen = bench.look(case_plan)
+            if not isinstance(seen, OracleVerdict):
+                seen = bench.opinion(case_plan, seen)
+            self._clock.verified()
+            self._verdict = seen
+            if seen.penalty:
+                return False
+        return True
 
-    number = 0
-    for wanted in _stages(sampling):
-        while number < wanted:
-            pair(first_variant=number % 2 == 0)
-            number += 1
-        if _settled(samples, sampling):
-            break
-    return tuple(samples)
+    def timed(self, samples: Iterable[Sample], seconds: float) -> None:
+        """Enter pairs of timed runs, and the wall time that they took."""
+        self.samples += samples
+        self._clock.run += seconds
+
+    def measurement(self) -> Measurement:
+        """What came out."""
+        return Measurement(
+            self.program.binary.ident,
+            Survival.NORMAL,
+            self._verdict.penalty,
+            self._verdict.reason,
+            tuple(self.samples),
+            self._clock.run,
+            self._clock.verify,
+        )
+
+
+def _time(bench: Bench, runners: Sequence[_Runner], base: Program, sampling: Sampling) -> None:
+    """Repetitions in which every variant and the reference run once in each case, as many as the
+    sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
+    racing = list(runners)
+    reference = bench.reference(base)
+    with bench.device.turn():
+        done = 0
+        for wanted in _stages(sampling):
+            begun = time.perf_counter()
+            repetitions = [
+                _Repetition(number, racing, (reference, theirs.drawn(number)), place)
+                for number in range(done, wanted)
+                for place, theirs in enumerate(bench.plans(base))
+            ]
+            runs = [run for one in repetitions for run in one.runs(bench)]
+            seconds = iter(bench.device.run_round(runs, sampling.limit))
+            samples = [one.samples(seconds) for one in repetitions]
+            share = (time.perf_counter() - begun) / len(racing)
+            for runner, mine in zip(racing, zip(*samples, strict=True), strict=True):
+                runner.timed(mine, share)
+            racing = [one for one in racing if not _settled(one.samples, sampling)]
+            done = wanted
+            if not racing:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _Repetition:
+    """One run of each variant and of the reference on one case, in the same draw; they take turns
+    in going first."""
+
+    number: int
+    runners: Sequence[_Runner]
+    reference: tuple[Loaded, CasePlan]
+    place: int
+
+    def runs(self, bench: Bench) -> list[tuple[Loaded, CasePlan]]:
+        """All of them, in the order in which they run."""
+        runs = [
+            (one.loaded, bench.plans(one.program)[self.place].drawn(self.number))
+            for one in self.runners
+        ]
+        runs.append(self.reference)
+        return runs if self.number % 2 == 0 else runs[::-1]
+
+    def samples(self, seconds: Iterator[float]) -> list[Sample]:
+        """A sample for each variant, from the times in the order in which they ran."""
+        mine = list(islice(seconds, len(self.runners) + 1))
+        *variants, reference = mine if self.number % 2 == 0 else mine[::-1]
+        return [Sample(self.reference[1].case, one, reference) for one in variants]
 
 
 def _stages(sampling: Sampling) -> list[int]:
@@ -226,10 +362,13 @@ def _settled(samples: list[Sample], sampling: Sampling) -> bool:
 
 
 class _Clock:
-    """Wall time spent running and verifying."""
+    """Wall time spent running and verifying; what passes before ``begin`` is neither."""
 
     def __init__(self) -> None:
         self.run = self.verify = 0.0
+        self._last = 0.0
+
+    def begin(self) -> None:
         self._last = time.perf_counter()
 
     def _lap(self) -> float:

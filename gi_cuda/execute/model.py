@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -22,12 +22,18 @@ class CasePlan:
         launches: in order.
         sizes: elements of every buffer.
         storage: for each buffer the one in whose memory its contents lie after all launches.
+        draw: number of the draw, for scalars that are redrawn.
     """
 
     case: str
     launches: tuple[Launch, ...]
     sizes: Mapping[str, int]
     storage: Mapping[str, str]
+    draw: int = 0
+
+    def drawn(self, draw: int) -> CasePlan:
+        """The same in another draw."""
+        return replace(self, draw=draw)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,10 @@ class Program:
     binary: Binary
     configuration: Mapping[str, Value]
     cases: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        # A plain one: a fresh worker would have to load the search's modules to read another.
+        object.__setattr__(self, "configuration", dict(self.configuration))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +78,19 @@ class Measure:
 
 
 @dataclass(frozen=True, slots=True)
+class Heat:
+    """Measure several variants together. Each is verified by itself; those that are right are timed
+    in turn, so that one launch of the reference is the pair of a launch of each of them.
+
+    The answer is one for each variant, in order.
+    """
+
+    variants: tuple[Program, ...]
+    reference: Program
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder."""
 
@@ -86,7 +109,7 @@ class CountLoops:
     limit: float
 
 
-Request = Measure | Record | CountLoops
+Request = Measure | Heat | Record | CountLoops
 
 
 class Survival(StrEnum):

@@ -2,11 +2,12 @@
 
 The pool speaks to a zygote process that has the target loaded and forks a worker on demand, so a
 worker that a variant took down costs milliseconds. Each worker has a connection of its own; one
-request is in flight per worker, so it is always known which variant a dead worker was running.
+request after the other is answered, so it is always known which one a dead worker was at.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -19,6 +20,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar, cast
 
+from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Request, Survival
 from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
@@ -32,12 +34,38 @@ The worker's own limit counts device or CPU time and does not fire because the m
 this one is for what that limit cannot see."""
 
 
+MOMENT = 0.002
+"""Seconds after which a source of tasks that had none ready is asked again."""
+
+
+class _End:
+    """No more tasks."""
+
+
+_END = _End()
+
+
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A worker died over a request: how (a signal or our own limit) and what it said last."""
+    """A worker died over a request: how (a signal or our own limit) and what it said last.
+
+    Attributes:
+        suspect: number of the variant that it died over, where it could tell.
+    """
 
     survival: Survival
     message: str
+    suspect: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Alone:
+    """A request for a fresh worker, which gets no other one."""
+
+    request: Request
+
+
+Task = tuple[Key, Request | Alone]
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +76,8 @@ class _Worker(Generic[Key]):
     connection: Connection
     sent: deque[tuple[Key, Request]] = field(default_factory=deque)
     deadline: float = 0.0
+    fresh: bool = True
+    alone: bool = False
 
 
 class WorkerFault(Exception):
@@ -77,6 +107,8 @@ class Pool(Generic[Key]):
         self._control = Connection(os.dup(ours.fileno()))
         self._socket = ours
         self._idle: deque[_Worker[Key]] = deque()
+        self._again: deque[tuple[Key, Request]] = deque()
+        self._alone: deque[tuple[Key, Request]] = deque()
         self._statuses: dict[int, Gone] = {}
         self._control.send(session)
         self._expect_ready()
@@ -136,37 +168,58 @@ class Pool(Generic[Key]):
             self._idle.append(self._fork())
         return worker
 
+    def _take_fresh(self) -> _Worker[Key]:
+        """A worker that was never asked anything, for a single request."""
+        worker = next((one for one in self._idle if one.fresh), None)
+        if worker is None:
+            worker = self._fork()
+        else:
+            self._idle.remove(worker)
+        if not any(one.fresh for one in self._idle):
+            self._idle.append(self._fork())
+        worker.alone = True
+        return worker
+
     def one(self, request: Request) -> Any:
-        """Run a single request in a fresh worker; its answer or :class:`Lost`."""
-        while self._idle:
-            self._idle.pop().connection.close()
-        ((_, answer),) = self.map([(None, request)])  # type: ignore[list-item]
+        """Run a single request in a fresh worker; its answer or :class:`Lost`.
+
+        Raises:
+            UserError: see :meth:`map`.
+        """
+        ((_, answer),) = self.map([(None, Alone(request))])  # type: ignore[list-item]
         return answer
 
-    def map(self, requests: Iterable[tuple[Key, Request]]) -> Iterator[tuple[Key, Any]]:
+    def map(self, tasks: Iterable[Task[Key] | None]) -> Iterator[tuple[Key, Any]]:
         """Run requests on all workers; yields ``(key, answer)`` in the order they end.
 
-        An answer is what the worker sent, or :class:`Lost`.
+        An answer is what the worker sent, or :class:`Lost`. While ``tasks`` gives None, nothing is
+        ready yet, and it is asked again a moment later; so tasks may depend on answers.
+
+        Raises:
+            UserError: a worker could not open its device; no request will fare better.
         """
-        waiting = iter(requests)
-        again: deque[tuple[Key, Request]] = deque()
+        waiting = iter(tasks)
         busy: dict[Connection, _Worker[Key]] = {}
+        self._again.clear()
+        self._alone.clear()
         try:
             while True:
-                self._feed(busy, again, waiting)
-                if not busy:
+                more = self._feed(busy, waiting)
+                if not busy and not more:
                     return
-                soonest = min(worker.deadline for worker in busy.values())
-                wait_for = max(0.0, soonest - time.monotonic())
+                soonest = min((one.deadline for one in busy.values()), default=math.inf)
+                wait_for = max(0.0, min(soonest - time.monotonic(), MOMENT if more else math.inf))
+                if not busy:
+                    time.sleep(wait_for)
                 for connection in cast(list[Connection], wait(list(busy), wait_for)):
                     worker = busy.pop(connection)
-                    key, answer = self._receive(worker, again)
+                    key, answer = self._receive(worker)
                     if worker.sent:
                         busy[connection] = worker
                     yield key, answer
                 for worker in self._overdue(busy):
                     key, _ = worker.sent.popleft()
-                    again.extend(worker.sent)
+                    self._again.extend(worker.sent)
                     self._end(worker)
                     message = f"no answer within {PATIENCE:g} s; killed"
                     yield key, Lost(Survival.HUNG, message)
@@ -175,46 +228,75 @@ class Pool(Generic[Key]):
                 self._end(worker)
 
     def _feed(
-        self,
-        busy: dict[Connection, _Worker[Key]],
-        again: deque[tuple[Key, Request]],
-        waiting: Iterator[tuple[Key, Request]],
-    ) -> None:
-        """Send requests until every worker has as many as it may be sent ahead."""
+        self, busy: dict[Connection, _Worker[Key]], waiting: Iterator[Task[Key] | None]
+    ) -> bool:
+        """Send requests until every worker has as many as it may be sent ahead; whether there may
+        be more when the workers could take no more, or none was ready."""
         while True:
-            short = [worker for worker in busy.values() if len(worker.sent) < self._depth]
-            if len(busy) >= self._workers and not short:
-                return
-            task = again.popleft() if again else next(waiting, None)
-            if task is None:
-                return
-            fresh = len(busy) < self._workers
-            worker = self._take() if fresh else min(short, key=lambda one: len(one.sent))
-            if not worker.sent:
-                worker.deadline = time.monotonic() + PATIENCE
-            try:
-                worker.connection.send(task[1])
-            except (BrokenPipeError, ConnectionResetError):
-                again.appendleft(task)
-                if fresh:
-                    worker.connection.close()  # it died while idle; the next one will do
+            free = len(busy) < self._workers
+            while self._alone and free:
+                self._send(busy, self._take_fresh(), self._alone.popleft())
+                free = len(busy) < self._workers
+            short = [
+                worker
+                for worker in busy.values()
+                if len(worker.sent) < self._depth and not worker.alone
+            ]
+            # While one waits to be alone, no other one is sent anything, so that a place gets free.
+            if self._alone or not (free or short):
+                return False
+            if self._again:
+                task: tuple[Key, Request] = self._again.popleft()
+            else:
+                given = next(waiting, _END)
+                if given is None:
+                    return True
+                if isinstance(given, _End):
+                    return False
+                key, request = given
+                if isinstance(request, Alone):
+                    self._alone.append((key, request.request))
                     continue
-                return  # it died over what it was sent before; that comes out on receiving
-            worker.sent.append(task)
-            busy[worker.connection] = worker
+                task = (key, request)
+            worker = self._take() if free else min(short, key=lambda one: len(one.sent))
+            if not self._send(busy, worker, task) and not free:
+                return False  # it died over what it was sent before; that comes out on receiving
 
-    def _receive(self, worker: _Worker[Key], again: deque[tuple[Key, Request]]) -> tuple[Key, Any]:
+    def _send(
+        self, busy: dict[Connection, _Worker[Key]], worker: _Worker[Key], task: tuple[Key, Request]
+    ) -> bool:
+        """Send a request to a worker; one that is dead gets none, and others will have it."""
+        if not worker.sent:
+            worker.deadline = time.monotonic() + PATIENCE
+        try:
+            worker.connection.send(task[1])
+        except (BrokenPipeError, ConnectionResetError):
+            (self._alone if worker.alone else self._again).appendleft(task)
+            if not worker.sent:
+                worker.connection.close()  # it died while idle; the next one will do
+            return False
+        worker.fresh = False
+        worker.sent.append(task)
+        busy[worker.connection] = worker
+        return True
+
+    def _receive(self, worker: _Worker[Key]) -> tuple[Key, Any]:
         """A worker's next answer; where it died, what it was sent ahead goes to others."""
         key, _ = worker.sent.popleft()
         try:
             answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.connection.close()
-            again.extend(worker.sent)
+            self._again.extend(worker.sent)
             worker.sent.clear()
             return key, self._obituary(worker)
+        if isinstance(answer, UserError):
+            worker.connection.close()
+            raise answer
         worker.deadline = time.monotonic() + PATIENCE
-        if not worker.sent:
+        if worker.alone:
+            self._end(worker)
+        elif not worker.sent:
             self._idle.appendleft(worker)
         return key, answer
 
@@ -236,4 +318,4 @@ class Pool(Generic[Key]):
             except EOFError:
                 raise WorkerFault("the zygote process ended") from None
         gone = self._statuses.pop(worker.pid)
-        return Lost(gone.survival, gone.message)
+        return Lost(gone.survival, gone.message, gone.suspect)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,3 +28,18 @@ class Session:
     backend: str
     cases: tuple[str, ...]
     reference: Path
+
+
+_SUSPECT = re.compile(r"suspect (\d+)\n")
+
+
+def last_words(message: str, suspect: int | None) -> bytes:
+    """What a worker says when it dies: why, and over which variant, if it knows."""
+    text = message if suspect is None else f"suspect {suspect}\n{message}"
+    return text.encode()[:1000]
+
+
+def understood(words: str) -> tuple[str, int | None]:
+    """Message and suspect of last words."""
+    found = _SUSPECT.match(words)
+    return (words[found.end() :], int(found[1])) if found else (words, None)

@@ -5,79 +5,132 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
+from gi_cuda.errors import UserError
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
-from gi_cuda.execute.measure import Bench, count_loops, measure, record
-from gi_cuda.execute.model import CountLoops, Measure, Record, Refused
+from gi_cuda.execute.measure import Bench, count_loops, measure, measure_heat, record
+from gi_cuda.execute.model import CountLoops, Heat, Measure, Record, Refused
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.execute.turns import Place
 from gi_cuda.target import CaseData, Target, load_case, load_target
 
 _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
     Measure: measure,
+    Heat: measure_heat,
     Record: record,
     CountLoops: count_loops,
 }
 
+Answerer: TypeAlias = Callable[[object], object]
+"""Takes a request and gives the answer to it."""
+
+DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], Place], Device]
+"""Makes the device of the worker at a place, for a target and its cases."""
+
+
+def device_maker(backend: str) -> DeviceMaker:
+    """What makes a back end's devices, with all code that it needs loaded and no device touched.
+
+    Raises:
+        UserError: something that it needs is not installed.
+    """
+    if backend == "cuda":
+        from gi_cuda.execute.cuda import CudaDevice
+        from gi_cuda.execute.cuda_context import pycuda
+
+        pycuda()
+        return CudaDevice
+    from gi_cuda.execute.host import HostDevice
+    from gi_cuda.host import build_library
+
+    build_library()
+    return HostDevice
+
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What is loaded before workers are forked: target and cases. Holds no device."""
+    """What is loaded before workers are forked: target, cases, code. Holds no device.
+
+    Attributes:
+        session: what the workers are for.
+        target: what variants are of.
+        cases: its cases by name.
+        device: makes the device of one worker, after the fork.
+    """
 
     session: Session
     target: Target
     cases: Mapping[str, CaseData]
+    device: DeviceMaker
 
     @classmethod
     def open(cls, session: Session) -> Workshop:
-        """Load the target and its cases.
+        """Load the target, its cases and the back end's code.
 
         Raises:
             UserError: what is wrong with them.
         """
+        # What every worker needs is loaded once, here: a crash is then paid for by a fork alone.
+        import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
+
+        device = device_maker(session.backend)
         target = load_target(session.target)
         wanted = [case for case in target.cases if case.name in session.cases]
-        return cls(session, target, {case.name: load_case(target, case) for case in wanted})
+        cases = {case.name: load_case(target, case) for case in wanted}
+        return cls(session, target, cases, device)
 
-    def device(self, words: int) -> Device:
-        """The device of one worker; ``words`` takes what a dying worker has to say."""
-        from gi_cuda.execute.host import HostDevice
+    def answerer(self, place: Place) -> Answerer:
+        """What one worker does with requests; one without a device says why to each of them."""
+        try:
+            device = self.device(self.target, self.cases, place)
+        except UserError as error:
+            return partial(_regret, error)
+        except LaunchRefused as error:
+            trouble = UserError(
+                f"the device cannot be used: {error}",
+                hint="does another program hold its memory? See `gi-cuda doctor`",
+            )
+            return partial(_regret, trouble)
+        bench = Bench(device, self.target, self.cases, self.session.reference)
+        return partial(_answer, bench, place.words)
 
-        return HostDevice(self.target, self.cases, words)
 
-
-def serve(workshop: Workshop, connection: Connection, words: int) -> None:
+def serve(workshop: Workshop, connection: Connection, place: Place) -> None:
     """Answer requests until the other end is closed.
 
     Args:
         workshop: loaded before the fork.
         connection: where requests come from and answers go.
-        words: file descriptor for last words.
+        place: of this worker among the others.
     """
-    bench = Bench(
-        workshop.device(words),
-        workshop.target,
-        workshop.cases,
-        workshop.session.reference,
-    )
+    answer = workshop.answerer(place)
     while True:
         try:
             request = connection.recv()
         except (EOFError, ConnectionResetError):
             return
         try:
-            answer = _HANDLERS[type(request)](bench, request)
-        except LaunchRefused as error:
-            answer = Refused(str(error))
-        except LaunchHung as error:
-            _die(words, str(error), HUNG_STATUS)
-        except LaunchCrashed as error:
-            _die(words, str(error), CRASHED_STATUS)
-        try:
-            connection.send(answer)
+            connection.send(answer(request))
         except BrokenPipeError:
             os._exit(0)
+
+
+def _answer(bench: Bench, words: int, request: object) -> object:
+    try:
+        return _HANDLERS[type(request)](bench, request)
+    except LaunchRefused as error:
+        return Refused(str(error))
+    except LaunchHung as error:
+        _die(words, str(error), HUNG_STATUS)
+    except LaunchCrashed as error:
+        _die(words, str(error), CRASHED_STATUS)
+
+
+def _regret(error: UserError, request: object) -> UserError:
+    return error
 
 
 def _die(words: int, message: str, status: int) -> NoReturn:

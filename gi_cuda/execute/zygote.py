@@ -18,7 +18,8 @@ from typing import NoReturn
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Survival
-from gi_cuda.execute.session import HUNG_STATUS, Session
+from gi_cuda.execute.session import HUNG_STATUS, Session, understood
+from gi_cuda.execute.turns import Place, Turns
 
 _POOL_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 """How it shows that the pool's process ended, at whatever moment; nothing is to be said then."""
@@ -33,25 +34,28 @@ class Forked:
 
 @dataclass(frozen=True, slots=True)
 class Gone:
-    """A worker ended."""
+    """A worker ended; ``suspect`` is the number of the variant that it says it ended over."""
 
     pid: int
     survival: Survival
     message: str
+    suspect: int | None = None
 
 
-def obituary(pid: int, status: int, last_words: str) -> Gone:
+def obituary(pid: int, status: int, words: str) -> Gone:
     """What a wait status says: a CPU limit is a hang, any other signal a crash."""
+    last_words, suspect = understood(words)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name
         if number in (signal.SIGPROF, signal.SIGXCPU, signal.SIGVTALRM):
-            return Gone(pid, Survival.HUNG, last_words or "over its time limit")
-        return Gone(pid, Survival.CRASHED, f"{name}: {last_words}" if last_words else name)
+            return Gone(pid, Survival.HUNG, last_words or "over its time limit", suspect)
+        said = f"{name}: {last_words}" if last_words else name
+        return Gone(pid, Survival.CRASHED, said, suspect)
     code = os.WEXITSTATUS(status)
     if code == HUNG_STATUS:
-        return Gone(pid, Survival.HUNG, last_words or "over its time limit")
-    return Gone(pid, Survival.CRASHED, last_words or f"exit status {code}")
+        return Gone(pid, Survival.HUNG, last_words or "over its time limit", suspect)
+    return Gone(pid, Survival.CRASHED, last_words or f"exit status {code}", suspect)
 
 
 class _Zygote:
@@ -59,6 +63,7 @@ class _Zygote:
         self._socket = socket.socket(fileno=descriptor)
         self._control = Connection(os.dup(descriptor))
         self._last_words: dict[int, int] = {}
+        self._turns = Turns()
         self._ended, ended_end = os.pipe()
         os.set_blocking(ended_end, False)
         signal.set_wakeup_fd(ended_end, warn_on_full_buffer=False)
@@ -131,7 +136,7 @@ class _Zygote:
             os.close(other)
         assert isinstance(workshop, Workshop)
         try:
-            serve(workshop, Connection(descriptor), words)
+            serve(workshop, Connection(descriptor), Place(words, self._turns))
         except BaseException as error:
             os.write(words, f"{type(error).__name__}: {error}".encode()[:1000])
             os._exit(1)

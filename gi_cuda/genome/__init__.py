@@ -1,5 +1,6 @@
 """Genotypes: configuration values and edits, their notation and their variation."""
 
+from gi_cuda.genome.changes import Change, Changed, Setting
 from gi_cuda.genome.edits import EDIT_TYPES, Delete, Edit, Example, Insert, Replace, expansions
 from gi_cuda.genome.genotype import Genotype, canonical, key, rule_order
 from gi_cuda.genome.notation import read_genotype
@@ -9,6 +10,8 @@ from gi_cuda.genome.variation import PAPER, Rates, crossover, mutate
 __all__ = [
     "EDIT_TYPES",
     "PAPER",
+    "Change",
+    "Changed",
     "Configuration",
     "Delete",
     "Edit",
@@ -17,6 +20,7 @@ __all__ = [
     "Insert",
     "Rates",
     "Replace",
+    "Setting",
     "Space",
     "canonical",
     "crossover",

@@ -47,6 +47,8 @@ class Overrun(LaunchError):
 
 _VALUE_ALIGNMENT: Final = 16
 
+_loaded: dict[str, Path] = {}
+
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun}
 
 
@@ -150,14 +152,21 @@ class Shard:
 
 
 class Runtime:
-    """The runtime library, loaded into this process. One is enough, and one thread may use it.
+    """The runtime library, loaded into this process. One thread may use it.
 
     Args:
         library: what :func:`gi_cuda.host.build_library` gives.
+
+    Raises:
+        RuntimeError: this process has loaded another runtime library.
     """
 
     def __init__(self, library: Path) -> None:
-        # Shards find the runtime's functions among the process's global names.
+        # Shards find the runtime's functions among the process's global names, so those of a second
+        # library would be driven by it and served by the first.
+        first = _loaded.setdefault("library", library.resolve())
+        if first != library.resolve():
+            raise RuntimeError(f"this process runs kernels by {first}, so not by {library}")
         self._library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         self._buffers: dict[int, Array] = {}
         self._textures: dict[int, _Texture] = {}

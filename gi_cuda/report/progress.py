@@ -28,15 +28,17 @@ class Score:
         generations: how many there will be.
         deadline: seconds the search may take in all, or None.
         best: the best evaluation so far and its individual's number.
+        behind: share of the generations that were bred before this search began, 0 to 1.
     """
 
     generations: int
     deadline: float | None
+    best: tuple[int, Evaluation] | None = None
+    behind: float = 0.0
     generation: int = 0
     size: int = 0
     done: int = 0
     evaluated: int = 0
-    best: tuple[int, Evaluation] | None = None
     counts: Counter[Outcome] = field(default_factory=Counter)
     began: float = field(default_factory=time.monotonic)
 
@@ -59,20 +61,29 @@ class Score:
 
     @property
     def share(self) -> float:
-        """How much of the search is done, 0 to 1."""
+        """How much of the whole run is done, 0 to 1."""
+        return max(self._bred, self._passed / self.deadline if self.deadline else 0.0)
+
+    @property
+    def _bred(self) -> float:
         part = self.done / self.size if self.size else 0.0
-        shares = [(self.generation + part) / self.generations] if self.generations else [1.0]
-        if self.deadline:
-            shares.append((time.monotonic() - self.began) / self.deadline)
-        return min(1.0, max(shares))
+        bred = (self.generation + part) / self.generations if self.generations else 1.0
+        return max(self.behind, min(1.0, bred))
+
+    @property
+    def _passed(self) -> float:
+        return time.monotonic() - self.began
 
     @property
     def left(self) -> str:
-        """Time left, as far as can be told."""
-        passed = time.monotonic() - self.began
-        if self.share < 0.02:
+        """Time left, as far as can be told: by this search's own pace, or by its deadline."""
+        now = self._bred - self.behind
+        ways = [self._passed * (1 - self._bred) / now] if now >= 0.02 else []
+        if self.deadline:
+            ways.append(max(0.0, self.deadline - self._passed))
+        if not ways:
             return "?"
-        seconds = passed * (1 - self.share) / self.share
+        seconds = min(ways)
         return f"{int(seconds // 60)}:{int(seconds % 60):02d}"
 
     @property

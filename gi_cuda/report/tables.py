@@ -17,17 +17,18 @@ from gi_cuda.store import Generation, Individual, Phases
 _COLUMNS = {
     Outcome.NOT_BUILT: "not\nbuilt",
     Outcome.REFUSED: "re-\nfused",
-    Outcome.CRASHED: "crash-\ned",
+    Outcome.CRASHED: "cra-\nshed",
     Outcome.HUNG: "hung",
     Outcome.WRONG: "wrong",
-    Outcome.SLOWER: "slower",
+    Outcome.SLOWER: "slow-\ner",
     Outcome.SAME: "same",
-    Outcome.UNCERTAIN: "uncer-\ntain",
-    Outcome.FASTER: "faster",
+    Outcome.UNCERTAIN: "un-\ncer-\ntain",
+    Outcome.FASTER: "fast-\ner",
 }
 
 
-def _table(title: str) -> Table:
+def table(title: str) -> Table:
+    """An empty table in the style of all of them."""
     return Table(
         title=title, title_justify="left", pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
@@ -51,6 +52,11 @@ def built_share(generation: Generation) -> float | None:
     return 1 - generation.outcomes.get(Outcome.NOT_BUILT, 0) / total if total else None
 
 
+def percent(share: float) -> str:
+    """A share as at most five characters; only what is whole is called so."""
+    return "100%" if share == 1 else f"{min(share, 0.999):.1%}"
+
+
 def generations_table(generations: Sequence[Generation], best: Sequence[float | None]) -> Table:
     """Counts of every generation.
 
@@ -59,39 +65,39 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
         best: for each the lowest ratio among its faster individuals.
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
-    table = _table("generations: children made, duplicates, and what became of the new ones")
-    duplicates = ["same\ngeno-\ntype", "same\npheno-\ntype"]
+    rows = table("generations: children made, duplicates, and what became of the new ones")
+    duplicates = ["same\nge-\nno-\ntype", "same\nphe-\nno-\ntype"]
     headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
     for name in [*headings, "best\nspeed-\nup"]:
         width = max(map(len, name.split("\n")))
-        table.add_column(name, justify="right", vertical="bottom", min_width=width)
+        rows.add_column(name, justify="right", vertical="bottom", min_width=width)
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)
-        table.add_row(
+        rows.add_row(
             f"{generation.number}{'' if generation.finished else '*'}",
             str(tally.created),
             str(tally.genotype_duplicates),
             str(tally.phenotype_duplicates),
-            "" if share is None else f"{share:.1%}",
+            "" if share is None else percent(share),
             *(str(generation.outcomes.get(outcome, 0) or "") for outcome in shown),
             speed(ratio),
         )
-    return table
+    return rows
 
 
 def phases_table(total: Phases, individuals: int) -> Table:
     """Where a run's time went."""
-    table = _table("time")
+    rows = table("time")
     for name in ["phase", "seconds", "share"]:
-        table.add_column(name, justify="left" if name == "phase" else "right")
+        rows.add_column(name, justify="left" if name == "phase" else "right")
     for name in ["search", "preprocess", "compile", "run", "verify"]:
         seconds = getattr(total, name)
         share = seconds / total.wall if total.wall else 0.0
-        table.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
+        rows.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
     rate = individuals / total.wall if total.wall else 0.0
-    table.add_row("wall", f"{total.wall:.2f}", f"{rate:.1f} individuals/s")
-    return table
+    rows.add_row("wall", f"{total.wall:.2f}", f"{rate:.1f} individuals/s")
+    return rows
 
 
 def print_individuals(

@@ -3,7 +3,15 @@
 from gi_cuda.target.cases import CaseData, cases_for, find_case, load_case
 from gi_cuda.target.configuration import compiler_options, defaults, macros
 from gi_cuda.target.fingerprint import content_hash
-from gi_cuda.target.launches import Launch, LaunchError, buffer_sizes, final_storage, plan
+from gi_cuda.target.launches import (
+    Argument,
+    Launch,
+    LaunchError,
+    Redrawn,
+    buffer_sizes,
+    final_storage,
+    plan,
+)
 from gi_cuda.target.load import load_target
 from gi_cuda.target.model import (
     BACKENDS,
@@ -27,6 +35,7 @@ from gi_cuda.target.oracle import Oracle, Reference, Verdict
 
 __all__ = [
     "BACKENDS",
+    "Argument",
     "Buffer",
     "BufferRole",
     "BuildOptions",
@@ -42,6 +51,7 @@ __all__ = [
     "Oracle",
     "Parameter",
     "ParameterKind",
+    "Redrawn",
     "Reference",
     "Scalar",
     "Target",

@@ -30,6 +30,7 @@ from gi_cuda.target.modules import check_call, load_function
 from gi_cuda.target.names import (
     OTHER_SCALAR,
     PARAMETER,
+    REDRAWN_SCALAR,
     SCALAR,
     Files,
     Names,
@@ -157,7 +158,7 @@ def _buffers(table: schema.TargetFile, names: Names) -> tuple[Buffer, ...]:
 
 def _scalars(table: schema.TargetFile, names: Names) -> tuple[Scalar, ...]:
     known = [*names.of(PARAMETER), *(s.name for s in table.scalar if s.value is None)]
-    known = [name for name in known if names.kinds[name] != OTHER_SCALAR]
+    known = [name for name in known if names.kinds[name] in (PARAMETER, SCALAR)]
     scalars = []
     for index, item in enumerate(table.scalar):
         value = None
@@ -165,7 +166,7 @@ def _scalars(table: schema.TargetFile, names: Names) -> tuple[Scalar, ...]:
             value = names.expression(item.value, ("scalar", index, "value"), known)
             known += [item.name] if names.kinds[item.name] == SCALAR else []
         line = names.places.line(("scalar", index))
-        scalars.append(Scalar(item.name, np.dtype(item.type), value, line))
+        scalars.append(Scalar(item.name, np.dtype(item.type), value, item.redraw, line))
     return tuple(scalars)
 
 
@@ -174,7 +175,7 @@ def _launches(
 ) -> tuple[LaunchSequence, ...]:
     by_name = {buffer.name: buffer for buffer in buffers}
     passed = [name for name, buffer in by_name.items() if buffer.symbol is None]
-    passed += names.of(SCALAR, OTHER_SCALAR)
+    passed += names.of(SCALAR, OTHER_SCALAR, REDRAWN_SCALAR)
     return tuple(
         _launch(item, ("launch", index), names, by_name, passed, table.target.kernels)
         for index, item in enumerate(table.launch)

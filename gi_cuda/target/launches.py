@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,27 @@ from gi_cuda.target.cases import CaseData, typed_scalar
 from gi_cuda.target.expression import Expression, ExpressionError
 from gi_cuda.target.model import Configuration, KernelStep, LaunchSequence, Scalar, Target
 
-Argument = str | np.generic
+
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """A scalar that is another one in each run: what the case gives, plus the number of the draw.
+
+    Attributes:
+        first: the case's value, an integer of its C type.
+    """
+
+    first: np.generic
+
+    def at(self, draw: int) -> np.generic:
+        """The value in one draw; after the largest of its type comes the smallest."""
+        span = 2 ** (8 * self.first.itemsize)
+        least = 0 if self.first.dtype.kind == "u" else -span // 2
+        value = (self.first.item() - least + draw) % span + least
+        typed: np.generic = self.first.dtype.type(value)
+        return typed
+
+
+Argument = str | np.generic | Redrawn
 """A kernel argument: the buffer in whose storage it points, or a value of its C type."""
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
@@ -44,6 +64,18 @@ class Launch:
     block: tuple[int, int, int]
     shared: int
     args: tuple[Argument, ...]
+
+    @property
+    def redrawn(self) -> bool:
+        """Whether an argument differs from draw to draw."""
+        return any(isinstance(argument, Redrawn) for argument in self.args)
+
+    def at(self, draw: int) -> Launch:
+        """The launch in one draw: with the values of that draw."""
+        if not self.redrawn:
+            return self
+        values = (a.at(draw) if isinstance(a, Redrawn) else a for a in self.args)
+        return replace(self, args=tuple(values))
 
 
 def plan(
@@ -112,14 +144,17 @@ class _Planner:
         self._names: dict[str, int] = {
             name: value for name, value in configuration.items() if isinstance(value, int)
         }
-        self._arguments: dict[str, np.generic] = {}
+        self._arguments: dict[str, np.generic | Redrawn] = {}
         self.storage = {buffer.name: buffer.name for buffer in target.buffers}
         for scalar in target.scalars:
             if scalar.value is None:
                 typed = scalars[scalar.name]
             else:
                 typed = self._computed(scalar, scalar.value)
-            self._define(scalar.name, typed)
+            if scalar.redraw:
+                self._arguments[scalar.name] = Redrawn(typed)
+            else:
+                self._define(scalar.name, typed)
 
     def _computed(self, scalar: Scalar, expression: Expression) -> np.generic:
         value = self.value(expression, scalar.line)

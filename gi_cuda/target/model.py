@@ -129,11 +129,14 @@ class Scalar:
     Attributes:
         value: how to compute it from parameters and the scalars before it; None where the case
             gives it.
+        redraw: whether it goes up by one from run to run, as a seed does; an integer that the
+            case gives and no expression uses.
     """
 
     name: str
     dtype: np.dtype[Any]
     value: Expression | None = None
+    redraw: bool = False
     line: int = 0
 
 

@@ -15,6 +15,7 @@ from gi_cuda.target.schema import did_you_mean
 PARAMETER, SCALAR = "parameter", "scalar"
 OTHER_PARAMETER = "parameter with values that are not integers"
 OTHER_SCALAR = "scalar that is not an integer"
+REDRAWN_SCALAR = "redrawn scalar"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,8 @@ def kinds_of_names(table: schema.TargetFile) -> dict[str, str]:
         for parameter in table.parameter
     }
     for scalar in table.scalar:
-        kinds[scalar.name] = SCALAR if "int" in scalar.type else OTHER_SCALAR
+        kind = SCALAR if "int" in scalar.type else OTHER_SCALAR
+        kinds[scalar.name] = REDRAWN_SCALAR if scalar.redraw else kind
     for buffer in table.buffer:
         kinds[buffer.name] = f"{buffer.role} buffer"
     return kinds

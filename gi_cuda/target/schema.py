@@ -217,6 +217,17 @@ class ScalarTable(Table):
     name: Name
     type: TypeName
     value: ExpressionText | None = None
+    redraw: bool = False
+
+    @model_validator(mode="after")
+    def _can_be_redrawn(self) -> ScalarTable:
+        if self.redraw and self.value is not None:
+            raise mistake(
+                "a scalar with a value cannot be redrawn", "Leave `value` out: the case gives it."
+            )
+        if self.redraw and "int" not in self.type:
+            raise mistake(f"a {self.type} cannot be redrawn", "Only an integer goes up by one.")
+        return self
 
 
 class KernelTable(Table):

@@ -13,11 +13,12 @@ from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.execute.cuda_context import Context
 from gi_cuda.execute.cuda_memory import Memory, guards
 from gi_cuda.execute.device import LaunchRefused
+from gi_cuda.execute.turns import Place
 
 
 def main() -> None:
     job = pickle.load(sys.stdin.buffer)
-    context = Context(2)
+    context = Context(Place(2))
     helpers = context.module(build_helpers(find_toolkit(), context.architecture))
     memory = Memory(context, helpers)
     binary = job["binary"]

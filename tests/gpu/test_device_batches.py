@@ -25,7 +25,7 @@ FATAL = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[999]"),
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[9999]"),
     "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
     "write to an input": ("        out[at] = mine;\n        ((int *)in)[at] = 1;\n", "in"),
     "write behind the end": ("        out[at] = mine;\n        out[n + at] = 1;\n", "behind out"),
@@ -86,7 +86,19 @@ def test_a_storm_of_faults_between_good_variants(
             assert WRONG[name][1] in answer.message
 
 
-@pytest.mark.parametrize("folder", [TARGETS / "scale", SHIPPED / "bwt_exact"], ids=lambda p: p.name)
+@pytest.mark.parametrize(
+    "folder",
+    [
+        TARGETS / "scale",
+        TARGETS / "draws",
+        TARGETS / "cpp_templates",
+        TARGETS / "cpp_namespaces",
+        TARGETS / "cpp_statics",
+        TARGETS / "cpp_macros",
+        SHIPPED / "bwt_exact",
+    ],
+    ids=lambda p: p.name,
+)
 def test_a_baseline_is_found_and_a_copy_is_neither_faster_nor_slower(
     folder: Path, tmp_path: Path
 ) -> None:

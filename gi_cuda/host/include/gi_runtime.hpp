@@ -72,6 +72,7 @@ extern "C" {
 // For kernels.
 gi_votes gi_barrier(bool vote);
 uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument);
+__attribute__((noreturn)) void gi_empty_mask(void);  // ends the launch
 void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
 extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop

@@ -11,7 +11,13 @@ static inline int __syncthreads_and(int predicate) {
   return votes.yes == votes.all;
 }
 
-static inline void __syncwarp(unsigned mask = 0xffffffffu) { gi_warp(GI_SYNC, mask, 0, 0); }
+// A call with a mask. An empty one leaves out the thread itself; to gi_warp it would mean something else.
+static inline uint64_t gi_masked_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument) {
+  if (!mask) gi_empty_mask();
+  return gi_warp(function, mask, value, argument);
+}
+
+static inline void __syncwarp(unsigned mask = 0xffffffffu) { gi_masked_warp(GI_SYNC, mask, 0, 0); }
 
 template <class T>
 static inline uint64_t gi_bits(T value) {
@@ -51,7 +57,7 @@ static inline unsigned gi_source_xor(int lanes, int width) {
 #define GI_SHUFFLES(name, source_of, how)                                                                  \
   template <class T>                                                                                       \
   static inline T name##_sync(unsigned mask, T value, how, int width = 32) {                               \
-    return gi_from_bits<T>(gi_warp(GI_SHUFFLE, mask, gi_bits(value), source_of(other, width)));            \
+    return gi_from_bits<T>(gi_masked_warp(GI_SHUFFLE, mask, gi_bits(value), source_of(other, width)));     \
   }                                                                                                        \
   template <class T>                                                                                       \
   static inline T name(T value, how, int width = 32, unsigned line = __builtin_LINE()) {                   \
@@ -66,7 +72,7 @@ GI_SHUFFLES(__shfl_xor, gi_source_xor, int other)
 #undef GI_SHUFFLES
 
 static inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  return unsigned(gi_warp(GI_BALLOT, mask, predicate != 0, 0));
+  return unsigned(gi_masked_warp(GI_BALLOT, mask, predicate != 0, 0));
 }
 static inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
 static inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
@@ -80,7 +86,7 @@ static inline unsigned __activemask(unsigned line = __builtin_LINE()) { return _
 
 template <class T>
 static inline unsigned __match_any_sync(unsigned mask, T value) {
-  return unsigned(gi_warp(GI_MATCH_ANY, mask, gi_bits(value), 0));
+  return unsigned(gi_masked_warp(GI_MATCH_ANY, mask, gi_bits(value), 0));
 }
 template <class T>
 static inline unsigned __match_all_sync(unsigned mask, T value, int *all_equal) {
@@ -91,7 +97,7 @@ static inline unsigned __match_all_sync(unsigned mask, T value, int *all_equal) 
 
 #define GI_REDUCE(name, type, function)                        \
   static inline type name(unsigned mask, type value) {         \
-    return type(gi_warp(function, mask, unsigned(value), 0)); \
+    return type(gi_masked_warp(function, mask, unsigned(value), 0)); \
   }
 GI_REDUCE(__reduce_add_sync, int, GI_ADD)
 GI_REDUCE(__reduce_add_sync, unsigned, GI_ADD)

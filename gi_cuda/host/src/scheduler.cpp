@@ -231,6 +231,12 @@ void carry_threads() {
   }
 }
 
+__attribute__((noreturn)) void refuse_mask(unsigned mask) {
+  snprintf(message, sizeof message, "lane %u calls a warp function with the mask 0x%08x, which leaves it out",
+           number % 32, mask);
+  abandon(GI_BAD_MASK);
+}
+
 bool refuse(const char *what) {
   snprintf(message, sizeof message, "%s", what);
   return false;
@@ -306,13 +312,10 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
   self->mask = mask;
   self->value = value;
   self->argument = argument;
-  if (!mask) {
+  if (!mask)
     ++together;
-  } else if (!(mask >> lane & 1)) {
-    snprintf(message, sizeof message, "lane %u calls a warp function with the mask 0x%08x, which leaves it out", lane,
-             mask);
-    abandon(GI_BAD_MASK);
-  }
+  else if (!(mask >> lane & 1))
+    refuse_mask(mask);
   warp.lanes[lane] = self;
   warp.waiting |= 1u << lane;
   if (unsigned group = complete_group(warp, lane)) {
@@ -323,6 +326,8 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
   }
   return self->result;
 }
+
+void gi_empty_mask(void) { refuse_mask(0); }
 
 void gi_yield(void) {
   ready.push(running);

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from gi_cuda.backend import open_compiler
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.execute.model import Program, Record, Recorded
-from gi_cuda.run import Tools, host_compiler, open_tools
+from gi_cuda.run import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.target import find_case, load_case
 
@@ -93,7 +94,7 @@ def test_an_instance_that_is_not_there_fails_with_the_kernels_line(
     kernel: str, tmp_path: Path
 ) -> None:
     subject = load_subject(TARGETS / "cpp_templates", "host")
-    compiler = replace(host_compiler(subject, 1), kernels=(kernel,))
+    compiler = replace(open_compiler(subject, 1), kernels=(kernel,))
     variant = Variant(0, subject.device.source.text, subject.macros(subject.space.default))
     built = build_batch(compiler, [variant], tmp_path)[0]
     assert isinstance(built, BuildFailure)
@@ -101,7 +102,7 @@ def test_an_instance_that_is_not_there_fails_with_the_kernels_line(
 
 
 def test_the_name_of_the_file_in_the_text_does_not_tell_phenotypes_apart() -> None:
-    compiler = host_compiler(load_subject(TARGETS / "scale", "host"), 1)
+    compiler = open_compiler(load_subject(TARGETS / "scale", "host"), 1)
     text = "void scale() { const char *file = __FILE__; }\n"
     one, other = compiler.preprocess([Variant(4, text, {}), Variant(15, text, {})]).values()
     assert isinstance(one, Phenotype)

@@ -16,9 +16,11 @@ from pathlib import Path
 
 import pytest
 
+from gi_cuda.cuda import query
 from gi_cuda.store import Store
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
+BWT_EXACT = Path(__file__).parents[3] / "targets" / "bwt_exact"
 
 Done = subprocess.CompletedProcess[str]
 Tree = Mapping[str, bytes | None]
@@ -248,6 +250,46 @@ def test_debug_shows_the_traceback(tmp_path: Path) -> None:
     assert "no run is stored here" in done.stderr
 
 
+# -- the cuda back end where it cannot be used ---------------------------------------------------
+
+
+@pytest.fixture
+def no_gpu() -> None:
+    """Skips where there is a GPU."""
+    if query().gpus:
+        pytest.skip("there is a GPU, so the cuda back end can be used")
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize(
+    "words",
+    [("evolve", str(BWT_EXACT), "--run", "deep/run"), ("check", str(BWT_EXACT))],
+    ids=lambda words: words[0],
+)
+def test_no_gpu_is_one_clear_message_and_leaves_nothing(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    done = command(*words, "--backend", "cuda", cwd=tmp_path)
+    is_refused(done, "gi-cuda doctor")
+    assert tree(tmp_path) == {}
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_no_gpu_and_force_keep_the_run_that_is_there(ran: Path) -> None:
+    before = tree(ran)
+    is_refused(command(*EVOLVE, "--force", "--backend", "cuda", cwd=ran), "gi-cuda doctor")
+    assert tree(ran) == before
+
+
+@pytest.mark.usefixtures("no_gpu")
+def test_no_cuda_compiler_says_how_to_install_one(tmp_path: Path) -> None:
+    nowhere = {"PATH": "/nowhere", "CUDA_HOME": "", "CUDA_PATH": ""}
+    done = command("check", str(BWT_EXACT), "--backend", "cuda", cwd=tmp_path, **nowhere)
+    is_refused(done)
+    assert "install" in done.stderr
+    assert tree(tmp_path) == {}
+
+
 # -- a run, and what does not fit it any more ------------------------------------------------------
 
 
@@ -319,3 +361,26 @@ def test_a_database_of_another_format_or_program_is_left_as_it_is(ran: Path) -> 
     is_refused(command("resume", "newer", cwd=ran), "newer/run.db", "format 99", "new run")
     is_refused(command("resume", "other", cwd=ran), "other/run.db", "not a run database")
     assert tree(ran) == before
+
+
+def test_force_with_a_target_that_fails_its_baseline_keeps_the_run(ran: Path) -> None:
+    kernel = ran / "t" / "kernel.cu"
+    good = kernel.read_text()
+    kernel.write_text(good.replace("int mine = 0;", "int mine = nothing;"))
+    before = tree(ran)
+    try:
+        is_refused(command(*EVOLVE, "--force", cwd=ran), "kernel.cu", "nothing")
+        assert tree(ran) == before
+    finally:
+        kernel.write_text(good)
+
+
+def test_what_a_killed_process_left_in_the_making_is_cleared(ran: Path) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    left = ran / f".run.{ended.pid}.making"
+    left.mkdir()
+    tiny = ("--population", "2", "--generations", "1")
+    assert command(*EVOLVE, "--force", *tiny, cwd=ran).returncode == 0
+    assert not left.exists()
+    assert not list(ran.glob(".run.*"))

@@ -29,9 +29,12 @@ FAULTS = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[999]"),
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[9999]"),
     "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
-    "write to an input": ("        out[at] = mine;\n        ((int *)in)[at] = 1;\n", "read-only"),
+    "write to an input": (
+        "        out[at] = mine;\n        ((int *)in)[at] = 1;\n",
+        "wrote where it must not: in",
+    ),
     "nothing written": ("", "out[0]"),
 }
 

@@ -105,8 +105,9 @@ class Host:
 
 
 @pytest.fixture(scope="session")
-def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return build_library(folder=tmp_path_factory.mktemp("cache"))
+def library() -> Path:
+    # The one that other tests of this process load as well: a process has only one.
+    return build_library()
 
 
 @pytest.fixture

@@ -283,6 +283,10 @@ def test_a_lock_is_given_up_by_a_sleeping_thread(host):
             "__syncwarp(0x0000ffffu);",
             "BadMask: lane 16 calls a warp function with the mask 0x0000ffff, which leaves it out",
         ),
+        (
+            "*out = __shfl_down_sync(threadIdx.x & 64, 1, 1);",
+            "BadMask: lane 0 calls a warp function with the mask 0x00000000, which leaves it out",
+        ),
     ],
 )
 def test_threads_that_wait_for_ever_are_told_of(host, text, message):

@@ -49,6 +49,12 @@ def test_the_library_is_built_once(library):
     assert library.stat().st_mtime_ns == built
 
 
+def test_a_process_has_one_runtime_library(runtime, tmp_path):
+    other = build_library(folder=tmp_path)
+    with pytest.raises(RuntimeError, match="so not by"):
+        Runtime(other)
+
+
 def test_no_compiler(monkeypatch, tmp_path):
     monkeypatch.setenv("CXX", "no-such-compiler")
     with pytest.raises(UserError, match="no-such-compiler") as caught:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from gi_cuda.analyze.champion import stored_champion
-from gi_cuda.analyze.validation import Candidate
+from gi_cuda.analyze.replicates import Candidate
 from gi_cuda.evaluation import Outcome
 from gi_cuda.genome import Insert, Replace
 from gi_cuda.run import DATABASE, Plan, Run, create_run, open_run
@@ -203,7 +203,8 @@ def test_a_patch_of_a_wrong_individual_is_refused(finished: Any, cli: Cli, tmp_p
     words = ["--individual", wrong, "--output", patch]
     done = cli("patch", finished.folder, *words, cwd=finished.repository)
     assert done.returncode == 2
-    assert f"individual {wrong}: the patched file" in done.stderr
+    assert f"individual {wrong}: " in done.stderr
+    assert "the patched file fails on the held-out cases" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
@@ -258,8 +259,8 @@ def test_a_rule_that_alone_is_left_is_the_only_one_that_changes(
     edits = {word for genotype in genotypes for word in genotype.split() if word.startswith("<")}
     assert edits == {"<_kernel.cu_27>"}
     # Five configurations keep the constraint, two ways each, with and without the edit, less the
-    # reference itself.
-    assert len(genotypes) == 5 * 2 * 2 - 1
+    # reference itself. Chance may overlook one or the other before it gives up.
+    assert 5 * 2 * 2 - 4 < len(genotypes) < 5 * 2 * 2
 
     bnf.write_text(
         "# another grammar now\n" + only(bnf.read_text("utf-8"), "_kernel.cu_31"), "utf-8"

@@ -249,7 +249,6 @@ def configured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compiled([(one, source()) for one in configurations()], folder)
 
 
-@pytest.mark.skip(reason="a launch once ended the test process by SIGSEGV; cause not found yet")
 @pytest.mark.parametrize("case_name", host_cases())
 def test_every_configuration_gives_runs_of_the_model(configured: Path, case_name: str):
     chosen = configurations()

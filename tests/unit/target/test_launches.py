@@ -113,3 +113,18 @@ def test_a_scratch_buffer_without_elements(write: Write) -> None:
     case = load_case(target, target.cases[0])
     with pytest.raises(LaunchError, match="the buffer 'b' has 0 elements"):
         buffer_sizes(target, defaults(target), case)
+
+
+def test_a_redrawn_scalar_is_another_one_in_each_draw(write: Write) -> None:
+    seed = '[[scalar]]\nname = "seed"\ntype = "int8"\nredraw = true\n\n'
+    folder = write(
+        ('[[scalar]]\nname = "gain"', seed + '[[scalar]]\nname = "gain"'),
+        ('"gain"]', '"gain", "seed"]'),
+        data=DATA.replace('"gain": ', '"seed": 126, "gain": '),
+    )
+    *smooths, scale = planned(load_target(folder))
+    assert scale.redrawn
+    assert [scale.at(draw).args[-1] for draw in range(4)] == [126, 127, -128, -127]
+    assert {type(scale.at(draw).args[-1]) for draw in range(3)} == {np.int8}
+    assert scale.at(1).args[:-1] == scale.args[:-1]
+    assert all(smooth.at(3) is smooth for smooth in smooths)

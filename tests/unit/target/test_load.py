@@ -293,6 +293,27 @@ MISTAKES = {
         "buffer[0].size",
         "scalar that is not an integer",
     ),
+    "size by redrawn scalar": (
+        'name = "n"\ntype = "int32"',
+        'name = "n"\ntype = "int32"\nredraw = true',
+        line('size = "n"') + 1,
+        "buffer[0].size",
+        "'n' is a redrawn scalar and cannot be used here",
+    ),
+    "redrawn float": (
+        'type = "float32"\n\n[[scalar]]\nname = "steps"',
+        'type = "float32"\nredraw = true\n\n[[scalar]]\nname = "steps"',
+        line('name = "gain"') - 1,
+        "scalar[1]",
+        "a float32 cannot be redrawn",
+    ),
+    "redrawn value": (
+        'value = "(n + BLOCK_W - 1) / BLOCK_W"',
+        'value = "(n + BLOCK_W - 1) / BLOCK_W"\nredraw = true',
+        line('name = "blocks"') - 1,
+        "scalar[3]",
+        "a scalar with a value cannot be redrawn",
+    ),
     "no size": (
         'size = "n"\nrole = "scratch"',
         'role = "scratch"',

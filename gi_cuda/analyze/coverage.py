@@ -1,0 +1,102 @@
+"""Is the place of a change executed at all? The original source with a counter at that place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, Variant
+from gi_cuda.execute.model import CountLoops, LoopCounts, Program
+from gi_cuda.genome import Change, Configuration, Setting
+from gi_cuda.grammar import Grammar, RuleType
+from gi_cuda.grammar.model import Rule
+from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
+from gi_cuda.run import Run
+
+LIMIT = 120.0
+"""Seconds that a counted run may take."""
+
+_MARK = "gi_loop(0u, 1u)"
+"""Counts that it was reached, and is true. The back ends supply it for loop counts."""
+
+_CONDITIONS = frozenset({RuleType.IF, RuleType.WHILE, RuleType.FOR2, RuleType.COND})
+_OPERANDS = frozenset({RuleType.RHS, RuleType.OP})
+
+
+def marked(grammar: Grammar, name: str) -> str:
+    """The source with a mark where a rule stands, that is reached when the rule is.
+
+    Raises:
+        KeyError: the grammar has no such rule.
+    """
+    return splice(grammar.source.text, list(_mark(grammar, grammar.rule(name))))
+
+
+def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
+    text = grammar.source.text
+    start, end = rule.start, rule.end
+    if rule.type in _CONDITIONS:
+        if start == end:
+            return [replacing(start, end, _MARK)]
+        return [opening(start, end, f"({_MARK} && ("), closing(start, end, "))")]
+    if rule.type in _OPERANDS:
+        own = text[start:end]
+        return [replacing(start, end, f"({_MARK} ? ({own}) : ({own}))")]
+    if rule.type is RuleType.FOR3:
+        return [replacing(start, end, f"{_MARK}, {text[start:end]}" if start < end else _MARK)]
+    if rule.type is RuleType.ELSE:
+        return [
+            replacing(start, start + len("else"), f"else {{ {_MARK};"),
+            closing(start, end, " }"),
+        ]
+    if rule.type in (RuleType.RESTRICT, RuleType.BOUNDS):
+        function = next(one for one in grammar.functions if one.start <= start <= one.end)
+        signature = max([start, *(site for site, _ in rule.sites)])
+        body = text.index("{", signature, function.end) + 1
+        return [replacing(body, body, f" {_MARK};")]
+    if rule.type in (RuleType.FOR1, RuleType.PRAGMA):
+        loop = next(
+            loop for loop in reversed(grammar.loops) if loop.start <= start and end <= loop.end
+        )
+        start, end = loop.start, loop.end
+    elif rule.block:
+        return [opening(start, end, f"{_MARK}; ")]
+    before = f"{{ {_MARK};{newline(text, start)}"
+    return [opening(start, end, before), closing(start, end, " }")]
+
+
+def coverage(
+    run: Run, configuration: Configuration, changes: Sequence[Change], cases: Sequence[str]
+) -> list[Mapping[str, bool] | None]:
+    """For each change on which cases its place is reached; None where that cannot be told.
+
+    Settings have no place. All places are compiled in one batch, each in a source of its own.
+
+    Args:
+        configuration: under which the source is compiled.
+        cases: names of cases that the run's workers have.
+    """
+    subject, tools = run.subject, run.tools
+    macros, options = subject.macros(configuration), subject.options(configuration)
+    variants = [
+        Variant(number, marked(subject.device, change.place), macros, options)
+        for number, change in enumerate(changes)
+        if not isinstance(change, Setting)
+    ]
+    built = build_batch(tools.compiler, variants, tools.scratch("coverage")) if variants else {}
+    requests = []
+    for number, binary in built.items():
+        if isinstance(binary, Binary):
+            for case in cases:
+                program = Program(binary, dict(configuration), (case,))
+                requests.append(((number, case), CountLoops(program, 1, LIMIT)))
+    numbered = [(at, request) for at, (_, request) in enumerate(requests)]
+    found: list[dict[str, bool]] = [{} for _ in changes]
+    for at, answer in tools.pool.map(numbered):
+        (number, case), _ = requests[at]
+        if isinstance(answer, LoopCounts):
+            found[number][case] = answer.most[0] > 0
+    # In the order of the cases, whichever was done first.
+    return [
+        {case: one[case] for case in cases} if len(one) == len(cases) else None for one in found
+    ]

@@ -1,0 +1,151 @@
+"""What each change of a winner does: to the source, to the compiled kernel, to the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gi_cuda.analyze.coverage import coverage
+from gi_cuda.analyze.minimization import Kept
+from gi_cuda.analyze.reading import contrast
+from gi_cuda.analyze.winner import Winner
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, Variant
+from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
+from gi_cuda.grammar import RuleType, Source
+from gi_cuda.grammar.kinds import type_of
+from gi_cuda.patch import files_diff
+from gi_cuda.run import Run
+from gi_cuda.target import CaseRole
+
+TYPES: Mapping[RuleType, str] = {
+    RuleType.STATEMENT: "a statement",
+    RuleType.IF: "the condition of an if",
+    RuleType.ELSE: "an else branch",
+    RuleType.FOR1: "the initialisation of a for loop",
+    RuleType.FOR2: "the condition of a for loop",
+    RuleType.FOR3: "the step of a for loop",
+    RuleType.PRAGMA: "the unrolling of a loop",
+    RuleType.RESTRICT: "the __restrict__ of a function's pointers",
+    RuleType.BOUNDS: "the __launch_bounds__ of a kernel",
+    RuleType.WHILE: "the condition of a while loop",
+    RuleType.COND: "a part of a condition",
+    RuleType.RHS: "a right-hand side",
+    RuleType.OP: "an operand",
+}
+"""Rule types in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What one change does.
+
+    Attributes:
+        number: by which commands name it, from 1.
+        change: in notation.
+        kind: the kind of change and the rule types involved, in words.
+        worth: its gain on top of the others, and alone.
+        executed: by case, whether the place is reached in the original under the winner's
+            configuration; None where that cannot be told.
+        resources: what the compiler says of the kernels, without the change and with it, where
+            the two differ.
+        diff: what it changes in the source, with all the others made.
+    """
+
+    number: int
+    change: str
+    kind: str
+    worth: Kept
+    executed: Mapping[str, bool] | None
+    resources: Mapping[str, tuple[int, int]]
+    diff: str
+
+
+def explain(run: Run, winner: Winner) -> list[Explanation]:
+    """Explain every change of a winner, in the order of their numbers."""
+    subject = run.subject
+    changed = winner.changes(subject)
+    cases = (*run.tools.train(), *run.tools.held_out())
+    reached = coverage(run, winner.genotype.configuration, changed.changes, cases)
+    worth = _worth(run, winner, changed)
+    resources = _resources(run, changed)
+
+    def without(number: int) -> Source:
+        return subject.upstream(changed.having(changed.all - {number}))
+
+    main, whole = subject.target.source, subject.upstream(changed.whole)
+    return [
+        Explanation(
+            number + 1,
+            str(change),
+            describe(run, change),
+            worth[number],
+            reached[number],
+            resources[number],
+            files_diff(without(number).files, whole.files, main),
+        )
+        for number, change in enumerate(changed.changes)
+    ]
+
+
+def describe(run: Run, change: Change) -> str:
+    """The kind of a change and the types of its rules, in words."""
+    match change:
+        case Setting(name, value):
+            parameter = run.subject.space.parameters[run.subject.space.index[name]]
+            said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
+            return f"{said} ({parameter.help})" if parameter.help else said
+        case Delete(place):
+            return f"deletes {_type(place)}"
+        case Replace(place, donor):
+            return f"replaces {_type(place)} by {_donor(place, donor)}"
+        case Insert(place, donor):
+            return f"inserts {_donor(place, donor)} before {_type(place)}"
+
+
+def _type(name: str) -> str:
+    kind = type_of(name)
+    return TYPES[kind] if kind else name
+
+
+def _donor(place: str, donor: str) -> str:
+    same = type_of(place) is type_of(donor)
+    return "another one" if same else _type(donor)
+
+
+def _worth(run: Run, winner: Winner, changed: Changed) -> Sequence[Kept]:
+    """What minimizing found; where the winner was not minimized, readings of each change."""
+    if winner.minimized:
+        return winner.minimized.minimization.kept
+    positions = sorted(changed.all)
+    without = [changed.having(changed.all - {at}) for at in positions]
+    alone = [changed.having([at]) for at in positions]
+    whole, *readings = run.assay(CaseRole.TRAIN)([changed.whole, *without, *alone])
+    found = []
+    for at in positions:
+        rest, one = readings[at], readings[at + len(positions)]
+        gain = contrast([(1, whole), (-1, rest)]) if whole.right and rest.right else None
+        speed_up = one.speed_up if one.right else None
+        found.append(Kept(str(changed.changes[at]), gain, rest.failure, speed_up, one.failure))
+    return found
+
+
+def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]]:
+    """For each change what differs in the resources of the compiled kernels."""
+    subject, tools = run.subject, run.tools
+    genotypes = [changed.whole, *(changed.having(changed.all - {at}) for at in sorted(changed.all))]
+    variants = []
+    for ident, genotype in enumerate(genotypes):
+        one = run.candidate(genotype)
+        options = subject.options(one.configuration)
+        variants.append(Variant(ident, one.text, one.macros, options))
+    built = build_batch(tools.compiler, variants, tools.scratch("resources"))
+    taken = [
+        binary.resources if isinstance(binary := built[ident], Binary) else {}
+        for ident in range(len(genotypes))
+    ]
+    whole = taken[0]
+    return [
+        {name: (one[name], whole[name]) for name in one if one[name] != whole.get(name, one[name])}
+        for one in taken[1:]
+    ]

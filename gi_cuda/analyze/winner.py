@@ -1,0 +1,99 @@
+"""Which individual a command is about, and in which form: minimized, or as the search found it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gi_cuda.analyze.champion import stored_champion
+from gi_cuda.analyze.minimization import Minimization
+from gi_cuda.analyze.validation import Validation
+from gi_cuda.errors import UserError
+from gi_cuda.genome import Changed, Genotype
+from gi_cuda.store import Individual, Store
+from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Minimized:
+    """A minimization with its validation on the held-out cases."""
+
+    minimization: Minimization
+    validation: Validation
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """An individual that a command is about.
+
+    Attributes:
+        found: the individual as it is stored.
+        genotype: the genotype meant: the minimized one where there is one.
+        minimized: where that comes from; None if it is the individual's own.
+    """
+
+    found: Individual
+    genotype: Genotype
+    minimized: Minimized | None
+
+    @property
+    def ident(self) -> int:
+        """The individual's number."""
+        return self.found.ident
+
+    def __str__(self) -> str:
+        return f"individual {self.ident}" + (", minimized" if self.minimized else "")
+
+    def changes(self, subject: Subject) -> Changed:
+        """What it changes; the numbers that commands show are positions in this, from 1."""
+        return Changed.of(self.genotype, subject.original, subject.order)
+
+
+def keep_minimized(store: Store, ident: int, minimized: Minimized) -> None:
+    """Remember what an individual was minimized to."""
+    store.put(**{f"minimized/{ident}": asdict(minimized)})
+
+
+def stored_minimized(store: Store, ident: int) -> Minimized | None:
+    """What an individual was minimized to, if that is right on the held-out cases."""
+    minimized = store.load(f"minimized/{ident}", Minimized)
+    return minimized if minimized and minimized.validation.correct else None
+
+
+def find_winner(
+    store: Store, subject: Subject, folder: Path, individual: int | None, *, as_found: bool
+) -> Winner:
+    """The run's validated winner, or a given individual.
+
+    Args:
+        folder: the run's, for messages.
+        individual: its number; None: the winner.
+        as_found: not the minimized one.
+
+    Raises:
+        UserError: there is no such individual, or no winner.
+    """
+    found = _find(store, folder, individual)
+    minimized = None if as_found else stored_minimized(store, found.ident)
+    text = minimized.minimization.genotype if minimized else found.genotype
+    return Winner(found, subject.read(text), minimized)
+
+
+def _find(store: Store, folder: Path, individual: int | None) -> Individual:
+    if individual is None:
+        champion = stored_champion(store)
+        if champion is None:
+            raise UserError(
+                "the run has no validated winner",
+                where=str(folder),
+                hint=f"search further (gi-cuda resume {folder}), or name an --individual",
+            )
+        individual = champion.ident
+    found = store.individual(individual)
+    if found is None:
+        raise UserError(
+            f"the run has no individual {individual}",
+            where="--individual",
+            hint=f"gi-cuda show {folder} lists the best",
+        )
+    return found

@@ -1,0 +1,211 @@
+"""The back ends: where variants are compiled and executed, and what is known of that place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from gi_cuda.build.host import HostCompiler
+from gi_cuda.build.model import Compiler
+from gi_cuda.build.namespaces import namespaces
+from gi_cuda.build.nvcc import NvccCompiler
+from gi_cuda.build.preprocess import prelude
+from gi_cuda.cuda import Toolkit, find_toolkit, query, require_gpu
+from gi_cuda.cuda.helpers import build_helpers
+from gi_cuda.errors import UserError
+from gi_cuda.host import find_compiler
+from gi_cuda.machine import processor_name, said_version, versions
+from gi_cuda.subject import Subject
+
+CREW = 4
+"""Processes that share a GPU. A fresh one takes about 0.2 s to be ready."""
+
+DEFAULT_ARCHITECTURE = "sm_90"
+"""What is compiled for where nothing is executed and there is no device to ask."""
+
+
+class Backend(Protocol):
+    """A back end that is ready for use on this machine."""
+
+    @property
+    def depth(self) -> int:
+        """Requests that a worker is sent ahead."""
+
+    @property
+    def together(self) -> int:
+        """Most variants that share the reference's launches."""
+
+    def processes(self, workers: int) -> int:
+        """Worker processes for so many measurements at a time."""
+
+    def workers(self, asked: int, cores: int) -> int:
+        """Measurements at a time.
+
+        Args:
+            asked: what the user wants; 0 leaves it to the back end.
+            cores: processors that there are.
+
+        Raises:
+            UserError: it cannot measure so many at a time.
+        """
+
+    def compiler(self, subject: Subject, jobs: int) -> Compiler:
+        """The compiler for a subject, with so many processes at a time."""
+
+    def device(self) -> str:
+        """The name of what variants run on."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of this tool and of all that a measurement depends on."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostBackend:
+    """The processor, and the C++ compiler ``cxx``."""
+
+    cxx: str
+    depth: int = 1
+    together: int = 1
+
+    def processes(self, workers: int) -> int:
+        """As many: each has a processor of its own."""
+        return workers
+
+    def workers(self, asked: int, cores: int) -> int:
+        """One for each core."""
+        return asked or cores
+
+    def compiler(self, subject: Subject, jobs: int) -> HostCompiler:
+        """g++ or clang++."""
+        return host_compiler(subject, jobs, self.cxx)
+
+    def device(self) -> str:
+        """The processor's name."""
+        return processor_name()
+
+    def versions(self) -> dict[str, str]:
+        """Of this tool, Python and the compiler."""
+        return versions(compiler=said_version(self.cxx))
+
+
+@dataclass(frozen=True, slots=True)
+class CudaBackend:
+    """The first GPU, and nvcc.
+
+    Attributes:
+        toolkit: with nvcc.
+        architecture: the GPU's, e.g. ``sm_90``.
+        gpu: its name.
+        driver: newest CUDA that the driver knows.
+        depth: a worker has its next request before it answers.
+        together: beyond some ten, the reference's share is small, and more are lost with one that
+            takes its worker down.
+    """
+
+    toolkit: Toolkit
+    architecture: str
+    gpu: str
+    driver: str
+    depth: int = 2
+    together: int = 8
+
+    def processes(self, workers: int) -> int:
+        """Several that take turns at the GPU. While one has it, others load modules, judge answers
+        in Python, or start."""
+        return CREW * workers
+
+    def workers(self, asked: int, cores: int) -> int:
+        """One: two at a time on one GPU would time each other."""
+        if asked > 1:
+            raise UserError(
+                f"{asked} workers cannot time variants on one GPU without disturbing each other",
+                where="--workers",
+                hint="leave it out: the cuda back end has one",
+            )
+        return 1
+
+    def compiler(self, subject: Subject, jobs: int) -> NvccCompiler:
+        """nvcc for this GPU."""
+        return cuda_compiler(subject, jobs, self.toolkit, self.architecture)
+
+    def device(self) -> str:
+        """The GPU's name."""
+        return self.gpu
+
+    def versions(self) -> dict[str, str]:
+        """Of this tool, Python, nvcc and the driver."""
+        return versions(compiler=f"nvcc {self.toolkit.version}", driver=f"CUDA {self.driver}")
+
+
+def open_backend(name: str) -> Backend:
+    """Make a back end ready for use.
+
+    Args:
+        name: ``host`` or ``cuda``.
+
+    Raises:
+        UserError: what it needs is not there: compilers, a driver, a GPU.
+    """
+    if name == "host":
+        return HostBackend(find_compiler())
+    toolkit, gpu = find_toolkit(), require_gpu()
+    # Here, so that what is wrong with nvcc comes out before any worker needs it.
+    build_helpers(toolkit, gpu.architecture)
+    return CudaBackend(toolkit, gpu.architecture, gpu.name, query().version)
+
+
+def open_compiler(subject: Subject, jobs: int) -> Compiler:
+    """The compiler of a subject's back end, where nothing is going to be executed.
+
+    Raises:
+        UserError: there is none.
+    """
+    if subject.backend == "host":
+        return host_compiler(subject, jobs, find_compiler())
+    gpus = query().gpus
+    architecture = gpus[0].architecture if gpus else DEFAULT_ARCHITECTURE
+    return cuda_compiler(subject, jobs, find_toolkit(), architecture)
+
+
+def host_compiler(subject: Subject, jobs: int, cxx: str) -> HostCompiler:
+    """``cxx`` as the compiler of a subject."""
+    return HostCompiler(
+        cxx=cxx,
+        file_name=subject.grammar.source.name,
+        front=_front(subject),
+        kernels=subject.target.kernels,
+        options=_options(subject),
+        jobs=jobs,
+        symbols=_symbols(subject),
+        namespaces=namespaces(subject.grammar.source.text),
+    )
+
+
+def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
+    """nvcc as the compiler of a subject."""
+    return NvccCompiler(
+        nvcc=str(toolkit.nvcc),
+        architecture=architecture,
+        file_name=subject.grammar.source.name,
+        front=_front(subject),
+        options=_options(subject),
+        jobs=jobs,
+        kernels=subject.target.kernels,
+        symbols=_symbols(subject),
+        namespaces=namespaces(subject.grammar.source.text),
+    )
+
+
+def _front(subject: Subject) -> str:
+    return prelude(subject.grammar.source.text, subject.macros(subject.space.default))
+
+
+def _options(subject: Subject) -> tuple[str, ...]:
+    target = subject.target
+    folders: Sequence[object] = (*target.build.include, target.source.parent)
+    return (f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders))
+
+
+def _symbols(subject: Subject) -> tuple[str, ...]:
+    return tuple(b.symbol for b in subject.target.buffers if b.symbol is not None)

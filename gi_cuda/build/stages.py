@@ -1,0 +1,101 @@
+"""The programs behind nvcc: preprocessor, compiler to PTX, assembler, and how nvcc would call them.
+
+Called one by one they give the same machine code as nvcc, but what a batch has in common is
+preprocessed once, not once a shard, and PTX that is there already need not be assembled again.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from string import Template
+
+_VARIABLE = re.compile(r"^#\$ (\w+)=(.*)$", re.M)
+_COMMAND = re.compile(r"^#\$ ((?!\w+=)\S.*)$", re.M)
+_ENVIRONMENT = ("PATH", "LD_LIBRARY_PATH", "NVVMIR_LIBRARY_DIR", "TOP")
+_BETWEEN = re.compile(r"(?:/[^\s]*/)?tmpxft_[0-9a-f]+_[0-9a-f]+-\d+_shard")
+"""How nvcc calls files between stages, up to their suffix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One program with its arguments.
+
+    Attributes:
+        words: of the command line, as nvcc would run it once.
+        source, result: which words are the path of what it reads and of what it makes.
+    """
+
+    words: tuple[str, ...]
+    source: int
+    result: int
+
+    def command(self, source: Path, result: Path) -> list[str]:
+        """The command line that makes one file of another. Files that the program makes besides lie
+        beside the result."""
+        words = [_BETWEEN.sub(lambda _: str(result.with_suffix("")), word) for word in self.words]
+        words[self.source], words[self.result] = str(source), str(result)
+        return words
+
+
+@dataclass(frozen=True, slots=True)
+class Stages:
+    """What nvcc runs to make a cubin of a source, and the environment that it runs it in."""
+
+    preprocess: Stage
+    compile: Stage
+    assemble: Stage
+    environment: Mapping[str, str]
+
+
+def find_stages(nvcc: str, options: Sequence[str]) -> Stages | None:
+    """Ask nvcc what it would run; None where that is not one preprocessor, one compiler and one
+    assembler, each working on the result of the one before.
+
+    Args:
+        nvcc: its path.
+        options: all that decide how a source is compiled.
+    """
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source, result = Path(scratch) / "shard.cu", Path(scratch) / "shard.cubin"
+        source.touch()
+        command = [nvcc, *options, "--dryrun", "-cubin", "-o", str(result), str(source)]
+        said = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+        return None if said.returncode else _read(said.stderr, str(source), str(result))
+
+
+def _read(said: str, source: str, result: str) -> Stages | None:
+    variables = {name: value.strip() for name, value in _VARIABLE.findall(said)}
+    stages = []
+    for line in _COMMAND.findall(said):
+        stage = _stage(line, variables, source)
+        if stage is None:
+            return None
+        stages.append(stage)
+        source = stage.words[stage.result]
+    if len(stages) != 3 or source != result:
+        return None
+    first, second, third = stages
+    environment = {name: variables[name] for name in _ENVIRONMENT if name in variables}
+    return Stages(first, second, third, environment)
+
+
+def _stage(line: str, variables: Mapping[str, str], source: str) -> Stage | None:
+    try:
+        words = shlex.split(Template(line).safe_substitute(variables))
+    except ValueError:
+        return None
+    program = shutil.which(words[0], path=variables.get("PATH"))
+    if program is None or words.count(source) < 1 or words.count("-o") != 1:
+        return None
+    # The source's name may be there before, for messages.
+    read = len(words) - 1 - words[::-1].index(source)
+    return Stage((program, *words[1:]), read, words.index("-o") + 1)

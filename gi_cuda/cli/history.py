@@ -1,0 +1,78 @@
+"""``gi-cuda history``: how a run came to its winner."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from gi_cuda.cli.common import FiguresFolder, RunPath, console
+from gi_cuda.errors import UserError
+
+if TYPE_CHECKING:
+    from gi_cuda.analyze.history import Survivor
+    from gi_cuda.analyze.reading import SpeedUp
+    from gi_cuda.analyze.winner import Winner
+    from gi_cuda.run import Run
+
+
+def command(run: RunPath, figures: FiguresFolder = None) -> None:
+    """Show how a run came to its winner: generations, where each of its changes was found, its
+    ancestors, and its speed as its changes are added one by one; with figures."""
+    from gi_cuda.analyze.history import tell
+    from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
+    from gi_cuda.report.history import print_added, print_history
+    from gi_cuda.run import open_run
+
+    with open_run(run) as opened:
+        store = opened.store
+        generations = store.generations()
+        if not generations:
+            raise UserError(
+                "the run has no generation yet", where=str(run), hint=f"gi-cuda resume {run}"
+            )
+        winner = _winner(opened)
+        changes = winner.changes(opened.subject).changes if winner else ()
+        named = (winner.ident, [str(change) for change in changes]) if winner else None
+        history = tell(generations, store.individuals(), store.evaluations(), named)
+        with console.status("reading the winner's changes one by one"):
+            steps = _added(opened, winner, history.survivors) if winner else []
+    print_history(console, history)
+    folder = figures or run / "figures"
+    files: list[Path] = []
+    for name, draw in OF_ALL.items():
+        files += save(draw(history), folder, name)
+    if history.survivors:
+        print_added(console, steps)
+        for name, draw in OF_WINNERS.items():
+            files += save(draw(history), folder, name)
+        files += save(added(steps), folder, "added")
+    else:
+        console.print("no validated winner: nothing to tell of its changes and ancestors")
+    for file in files:
+        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _winner(run: Run) -> Winner | None:
+    from gi_cuda.analyze.champion import stored_champion
+    from gi_cuda.analyze.winner import find_winner
+
+    if stored_champion(run.store) is None:
+        return None
+    return find_winner(run.store, run.subject, run.folder, None, as_found=False)
+
+
+def _added(
+    run: Run, winner: Winner, survivors: tuple[Survivor, ...]
+) -> list[tuple[str, SpeedUp | None]]:
+    """The speed-up as changes are added in the order in which they were found."""
+    from gi_cuda.target import CaseRole
+
+    changed = winner.changes(run.subject)
+    numbers = {str(change): at for at, change in enumerate(changed.changes)}
+    order = [numbers[one.change] for one in survivors]
+    grown = [changed.having(order[: number + 1]) for number in range(len(order))]
+    readings = run.assay(CaseRole.TRAIN)(grown)
+    return [
+        (one.change, reading.speed_up if reading.right else None)
+        for one, reading in zip(survivors, readings, strict=True)
+    ]

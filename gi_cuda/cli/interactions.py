@@ -1,0 +1,52 @@
+"""``gi-cuda interactions``: how a winner's changes depend on each other."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gi_cuda.cli.common import AsFound, FiguresFolder, IndividualNumber, RunPath, console
+from gi_cuda.errors import UserError
+
+
+def command(
+    run: RunPath,
+    individual: IndividualNumber = None,
+    as_found: AsFound = False,
+    budget: Annotated[
+        int, typer.Option(min=1, help="Read so many subsets of the dependent changes at most.")
+    ] = 128,
+    figures: FiguresFolder = None,
+) -> None:
+    """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
+    what fails without what, and what gains more or less together; with a graph."""
+    from gi_cuda.analyze.interactions import WrongWhole, interactions
+    from gi_cuda.analyze.winner import find_winner
+    from gi_cuda.report.figures import save
+    from gi_cuda.report.graph import graph
+    from gi_cuda.report.interactions import dot, print_interactions
+    from gi_cuda.run import open_run
+    from gi_cuda.target import CaseRole
+
+    with open_run(run) as opened:
+        winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
+        changes = winner.changes(opened.subject)
+        if not changes.changes:
+            raise UserError(f"{winner} changes nothing", where=str(run))
+        with console.status(f"reading subsets of {winner}: {len(changes.changes)} changes"):
+            try:
+                result = interactions(changes, opened.assay(CaseRole.TRAIN), budget)
+            except WrongWhole as error:
+                raise UserError(
+                    f"without loop guards it fails on the train cases: {error}",
+                    where=str(winner),
+                    hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
+                ) from None
+    print_interactions(console, str(winner), result)
+    folder = figures or run / "figures"
+    files = save(graph(result), folder, "interactions")
+    files.append(folder / "interactions.dot")
+    files[-1].write_text(dot(result), encoding="utf-8", errors="surrogateescape")
+    for file in files:
+        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)

@@ -1,0 +1,53 @@
+"""``gi-cuda minimize``: leave out of a winner what does not pay."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from gi_cuda.cli.common import IndividualNumber, RunPath, console
+from gi_cuda.errors import UserError
+
+
+def command(
+    run: RunPath,
+    individual: IndividualNumber = None,
+    threshold: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, help="A change stays if leaving it out certainly costs more than this."
+        ),
+    ] = 0.01,
+) -> None:
+    """Leave out of the winner every change that does not pay; the commands after this one go on
+    with what is left."""
+    from gi_cuda.analyze.minimization import WrongWinner, minimize
+    from gi_cuda.analyze.winner import Minimized, find_winner, keep_minimized
+    from gi_cuda.report.minimization import print_minimized
+    from gi_cuda.run import open_run
+    from gi_cuda.target import CaseRole
+
+    with open_run(run) as opened:
+        subject = opened.subject
+        winner = find_winner(opened.store, subject, run, individual, as_found=True)
+        changes = winner.changes(subject)
+        with console.status(f"minimizing {winner}: {len(changes.changes)} changes"):
+            try:
+                result = minimize(
+                    changes,
+                    opened.assay(CaseRole.TRAIN),
+                    opened.assay(CaseRole.HELD_OUT),
+                    threshold,
+                )
+            except WrongWinner as error:
+                raise UserError(
+                    f"without loop guards it fails on the train cases: {error}",
+                    where=str(winner),
+                    hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
+                ) from None
+            left = subject.read(result.genotype)
+            (validation,) = opened.validate([opened.candidate(left)])
+        minimized = Minimized(result, validation)
+        keep_minimized(opened.store, winner.ident, minimized)
+    print_minimized(console, str(winner), minimized)

@@ -1,0 +1,124 @@
+"""``gi-cuda validate``: does the winner hold, on inputs it never saw and under sanitizers?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from gi_cuda.cli.common import (
+    AsFound,
+    Force,
+    IndividualNumber,
+    RunPath,
+    check_choice,
+    check_new,
+    console,
+    write_new,
+)
+from gi_cuda.errors import UserError
+
+if TYPE_CHECKING:
+    from gi_cuda.analyze.winner import Winner
+    from gi_cuda.execute.sanitize import Sanitizer
+    from gi_cuda.run import Run
+
+SANITIZERS = ("installed", "required", "none")
+
+
+def command(
+    run: RunPath,
+    individual: IndividualNumber = None,
+    best: Annotated[int, typer.Option(min=1, help="Try so many of the best individuals.")] = 5,
+    as_found: AsFound = False,
+    sanitizers: Annotated[
+        str,
+        typer.Option(
+            help="installed: let those watch that are there; required: all of them; none."
+        ),
+    ] = "installed",
+    genotype: Annotated[
+        str | None, typer.Option(help="This genotype instead of the run's own individuals.")
+    ] = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the measurements to a file, for another machine.")
+    ] = None,
+    others: Annotated[
+        list[Path] | None,
+        typer.Option("--with", help="Show them beside those exported on another machine."),
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
+    reference, and run the first that holds under sanitizers. It becomes the run's winner."""
+    from gi_cuda.analyze import portability
+    from gi_cuda.analyze.acceptance import Entry, accept, entries, remember
+    from gi_cuda.report.acceptance import portability_table, print_acceptance
+    from gi_cuda.run import open_run
+
+    check_choice("--sanitizers", sanitizers, SANITIZERS)
+    if export is not None:
+        check_new(export, force=force)
+    elsewhere = {path: portability.read(path) for path in others or ()}
+    with open_run(run) as opened:
+        if genotype is not None:
+            given = opened.subject.read(genotype)
+            candidates = [Entry("the given genotype", None, given)]
+        else:
+            candidates = entries(_winners(opened, individual, best, as_found=as_found))
+        tools, unwatched = _sanitizers(opened, sanitizers)
+        with console.status("validating on the held-out cases"):
+            result = accept(opened, candidates, tools)
+        remember(opened, result)
+        chosen = result.accepted or result.tried[0]
+        here = portability.measured(opened.store, opened.subject, result, chosen)
+    print_acceptance(console, result, unwatched)
+    for path, there in elsewhere.items():
+        portability.check_same(there, here, path)
+    if elsewhere:
+        console.print(portability_table([here, *elsewhere.values()]))
+    if export is not None:
+        write_new(export, portability.write(here), force=force)
+        console.print(f"wrote {export}", highlight=False, soft_wrap=True, markup=False)
+    if result.accepted is None:
+        raise typer.Exit(1)
+
+
+def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Winner]:
+    """Whom the validation is about, in the order in which they are tried."""
+    from gi_cuda.analyze.winner import find_winner
+
+    store, subject, folder = run.store, run.subject, run.folder
+    if individual is not None:
+        return [find_winner(store, subject, folder, individual, as_found=as_found)]
+    idents = [one.ident for one, _ in store.best(best)]
+    if not idents:
+        raise UserError(
+            "the run has no individual that is faster than the reference",
+            where=str(folder),
+            hint=f"search further: gi-cuda resume {folder}",
+        )
+    both = [
+        find_winner(store, subject, folder, ident, as_found=form)
+        for ident in idents
+        for form in ((True,) if as_found else (False, True))
+    ]
+    different: dict[object, Winner] = {}
+    for one in both:
+        different.setdefault((one.ident, one.genotype), one)
+    return list(different.values())
+
+
+def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:
+    """The sanitizers that are to watch, and why there are none."""
+    from gi_cuda.execute.sanitize import sanitizers
+
+    if wanted == "none":
+        return [], "not asked for"
+    try:
+        return sanitizers(run.tools.compiler), ""
+    except UserError as error:
+        if wanted == "required":
+            raise
+        return [], error.what

@@ -1,0 +1,98 @@
+"""Which variants are measured together, and which of them are measured again.
+
+Variants that share a measurement share the reference's launches. One that takes its worker down
+spoils the measurement of the others, which are then measured without it; it is itself measured
+again, alone in a fresh worker, before anything about it is final.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gi_cuda.execute.model import Heat, Measure, Measurement, Refused
+from gi_cuda.execute.pool import Alone, Lost, Task
+
+Answer = Measurement | Lost | Refused
+"""What became of one variant in one measurement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """An answer about one variant; ``final`` where it was measured alone, in a fresh worker."""
+
+    ident: int
+    answer: Answer
+    final: bool
+
+
+class Heats:
+    """Makes the tasks of a pool of what is to be measured, and results of the pool's answers.
+
+    Args:
+        together: most variants in one measurement.
+    """
+
+    def __init__(self, together: int) -> None:
+        self._together = together
+        self._requests: dict[int, Measure] = {}
+        self._begun: dict[int, tuple[tuple[int, ...], bool]] = {}
+        self._again: deque[tuple[tuple[int, ...], bool]] = deque()
+        self._number = 0
+
+    def tasks(self, requests: Iterable[tuple[int, Measure] | None]) -> Iterator[Task[int] | None]:
+        """The tasks, until all variants have final results.
+
+        Args:
+            requests: by the number of the variant; None while there is nothing to be measured yet.
+        """
+        gathered: list[int] = []
+        for request in requests:
+            yield from self._repeated()
+            if request is not None:
+                ident, self._requests[ident] = request[0], request[1]
+                gathered.append(ident)
+            if len(gathered) >= self._together or (gathered and not request and not self._begun):
+                yield self._task(tuple(gathered), alone=False)
+                gathered.clear()
+            elif request is None:
+                yield None
+        if gathered:
+            yield self._task(tuple(gathered), alone=False)
+        while self._begun or self._again:
+            yield from self._repeated()
+            yield None
+
+    def _repeated(self) -> Iterator[Task[int]]:
+        while self._again:
+            idents, alone = self._again.popleft()
+            yield self._task(idents, alone=alone)
+
+    def _task(self, idents: tuple[int, ...], *, alone: bool) -> Task[int]:
+        self._number += 1
+        self._begun[self._number] = (idents, alone)
+        first = self._requests[idents[0]]
+        variants = tuple(self._requests[ident].variant for ident in idents)
+        heat = Heat(variants, first.reference, first.sampling)
+        return self._number, (Alone(heat) if alone else heat)
+
+    def results(
+        self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
+    ) -> Iterator[Result]:
+        """What a task's answer says about its variants; what it says nothing about is repeated."""
+        idents, alone = self._begun.pop(number)
+        if isinstance(answer, tuple):
+            for ident, one in zip(idents, answer, strict=True):
+                yield Result(ident, one, alone)
+        elif len(idents) == 1:
+            yield Result(idents[0], answer, alone)
+        elif isinstance(answer, Lost) and answer.suspect in idents:
+            self._again.append((tuple(i for i in idents if i != answer.suspect), False))
+            yield Result(answer.suspect, answer, False)
+        else:
+            self._again.extend(((ident,), False) for ident in idents)
+
+    def repeat(self, ident: int) -> None:
+        """Measure a variant again, alone in a fresh worker."""
+        self._again.append(((ident,), True))

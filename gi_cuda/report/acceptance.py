@@ -1,0 +1,98 @@
+"""What a validation found: the verdict in one line, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gi_cuda.analyze.acceptance import Acceptance, Tried
+from gi_cuda.analyze.portability import Measured
+from gi_cuda.report.tables import table
+
+
+def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> None:
+    """The verdict and the table under it.
+
+    Args:
+        unwatched: why no sanitizer was at work, where none was.
+    """
+    accepted = result.accepted
+    console.print(
+        verdict(result),
+        style="bold green" if accepted else "bold red",
+        highlight=False,
+        soft_wrap=True,
+        markup=False,
+    )
+    console.print(acceptance_table(result))
+    for one in result.tried:
+        for tool, findings in one.findings.items():
+            for finding in findings:
+                console.print(f"{one.name}: {tool}: {finding}", markup=False, soft_wrap=True)
+    if unwatched:
+        console.print(f"no sanitizers: {unwatched}", highlight=False, markup=False, soft_wrap=True)
+
+
+def verdict(result: Acceptance) -> str:
+    """Whether anything may go upstream, and why."""
+    one = result.accepted
+    if one is None:
+        reasons = "; ".join(f"{tried.name} {_fault(result, tried)}" for tried in result.tried)
+        return f"FAILS: {reasons}"
+    watched = f"nothing found by {', '.join(result.watched)}" if result.watched else "not watched"
+    return (
+        f"HOLDS: {one.name}, speed-up on held-out cases {one.validation.overall}"
+        f" (95 % interval); noise {result.noise}; {watched}"
+    )
+
+
+def _fault(result: Acceptance, one: Tried) -> str:
+    if not one.validation.correct:
+        return "is not right"
+    if not result.faster(one):
+        return "is not faster beyond the noise"
+    return "is found fault with by " + ", ".join(
+        name for name, found in one.findings.items() if found
+    )
+
+
+def acceptance_table(result: Acceptance) -> Table:
+    """A row for each candidate, and for the copy of the reference."""
+    rows = table("speed-up on the held-out cases, with 95 % intervals")
+    cases = next((list(one.validation.cases) for one in result.tried if one.validation.cases), [])
+    for name in ("candidate", "all cases", *cases, "sanitizers"):
+        rows.add_column(name, overflow="fold")
+    for one in result.tried:
+        validation = one.validation
+        if not validation.correct:
+            rows.add_row(one.name, Text(validation.message), *("" for _ in cases), "")
+            continue
+        per_case = (str(speed_up) for speed_up in (validation.cases or {}).values())
+        rows.add_row(one.name, str(validation.overall), *per_case, _watched(one))
+    rows.add_row("copy of the reference", str(result.noise), *("" for _ in cases), "")
+    return rows
+
+
+def _watched(one: Tried) -> str:
+    if not one.findings:
+        return "not run"
+    number = sum(map(len, one.findings.values()))
+    return f"{number} findings" if number else "clean"
+
+
+def portability_table(everywhere: Sequence[Measured]) -> Table:
+    """A row for each machine."""
+    rows = table("the same genotype on several machines: speed-up, with 95 % intervals")
+    cases = list(dict.fromkeys(case for one in everywhere for case in one.validation.cases or {}))
+    for name in ("device", "back end", "all cases", *cases, "copy of the\nreference"):
+        rows.add_column(name, overflow="fold", vertical="bottom")
+    for one in everywhere:
+        validation = one.validation
+        found = validation.cases or {}
+        overall = str(validation.overall) if validation.correct else validation.message
+        speed_ups = (str(found.get(case, "")) for case in cases)
+        rows.add_row(Text(one.device), one.backend, Text(overall), *speed_ups, str(one.noise))
+    return rows

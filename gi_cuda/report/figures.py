@@ -1,0 +1,271 @@
+"""Figures as SVG and PNG, readable in grey. Needs matplotlib, so import it only to draw."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator, PercentFormatter
+
+from gi_cuda.analyze.history import History
+from gi_cuda.analyze.reading import SpeedUp
+
+FORMATS = ("svg", "png")
+WIDTH, HEIGHT = 7.0, 4.2
+DARK, MIDDLE, LIGHT = "0.0", "0.45", "0.75"
+LONGEST = 44
+"""Characters of a change that a label shows."""
+
+MOST_NAMED = 40
+"""Ancestors that a family tree names at most."""
+
+SPEED_UP = "speed-up (reference time / variant time)"
+CHANGES = "changes of an individual (number)"
+GENERATION = "generation"
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure in every format; the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    files = [folder / f"{name}.{suffix}" for suffix in FORMATS]
+    # Text stays text, and one figure gives the same file every time.
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        for file in files:
+            metadata = {"Date": None} if file.suffix == ".svg" else None
+            figure.savefig(file, dpi=150, metadata=metadata)
+    return files
+
+
+def short(change: str) -> str:
+    """A change as a label."""
+    return change if len(change) <= LONGEST else f"{change[: LONGEST - 1]}…"
+
+
+def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Axes]:
+    """An empty figure in the style of all of them; sizes in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """What the marks mean, under the axes, where it covers none of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)
+
+
+def _generations(axes: Axes, history: History) -> np.ndarray:
+    """Generations along the bottom, with room for one alone; their numbers."""
+    numbers = np.array([one.number for one in history.epochs])
+    axes.set_xlabel(GENERATION)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_xlim(numbers.min() - 0.5, numbers.max() + 0.5)
+    return numbers
+
+
+def _values(values: Sequence[float | None]) -> np.ndarray:
+    return np.array([np.nan if value is None else value for value in values])
+
+
+def _draw(axes: Axes, x: np.ndarray, values: Sequence[float | None], **style: object) -> None:
+    axes.plot(x, _values(values), markersize=4, **style)  # type: ignore[arg-type]
+
+
+def best(history: History) -> Figure:
+    """The best speed-up of every generation, and of all so far."""
+    figure, axes = new_figure()
+    x = _generations(axes, history)
+    so_far = _values([one.best_so_far for one in history.epochs])
+    edges = np.append(x - 0.5, x[-1] + 0.5)
+    axes.stairs(so_far, edges, baseline=None, color=MIDDLE, label="best so far")
+    of_each = [one.best for one in history.epochs]
+    _draw(axes, x, of_each, color=DARK, marker="o", linestyle="", label="best of the generation")
+    axes.axhline(1.0, color=LIGHT, linewidth=1)
+    axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
+    axes.set_title("Best speed-up", loc="left")
+    _legend(figure, axes)
+    return figure
+
+
+def sizes(history: History) -> Figure:
+    """Sizes of genotypes with the prediction of Price's theorem (figure 6 of the paper)."""
+    figure, axes = new_figure()
+    x, epochs = _generations(axes, history), history.epochs
+    everyone = [one.mean_changes for one in epochs]
+    _draw(axes, x, everyone, color=LIGHT, marker="s", linestyle="-", label="all individuals")
+    bred = [one.bred_changes for one in epochs]
+    _draw(axes, x, bred, color=DARK, marker="o", linestyle="-", label="those with parents")
+    predicted = [one.predicted_changes for one in epochs]
+    style = {"color": MIDDLE, "marker": "x", "linestyle": "--"}
+    _draw(axes, x, predicted, label="predicted for those by Price's theorem", **style)
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("changes of an individual (mean number)")
+    axes.set_title("Size of genotypes", loc="left")
+    _legend(figure, axes)
+    return figure
+
+
+def losses(history: History) -> Figure:
+    """Duplicates and compile failures of every generation (figure 4)."""
+    figure, axes = new_figure()
+    x, epochs = _generations(axes, history), history.epochs
+    lines: list[tuple[str, str, str, str, list[float | None]]] = [
+        ("same genotype as before, of those made", DARK, "o", "-", []),
+        ("same phenotype as before, of those made", MIDDLE, "s", "--", []),
+        ("does not compile, of those compiled", LIGHT, "^", "-", []),
+    ]
+    for one in epochs:
+        shares = (one.same_genotype, one.same_phenotype, one.not_built)
+        for (*_, values), share in zip(lines, shares, strict=True):
+            values.append(share)
+    for label, color, marker, style, values in lines:
+        _draw(axes, x, values, color=color, marker=marker, linestyle=style, label=label)
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("share of individuals (%)")
+    axes.set_title("Duplicates and compile failures", loc="left")
+    _legend(figure, axes)
+    return figure
+
+
+def speed_against_size(history: History) -> Figure:
+    """Speed-up against number of changes, for every individual that was timed (figure 1)."""
+    figure, axes = new_figure()
+    for faster, style in (
+        (False, {"facecolors": "none", "edgecolors": MIDDLE, "label": "not certainly faster"}),
+        (True, {"color": DARK, "label": "certainly faster"}),
+    ):
+        some = [one for one in history.points if one.faster is faster]
+        x, y = [one.changes for one in some], [one.speed_up for one in some]
+        axes.scatter(x, y, s=14, linewidths=0.7, **style)  # type: ignore[arg-type]
+    axes.axhline(1.0, color=LIGHT, linewidth=1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_xlabel(CHANGES)
+    axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
+    axes.set_title("Speed-up against number of changes", loc="left")
+    _legend(figure, axes)
+    return figure
+
+
+def frequencies(history: History) -> Figure:
+    """How often each of the winner's changes was, generation by generation."""
+    survivors = history.survivors
+    figure, axes = new_figure(height=max(2.6, 1.4 + 0.28 * len(survivors)), width=8.0)
+    table = np.array([one.frequency for one in survivors])
+    numbers = [one.number for one in history.epochs]
+    extent = (numbers[0] - 0.5, numbers[-1] + 0.5, len(survivors) - 0.5, -0.5)
+    image = axes.imshow(
+        table, cmap="Greys", vmin=0, vmax=1, aspect="auto", extent=extent, interpolation="nearest"
+    )
+    founders = [(one.found, at) for at, one in enumerate(survivors) if one.found is not None]
+    x, y = [found for found, _ in founders], [at for _, at in founders]
+    axes.scatter(x, y, marker="D", s=18, color="white", edgecolors="black", linewidths=0.8)
+    axes.set_yticks(range(len(survivors)), [short(one.change) for one in survivors])
+    axes.tick_params(axis="y", labelsize=7)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_xlabel(f"{GENERATION} (diamond: where it was found)")
+    share = min(1.0, 3.0 / figure.get_figheight())
+    bar = figure.colorbar(image, ax=axes, format=PercentFormatter(1.0), shrink=share)
+    bar.set_label("individuals with it (%)")
+    axes.set_title("The winner's changes in the population", loc="left")
+    return figure
+
+
+def family(history: History) -> Figure:
+    """The winner's family tree: a point for every ancestor, lines to its parents."""
+    figure, axes = new_figure()
+    rows: dict[int, list[int]] = {}
+    for one in history.family:
+        rows.setdefault(one.generation, []).append(one.ident)
+    place = {
+        ident: (float(generation), (at + 1) / (len(row) + 1))
+        for generation, row in rows.items()
+        for at, ident in enumerate(sorted(row))
+    }
+    for one in history.family:
+        for parent in one.parents:
+            if parent in place:
+                (x, y), (there_x, there_y) = place[one.ident], place[parent]
+                axes.plot([x, there_x], [y, there_y], color=LIGHT, linewidth=1, zorder=1)
+    for origin, marker in {"random": "s", "mutation": "o", "crossover": "^"}.items():
+        points = [place[one.ident] for one in history.family if one.origin == origin]
+        if points:
+            across, up = zip(*points, strict=True)
+            axes.scatter(across, up, marker=marker, s=26, color=MIDDLE, zorder=2, label=origin)
+    for one in history.family[:1]:
+        style = {"facecolors": "none", "edgecolors": DARK, "linewidths": 1.5, "label": "winner"}
+        axes.scatter(*place[one.ident], s=110, zorder=3, **style)  # type: ignore[arg-type]
+    if len(history.family) <= MOST_NAMED:
+        for one in history.family:
+            axes.annotate(
+                str(one.ident),
+                place[one.ident],
+                xytext=(0, 8),
+                textcoords="offset points",
+                ha="center",
+                fontsize=7,
+            )
+    _generations(axes, history)
+    axes.set_xlim(-0.5, max(rows, default=0) + 0.5)
+    axes.set_ylim(0, 1)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_title("The winner's family tree (numbers of individuals)", loc="left")
+    _legend(figure, axes)
+    return figure
+
+
+def added(steps: Sequence[tuple[str, SpeedUp | None]]) -> Figure:
+    """Speed-up as changes are added one by one (figure 5).
+
+    Args:
+        steps: each change in the order in which it is added, and the speed-up with it and all
+            before it; None where that fails.
+    """
+    figure, axes = new_figure(height=HEIGHT + 1.6, width=max(WIDTH, 1.5 + 0.4 * len(steps)))
+    x = np.arange(len(steps) + 1)
+    values = _values([1.0, *(one.value if one else None for _, one in steps)])
+    low = _values([1.0, *(one.low if one else None for _, one in steps)])
+    high = _values([1.0, *(one.high if one else None for _, one in steps)])
+    axes.errorbar(
+        x,
+        values,
+        yerr=[values - low, high - values],
+        color=DARK,
+        marker="o",
+        markersize=4,
+        capsize=3,
+        linewidth=1,
+        label="speed-up, 95 % interval",
+    )
+    failing = [at for at, (_, one) in enumerate(steps, 1) if one is None]
+    if failing:
+        axes.scatter(failing, [1.0] * len(failing), marker="x", color=DARK, label="fails")
+    axes.axhline(1.0, color=LIGHT, linewidth=1)
+    axes.set_xticks(x, ["(original)", *(short(change) for change, _ in steps)])
+    axes.tick_params(axis="x", labelrotation=60, labelsize=7)
+    for label in axes.get_xticklabels():
+        label.set_horizontalalignment("right")
+        label.set_rotation_mode("anchor")
+    axes.set_xlabel("change added, in the order in which the search found them")
+    axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
+    axes.set_title("Gain as changes are added", loc="left")
+    _legend(figure, axes)
+    return figure
+
+
+OF_ALL: dict[str, Callable[[History], Figure]] = {
+    "best": best,
+    "sizes": sizes,
+    "losses": losses,
+    "speed-against-size": speed_against_size,
+}
+"""The figures of any run, by file name."""
+
+OF_WINNERS: dict[str, Callable[[History], Figure]] = {"frequencies": frequencies, "family": family}
+"""Those of runs with a winner."""

@@ -1,0 +1,83 @@
+"""A run's history as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.text import Text
+
+from gi_cuda.analyze.history import History
+from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.report.tables import table
+
+
+def print_history(console: Console, history: History) -> None:
+    """Generations, the winner's changes and its ancestors."""
+    _print_epochs(console, history)
+    if history.survivors:
+        _print_survivors(console, history)
+    if history.family:
+        _print_family(console, history)
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "" if value is None else f"{value:.{digits}f}"
+
+
+def _print_epochs(console: Console, history: History) -> None:
+    rows = table("generations")
+    headings = ["gen", "best\nspeed-up", "best\nso far", "changes\n(mean)", "of bred\nones"]
+    headings += ["by Price's\ntheorem", "same\ngenotype", "same\nphenotype", "not\nbuilt"]
+    for heading in headings:
+        rows.add_column(heading, justify="right", vertical="bottom")
+    for one in history.epochs:
+        rows.add_row(
+            str(one.number),
+            _number(one.best),
+            _number(one.best_so_far),
+            _number(one.mean_changes, 2),
+            _number(one.bred_changes, 2),
+            _number(one.predicted_changes, 2),
+            f"{one.same_genotype:.1%}",
+            f"{one.same_phenotype:.1%}",
+            f"{one.not_built:.1%}",
+        )
+    console.print(rows)
+
+
+def _print_survivors(console: Console, history: History) -> None:
+    rows = table("the winner's changes: where they were found, and how many individuals had them")
+    rows.add_column("change", overflow="fold")
+    for heading in ("found in\ngeneration", "by\nindividual", "at\nmost", "in the\nlast"):
+        rows.add_column(heading, justify="right", vertical="bottom")
+    for one in history.survivors:
+        found = "never" if one.found is None else str(one.found)
+        founder = "" if one.founder is None else str(one.founder)
+        most = max(one.frequency, default=0.0)
+        last = one.frequency[-1] if one.frequency else 0.0
+        rows.add_row(Text(one.change), found, founder, f"{most:.0%}", f"{last:.0%}")
+    console.print(rows)
+
+
+def _print_family(console: Console, history: History) -> None:
+    rows = table("the winner and its ancestors")
+    for heading in ("individual", "gen", "made by", "of", "speed-up", "changes"):
+        rows.add_column(heading, justify="left" if heading in ("made by", "of") else "right")
+    for one in history.family:
+        parents = ", ".join(map(str, one.parents))
+        speed = _number(one.speed_up)
+        rows.add_row(
+            str(one.ident), str(one.generation), one.origin, parents, speed, str(one.changes)
+        )
+    console.print(rows)
+
+
+def print_added(console: Console, steps: Sequence[tuple[str, SpeedUp | None]]) -> None:
+    """Speed-up as changes are added one by one."""
+    rows = table("speed-up as changes are added in the order in which they were found")
+    rows.add_column("change", overflow="fold")
+    rows.add_column("speed-up with it and those above")
+    for change, speed_up in steps:
+        rows.add_row(Text(change), str(speed_up) if speed_up else "fails")
+    console.print(rows)

@@ -1,0 +1,125 @@
+"""How a winner's changes depend on each other, as tables and as a graph in DOT."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.console import Console
+from rich.text import Text
+
+from gi_cuda.analyze.interactions import Interactions
+from gi_cuda.report.tables import table
+
+
+def print_interactions(console: Console, name: str, result: Interactions) -> None:
+    """The verdict in one line, and tables of changes, needs, pairs and groups."""
+    independent = sum(one.independent for one in result.singles)
+    console.print(
+        f"{name}: {len(result.singles)} changes, {independent} of them independent; groups:"
+        f" {len(result.groups)}; speed-up on the train cases {result.whole} (95 % interval)",
+        style="bold",
+        highlight=False,
+        soft_wrap=True,
+    )
+    _print_singles(console, result)
+    _print_needs(console, result)
+    _print_pairs(console, result)
+    _print_groups(console, result)
+    console.print(
+        f"{result.subsets} of {result.possible - 1} subsets of the dependent changes read;"
+        f" {result.variants} variants in {result.batches} batches",
+        highlight=False,
+        soft_wrap=True,
+    )
+    if result.subsets < result.possible - 1:
+        console.print("more of them with --budget", highlight=False)
+
+
+def _print_singles(console: Console, result: Interactions) -> None:
+    rows = table("changes: speed-up alone, and on top of all others")
+    rows.add_column("", justify="right")
+    rows.add_column("change", overflow="fold")
+    for column in ("alone", "on top", ""):
+        rows.add_column(column)
+    alone_in_group = {group.changes for group in result.groups}
+    for number, one in enumerate(result.singles, 1):
+        alone = str(one.alone) if one.alone else "fails"
+        last = str(one.last) if one.last else "fails without it"
+        kind = "independent" if one.independent else "dependent"
+        if not one.independent and (one.change,) in alone_in_group:
+            kind = "dependent, on what is not certain"
+        rows.add_row(str(number), Text(one.change), alone, last, kind)
+    console.print(rows)
+
+
+def _print_needs(console: Console, result: Interactions) -> None:
+    if not result.needs:
+        return
+    rows = table("what fails without others")
+    for column in ("change", "needs", "and one of"):
+        rows.add_column(column, overflow="fold")
+    for need in result.needs:
+        rows.add_row(Text(need.change), _lines(need.always), _lines(need.either))
+    console.print(rows)
+
+
+def _print_pairs(console: Console, result: Interactions) -> None:
+    if not result.pairs:
+        return
+    rows = table("what gains more or less together than apart")
+    for column in ("changes", "beside", "factor", ""):
+        rows.add_column(column, overflow="fold")
+    for pair in result.pairs:
+        kind = "super-additive" if pair.super_additive else "sub-additive"
+        both = _lines((*pair.first, *pair.second))
+        rows.add_row(both, _lines(pair.context), str(pair.factor), kind)
+    console.print(rows)
+
+
+def _print_groups(console: Console, result: Interactions) -> None:
+    rows = table("groups: gain on top of all others, and share of the logarithm of the speed-up")
+    rows.add_column("changes", overflow="fold")
+    rows.add_column("gain")
+    rows.add_column("share", justify="right")
+    for group in result.groups:
+        gain = str(group.gain) if group.gain else "fails without them"
+        share = "" if group.share is None else f"{group.share:.0%}"
+        rows.add_row(_lines(group.changes), gain, share)
+    console.print(rows)
+
+
+def _lines(words: Iterable[str]) -> Text:
+    return Text("\n".join(words))
+
+
+def dot(result: Interactions) -> str:
+    """The dependency graph for Graphviz.
+
+    A box for each change. An arrow goes from a change to one that it fails without, dashed where it
+    needs one of several; a line without arrow joins those that gain more (``+``) or less (``-``)
+    together than apart; boxes of one group stand together.
+    """
+    numbers = {one.change: f"c{number}" for number, one in enumerate(result.singles, 1)}
+    lines = ["digraph changes {", "  node [shape=box, fontname=monospace];"]
+    for at, group in enumerate(result.groups, 1):
+        gain = f"gain {group.gain.value:.3f}" if group.gain else "fails without"
+        lines.append(f"  subgraph cluster_{at} {{")
+        lines.append(f"    label={_quoted(gain)};")
+        lines += [f"    {numbers[one]} [label={_quoted(one)}];" for one in group.changes]
+        lines.append("  }")
+    for need in result.needs:
+        lines += [f"  {numbers[need.change]} -> {numbers[other]};" for other in need.always]
+        lines += [
+            f"  {numbers[need.change]} -> {numbers[other]} [style=dashed];" for other in need.either
+        ]
+    for pair in result.pairs:
+        sign, style = ("+", "bold") if pair.super_additive else ("-", "dotted")
+        label = _quoted(f"{sign} {pair.factor.value:.3f}")
+        ends = f"{numbers[pair.first[0]]} -> {numbers[pair.second[0]]}"
+        lines.append(f"  {ends} [dir=none, style={style}, label={label}];")
+    return "\n".join([*lines, "}", ""])
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

@@ -1,0 +1,69 @@
+"""The mails of a submission: what each patch changes, what that is worth, and where it is from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gi_cuda.analyze.acceptance import Acceptance
+from gi_cuda.report.mail import Letter, mail
+from gi_cuda.report.origin import origin
+from gi_cuda.run import Run
+from gi_cuda.submission import Part, Submission
+from gi_cuda.upstream import elsewhere
+
+
+def mails(run: Run, folder: Path, submission: Submission, sender: str | None) -> list[str]:
+    """One mail for each patch.
+
+    Args:
+        folder: the run's, as the user names it.
+        sender: name and address; None: who commits in the source's repository.
+    """
+    where = origin(run, folder, sender)
+    parts = submission.parts
+    return [
+        mail(_letter(run, submission, part), where, number, len(parts))
+        for number, part in enumerate(parts, 1)
+    ]
+
+
+def _letter(run: Run, submission: Submission, part: Part) -> Letter:
+    winner = submission.winner
+    changes = winner.changes(run.subject).changes
+    worth = [""] * len(changes)
+    if winner.minimized:
+        worth = [
+            f"gain {one.gain}" if one.gain and not one.without else "fails without it"
+            for one in winner.minimized.minimization.kept
+        ]
+    return Letter(
+        str(part.step.genotype),
+        tuple((str(changes[at]), worth[at]) for at in part.step.changes),
+        tuple(_notes(run, part)),
+        part.validation,
+        str(submission.noise),
+        part.diff,
+    )
+
+
+def _notes(run: Run, part: Part) -> Iterator[str]:
+    if run.subject.backend == "host":
+        yield (
+            "Measured on a CPU, with gi-cuda's host back end. That says nothing of the speed on a"
+            " GPU until it is measured on one."
+        )
+    result = run.store.load("acceptance", Acceptance)
+    watched = result and next(
+        (one for one in result.tried if one.genotype == str(part.step.genotype) and one.findings),
+        None,
+    )
+    if watched and watched.clean:
+        yield (
+            f"Run under sanitizers ({', '.join(watched.findings)}): they found nothing that the"
+            " file does not do without this patch."
+        )
+    if outside := elsewhere(run.subject, part.step.genotype):
+        yield f"Not part of the source, and needed for this: {'; '.join(outside)}."
+    if "\r\n" in part.diff:
+        yield "The file has CRLF line ends: apply this with git am --keep-cr."

@@ -1,0 +1,81 @@
+"""What minimizing a winner found, as tables."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from gi_cuda.analyze.minimization import Dropped, Kept, Minimization
+from gi_cuda.analyze.winner import Minimized
+from gi_cuda.report.tables import table
+
+
+def print_minimized(console: Console, name: str, minimized: Minimized) -> None:
+    """The verdict in one line, and what became of each change.
+
+    Args:
+        name: of the individual.
+    """
+    result = minimized.minimization
+    console.print(verdict(name, minimized), style="bold", highlight=False, soft_wrap=True)
+    _print_kept(console, result)
+    _print_dropped(console, result.dropped)
+    console.print(
+        f"on the train cases {result.before} before, {result.speed_up} after;"
+        f" {result.variants} variants in {result.batches} batches",
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+def verdict(name: str, minimized: Minimized) -> str:
+    """What is left of an individual, and what it is worth on the held-out cases."""
+    result, validation = minimized.minimization, minimized.validation
+    total = len(result.kept) + len(result.dropped)
+    worth = (
+        f"speed-up on held-out cases {validation.overall} (95 % interval)"
+        if validation.correct
+        else f"fails on the held-out cases: {validation.message}"
+    )
+    return f"{name}: {len(result.kept)} of {total} changes stay; {worth}"
+
+
+def _print_kept(console: Console, result: Minimization) -> None:
+    if not result.kept:
+        console.print("nothing is left: no change pays")
+        return
+    rows = table("changes that stay")
+    rows.add_column("", justify="right")
+    rows.add_column("change", overflow="fold")
+    rows.add_column("gain")
+    rows.add_column("alone")
+    rows.add_column("note", overflow="fold")
+    for number, one in enumerate(result.kept, 1):
+        gain = str(one.gain) if one.gain else "fails without it"
+        alone = str(one.alone) if one.alone else "fails"
+        rows.add_row(str(number), Text(one.change), gain, alone, Text(_note(one)))
+    console.print(rows)
+
+
+def _note(kept: Kept) -> str:
+    words = []
+    if kept.stepping_stone:
+        others = ", ".join(kept.needed_by) or "others"
+        words.append(f"stepping stone, needed by {others}")
+    if kept.without:
+        words.append(f"without it: {kept.without}")
+    if kept.failure:
+        words.append(f"alone: {kept.failure}")
+    return "; ".join(words)
+
+
+def _print_dropped(console: Console, dropped: tuple[Dropped, ...]) -> None:
+    if not dropped:
+        return
+    rows = table("changes that went")
+    rows.add_column("change", overflow="fold")
+    rows.add_column("gain")
+    rows.add_column("why", overflow="fold")
+    for one in dropped:
+        rows.add_row(Text(one.change), str(one.gain or ""), Text(one.reason))
+    console.print(rows)

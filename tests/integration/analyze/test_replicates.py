@@ -1,0 +1,137 @@
+"""Readings of real variants: what is wrong is said, what is the same is measured once."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.analyze.coverage import coverage, marked
+from gi_cuda.analyze.replicates import GenotypeAssay, Replicates
+from gi_cuda.backend import open_compiler
+from gi_cuda.baseline import Baseline, establish
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, Variant
+from gi_cuda.execute.model import Verdict
+from gi_cuda.genome import Changed, Genotype
+from gi_cuda.run import Plan, Run, Tools
+from gi_cuda.search import Settings
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject, load_subject
+
+SHIPPED = Path(__file__).parents[3] / "targets"
+WASTE = "<_kernel.cu_27>"
+
+
+@pytest.fixture(scope="module")
+def assay(
+    scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathFactory
+) -> GenotypeAssay:
+    tools, folder = scale_tools, tmp_path_factory.mktemp("assay")
+    establish(scale, tools.compiler, tools.pool, folder / "b", tools.reference)
+    return GenotypeAssay(
+        Replicates(
+            scale,
+            tools.compiler,
+            tools.pool,
+            tools.pool.map,
+            folder / "r",
+            tools.held_out(),
+            limit=1.0,
+            builds=3,
+            pairs=5,
+        )
+    )
+
+
+def test_every_build_of_a_right_variant_is_timed_beside_the_reference(
+    scale: Subject, assay: GenotypeAssay
+) -> None:
+    (reading,) = assay([scale.read(WASTE)])
+    assert reading.right
+    assert [len(build) for build in reading.builds] == [5, 5, 5]
+    assert {sample.case for build in reading.builds for sample in build} == {"held-out"}
+    assert reading.speed_up.low > 1
+
+
+def test_what_is_wrong_is_said(scale: Subject, assay: GenotypeAssay) -> None:
+    reading, fine = assay([scale.read("<_kernel.cu_31>"), scale.read(WASTE)])
+    assert reading.failure.startswith("wrong: held-out: ")
+    assert reading.builds == ()
+    assert fine.right
+
+
+def test_what_breaks_a_constraint_is_not_even_built(scale: Subject, assay: GenotypeAssay) -> None:
+    values = scale.original.configuration.having({"BLOCK": 128, "REPEAT": 2})
+    (reading,) = assay([Genotype(values)])
+    assert reading.failure == "breaks a constraint"
+
+
+def test_what_does_not_compile_is_said(scale: Subject, assay: GenotypeAssay) -> None:
+    candidate = assay.replicates.reference()
+    broken = type(candidate)(
+        candidate.text, candidate.configuration, {**candidate.macros, "REPEAT": "nothing"}
+    )
+    reading, fine = assay.replicates.read([broken, candidate])
+    assert reading.failure.startswith("does not compile: ")
+    assert fine.right
+
+
+def test_one_phenotype_has_one_reading(scale: Subject, assay: GenotypeAssay) -> None:
+    """An edit under an #ifdef that is not there changes nothing."""
+    first, second, other = assay(
+        [scale.read(WASTE), scale.read(f"{WASTE} <_kernel.cu_33>"), scale.read("BLOCK=32")]
+    )
+    assert first == second
+    assert first != other
+
+
+# -- coverage --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["scale", "bwt_exact"])
+def test_marked_sources_compile_whatever_the_rule(
+    name: str, scale: Subject, tmp_path: Path
+) -> None:
+    folder = scale.target.folder if name == "scale" else SHIPPED / name
+    subject = load_subject(folder, "host", edits="full")
+    compiler = open_compiler(subject, 2)
+    configuration = subject.original.configuration
+    rules = list(subject.grammar.under(configuration.macros).mutable)
+    some = random.Random(1).sample(rules, min(60, len(rules)))
+    variants = [
+        Variant(at, marked(subject.device, rule), subject.macros(configuration))
+        for at, rule in enumerate(some)
+    ]
+    built = build_batch(compiler, variants, tmp_path / "b")
+    failed = {some[at]: one for at, one in built.items() if not isinstance(one, Binary)}
+    assert failed == {}
+
+
+def run_of(subject: Subject, tools: Tools, folder: Path) -> Run:
+    plan = Plan("random", Settings(), 1, 1, 1)
+    baseline = Baseline(0.001, 0.01, (), {}, 1.0, {}, Verdict.SAME)
+    return Run(folder, plan, baseline, Store(folder / "run.db", create=True), tools)
+
+
+def test_coverage_tells_what_no_case_executes(
+    scale: Subject, scale_tools: Tools, tmp_path: Path
+) -> None:
+    establish(scale, scale_tools.compiler, scale_tools.pool, tmp_path / "b", scale_tools.reference)
+    text = (
+        "BLOCK=128 CHECKED=1 <IF_kernel.cu_29> <_kernel.cu_29> <_kernel.cu_27> <for2_kernel.cu_26>"
+        " <pragma_kernel.cu_26><pragma_K4> <optrestrict_kernel.cu_16><optrestrict_K>"
+    )
+    changed = Changed.of(scale.read(text), scale.original, scale.order)
+    run = run_of(scale, scale_tools, tmp_path)
+    configuration = changed.whole.configuration
+    found = coverage(run, configuration, changed.changes, ("train", "held-out"))
+    both = {"train": True, "held-out": True}
+    said = {str(c): f for c, f in zip(changed.changes, found, strict=True)}
+    assert said["BLOCK=128"] is None
+    assert said["CHECKED=1"] is None
+    # The condition is looked at, and never holds.
+    assert said.pop("<_kernel.cu_29>") == {"train": False, "held-out": False}
+    assert [one for name, one in said.items() if name.startswith("<")] == [both] * 5
+    run.store.close()

@@ -1,0 +1,35 @@
+"""Where workers cannot have a device, the pool does not open and says why."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.errors import UserError
+from gi_cuda.execute.pool import Pool
+from gi_cuda.execute.session import Session
+
+SCALE = Path(__file__).parents[2] / "targets" / "scale"
+
+
+def session(backend: str, folder: Path) -> Session:
+    return Session(SCALE, backend, ("train",), folder)
+
+
+def test_without_a_runtime_library_the_pool_does_not_open_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    with pytest.raises(UserError, match="cache") as caught:
+        Pool[int](session("host", tmp_path), 1)
+    assert str(tmp_path / "file") in (caught.value.where or "")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pycuda") is not None, reason="PyCUDA is installed")
+def test_without_pycuda_the_pool_does_not_open_and_says_what_to_install(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="PyCUDA cannot be loaded") as caught:
+        Pool[int](session("cuda", tmp_path), 1)
+    assert "pip install 'gi-cuda[cuda]'" in (caught.value.hint or "")

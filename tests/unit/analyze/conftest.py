@@ -1,0 +1,114 @@
+"""Edits whose truth is planted, and an assay that times them with noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from gi_cuda.analyze.reading import Reading
+from gi_cuda.execute.model import Sample
+from gi_cuda.genome import Changed, Delete, Genotype, Space
+
+NOISE = 0.01
+"""Standard deviation of every simulated time, variant's and reference's, as a fraction."""
+
+BUILDS, PAIRS = 5, 15
+SECONDS = 0.001
+
+ORIGINAL = Genotype(Space().default)
+
+Names = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """What each set of edits really does.
+
+    Attributes:
+        gains: speed-up of a set of edits that are all there, by set; they multiply.
+        fails: whether a set of edits gives wrong answers on the train cases.
+        fails_held_out: and on the held-out ones.
+    """
+
+    gains: dict[Names, float]
+    fails: Callable[[Names], bool] = lambda names: False
+    fails_held_out: Callable[[Names], bool] = lambda names: False
+
+    def gain(self, names: Names) -> float:
+        return math.prod(gain for edits, gain in self.gains.items() if edits <= names)
+
+
+@dataclass(slots=True)
+class Simulated:
+    """An assay of planted edits, with noise drawn from a seed.
+
+    Attributes:
+        asked: the sizes of the batches it was asked for.
+    """
+
+    truth: Truth
+    fails: Callable[[Names], bool]
+    seed: int
+    asked: list[int] = field(default_factory=list)
+
+    def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
+        self.asked.append(len(genotypes))
+        return [self._read(genotype, number) for number, genotype in enumerate(genotypes)]
+
+    def _read(self, genotype: Genotype, number: int) -> Reading:
+        names = frozenset(edit.place for edit in genotype.edits)
+        if self.fails(names):
+            return Reading(failure="wrong: out[0] is 1, expected 2")
+        rng = np.random.default_rng([self.seed, len(self.asked), number])
+        reference = SECONDS * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
+        variant = SECONDS / self.truth.gain(names) * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
+        return Reading(
+            tuple(
+                tuple(Sample("train", float(v), float(r)) for v, r in zip(*times, strict=True))
+                for times in zip(variant, reference, strict=True)
+            )
+        )
+
+
+def genotype(names: Sequence[str]) -> Genotype:
+    return Genotype(ORIGINAL.configuration, tuple(Delete(name) for name in names))
+
+
+def changed(names: Sequence[str]) -> Changed:
+    order = {name: at for at, name in enumerate(names)}
+    return Changed.of(genotype(names), ORIGINAL, order)
+
+
+def assays(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
+    """The train and the held-out assay of one truth."""
+    held_out = Simulated(truth, lambda n: truth.fails(n) or truth.fails_held_out(n), seed + 1000)
+    return Simulated(truth, truth.fails, seed), held_out
+
+
+@pytest.fixture(scope="session")
+def planted() -> Truth:
+    """All kinds of truth in one winner: see its parts.
+
+    ``a``, ``b``, ``c`` gain on their own; ``p`` and ``q`` only together; ``s`` is wrong without
+    ``t`` and ``t`` without ``s``; ``w`` gains on the train cases and is wrong on the others; forty
+    more have no effect.
+    """
+    return Truth(
+        {
+            frozenset("a"): 1.04,
+            frozenset("b"): 1.08,
+            frozenset("c"): 1.15,
+            frozenset("pq"): 1.07,
+            frozenset("st"): 1.1,
+            frozenset("w"): 1.05,
+        },
+        fails=lambda names: len(names & frozenset("st")) == 1,
+        fails_held_out=lambda names: "w" in names,
+    )
+
+
+PLANTED = (*"abcpqstw", *(f"n{i}" for i in range(40)))

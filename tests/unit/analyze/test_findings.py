@@ -1,0 +1,91 @@
+"""Reading what sanitizers wrote, and telling what is new."""
+
+from __future__ import annotations
+
+from gi_cuda.analyze.findings import Finding, compiled_in, from_outside, new_findings
+from gi_cuda.grammar import Source
+
+SOURCE = Source("k.cu", "one\n  two[i] = 2;\nthree\n    four();\n")
+
+ADDRESS = """\
+=================================================================
+==77==ERROR: AddressSanitizer: stack-buffer-overflow on address 0x7f01 at pc 0x7f02 bp 0x7f03
+READ of size 4 at 0x7f01 thread T0
+    #0 0x7f02 in v1::scale(int const*, int*, int) v1/k.cu:2
+    #1 0x7f04 in gi_call /tmp/shard1.cpp:99
+
+Address 0x7f01 is located in stack of thread T0 at offset 40 in frame
+    #0 0x7f05 in v1::scale(int const*, int*, int) v1/k.cu:1
+
+SUMMARY: AddressSanitizer: stack-buffer-overflow v1/k.cu:2 in v1::scale
+v1/k.cu:4:17: runtime error: index 7 out of bounds for type 'int [4]'
+"""
+
+RACE = """\
+========= COMPUTE-SANITIZER
+========= Error: Race reported between Write access at scale(int *)+0x130 in /x/v1/k.cu:2
+=========     and Read access at scale(int *)+0x150 in /x/v1/k.cu:4 [34 hazards]
+=========
+========= RACECHECK SUMMARY: 1 hazard displayed (1 error, 0 warnings)
+"""
+
+MEMORY = """\
+========= COMPUTE-SANITIZER
+========= Invalid __global__ write of size 4 bytes
+=========     at scale(int *)+0x120 in k.cu:2
+=========     by thread (3,0,0) in block (4,0,0)
+=========     Address 0x7f00 is out of bounds
+=========     Saved host backtrace up to driver entry point at kernel launch time
+=========         Host Frame: main [0x1754] in python3
+=========
+========= Invalid __global__ write of size 4 bytes
+=========     at scale(int *)+0x120 in k.cu:2
+=========     by thread (5,0,0) in block (4,0,0)
+=========
+========= Program hit CUDA_ERROR_LAUNCH_FAILED (error 719) on CUDA API call to cuCtxSynchronize.
+========= Target application returned an error
+========= ERROR SUMMARY: 3 errors
+"""
+
+BARRIER = """\
+========= Barrier error detected. Divergent thread(s) in block.
+=========     at scale(int *)+0xa0 in k.cu:4
+=========     by thread (19,0,0) in block (0,0,0)
+========= ERROR SUMMARY: 1 error
+"""
+
+
+def test_reports_of_the_compilers_sanitizers() -> None:
+    assert compiled_in(ADDRESS, SOURCE) == [
+        Finding("stack-buffer-overflow, read of 4 bytes", 2, "two[i] = 2;"),
+        Finding("index 7 out of bounds for type 'int [4]'", 4, "four();"),
+    ]
+
+
+def test_reports_of_the_tools_for_devices() -> None:
+    assert from_outside(RACE, SOURCE) == [
+        Finding("Error: Race reported between Write access", 2, "two[i] = 2;")
+    ]
+    assert from_outside(MEMORY, SOURCE) == [
+        Finding("Invalid __global__ write of size 4 bytes", 2, "two[i] = 2;"),
+        Finding(
+            "Program hit CUDA_ERROR_LAUNCH_FAILED (error 719) on CUDA API call to cuCtxSynchronize."
+        ),
+    ]
+    assert from_outside(BARRIER, SOURCE) == [
+        Finding("Barrier error detected. Divergent thread(s) in block.", 4, "four();")
+    ]
+
+
+def test_nothing_found_is_nothing() -> None:
+    assert compiled_in("", SOURCE) == []
+    clean = "========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
+    assert from_outside(clean, SOURCE) == []
+
+
+def test_what_the_reference_does_as_well_is_not_new() -> None:
+    """Lines move and addresses differ; what stands on the line does not."""
+    known = [Finding("index 7 out of bounds", 4, "four();")]
+    same = Finding("index 9 out of bounds", 6, "four();")
+    other = Finding("index 7 out of bounds", 4, "five();")
+    assert new_findings([same, other], known) == [other]

@@ -6,12 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from gi_cuda.run import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parent / "targets"
 SHIPPED = Path(__file__).parent.parent / "targets"
+
+# How long an example takes says nothing about it: the machine may be busy.
+settings.register_profile("any machine", deadline=None)
+settings.load_profile("any machine")
 
 
 @pytest.fixture(scope="session")

@@ -25,7 +25,7 @@ from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
 
 from .conftest import WASTE, Cli, git
 
-WINNER = f"CHECKED=1 {WASTE} <_kernel.cu_29>"
+WINNER = f"CHECKED=1 <pragma_kernel.cu_11><pragma_K2> {WASTE}"
 
 COMMANDS = ("validate", "minimize", "interactions", "history", "explain", "patch")
 
@@ -33,7 +33,7 @@ COMMANDS = ("validate", "minimize", "interactions", "history", "explain", "patch
 @pytest.fixture(scope="module")
 def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the finished run with a winner of which is known what it does: the wasted work
-    goes, a check that nobody needs comes, and a statement goes that is never executed."""
+    goes, a check that nobody needs comes, and so does a pragma that changes next to nothing."""
     folder = tmp_path_factory.mktemp("runs") / "copy"
     shutil.copytree(finished.folder, folder)
     with Store(folder / DATABASE) as store:
@@ -155,7 +155,7 @@ def test_a_mail_goes_in_with_git_am(
 @pytest.mark.usefixtures("minimized")
 def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, cli: Cli) -> None:
     """The winner as found: a setting, then two edits."""
-    words = ["--as-found", "--edits", 2, "--check"]
+    words = ["--as-found", "--edits", 3, "--check"]
     done = cli("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     changed = [line for line in done.stdout.splitlines() if re.match(r"[+-](?![+-])", line)]

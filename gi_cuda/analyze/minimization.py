@@ -18,7 +18,7 @@ from gi_cuda.genome import Changed, Genotype
 THRESHOLD = 0.01
 """GEVO's: what costs less than one percent is not worth an edit."""
 
-EXTENSIONS = 2
+EXTENSIONS = 4
 """Further batches for variants of which it is not certain whether they cost more than that."""
 
 CONFIRMED = 2
@@ -205,6 +205,10 @@ class _Search:
         """Read what is left, and that without each change, until every loss is clear."""
         variants = [self._without(at) for at in sorted(self.left)]
         self.train.read([anchored, self.winner.having(self.left), *variants])
+        self._settle(variants, anchored)
+
+    def _settle(self, variants: list[Genotype], anchored: Genotype) -> None:
+        """Read on those of which it is not clear whether they are slower, up to a limit."""
         self.anchor = self.train[anchored]
         for _ in range(EXTENSIONS):
             unclear = [one for one in variants if self._is_unclear(one)]
@@ -236,8 +240,15 @@ class _Search:
         """Leave out as many of the first free changes as can go together, if any can."""
         sizes = sorted({len(free) >> shift for shift in range(len(free).bit_length())})
         rests = {size: self.winner.having(self.left - set(free[:size])) for size in sizes}
-        self.train.read([anchored, *(rests[size] for size in sizes if size > 1)])
-        good = [size for size in sizes if self._is_good(rests[size])]
+        several = [rests[size] for size in sizes if size > 1]
+        self.train.read([anchored, *several])
+        self._settle(several, anchored)
+        # One change goes if it is not clear that it pays; several together do not.
+        good = [
+            size
+            for size in sizes
+            if self._is_good(rests[size]) and (size == 1 or not self._is_unclear(rests[size]))
+        ]
         self.held_out.read_new([rests[size] for size in good])
         right = [size for size in good if self.held_out[rests[size]].right]
         if right:

@@ -13,6 +13,8 @@ import pytest
 from gi_cuda.baseline import establish, try_broken
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Variant
+from gi_cuda.build.nvcc import NvccCompiler
+from gi_cuda.build.preprocess import prelude
 from gi_cuda.errors import UserError
 from gi_cuda.run import open_tools
 from gi_cuda.subject import Subject, load_subject
@@ -97,6 +99,31 @@ def test_a_variant_that_does_not_compile_names_the_header(tmp_path: Path) -> Non
     failed = built[2]
     assert isinstance(failed, BuildFailure)
     assert failed.message.startswith("detail/weights.cuh:8: ")
+
+
+@pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
+def test_nvcc_reads_headers_in_place_and_names_them(tmp_path: Path) -> None:
+    subject = load_subject(TREE / "target", "host")
+    text, target = subject.device.source.text, subject.target
+    compiler = NvccCompiler(
+        nvcc=str(shutil.which("nvcc")),
+        architecture="sm_90",
+        file_name=subject.grammar.source.name,
+        front=prelude(subject.grammar.source.text, subject.macros(subject.space.default)),
+        options=(
+            "-std=c++17",
+            *(f"-I{path}" for path in (*target.build.include, target.source.parent)),
+        ),
+        jobs=1,
+    )
+    wrong = text.replace("found = n - 1;", "found = n - none;")
+    variants = [Variant(1, text, {}), Variant(2, text, {"WEIGHTED": "1"}), Variant(3, wrong, {})]
+    built = build_batch(compiler, variants, tmp_path)
+    assert isinstance(built[1], Binary)
+    assert isinstance(built[2], Binary)
+    failed = built[3]
+    assert isinstance(failed, BuildFailure)
+    assert failed.message.startswith("detail/window.cuh:14: ")
 
 
 def test_a_change_in_a_header_is_a_change_of_the_target(tree: Path) -> None:

@@ -35,6 +35,7 @@ def main() -> None:
     parser.add_argument("--backend", choices=BACKENDS, default="host")
     parser.add_argument("--population", type=int, default=100)
     parser.add_argument("--generations", type=int, default=6)
+    parser.add_argument("--preset", choices=PRESETS, default="barracuda")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
@@ -43,7 +44,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
         subject = load_subject(options.target, options.backend)
         workers = open_backend(options.backend).workers(0, cores)
-        plan = Plan("barracuda", settings, options.seed, workers, cores)
+        plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
             laboratory = run.laboratory()
             evolution = Evolution(
@@ -51,7 +52,7 @@ def main() -> None:
                 laboratory=laboratory,
                 phases=laboratory.take_phases,
                 strategy=PRESETS[plan.preset](settings),
-                variation=subject,
+                variation=run.variation(),
                 settings=settings,
                 seed=plan.seed,
                 stop=lambda: False,

@@ -19,7 +19,10 @@ from gi_cuda.machine import processor_name, said_version, versions
 from gi_cuda.subject import Subject
 
 CREW = 4
-"""Processes that share a GPU. A fresh one takes about 0.2 s to be ready."""
+"""Processes that share a GPU, at most. A fresh one takes some 0.3 s to be ready."""
+
+MEMORY_EACH = 4 * 2**30
+"""Bytes of a GPU's memory for each of them. A context takes half a gigabyte before any buffer."""
 
 DEFAULT_ARCHITECTURE = "sm_90"
 """What is compiled for where nothing is executed and there is no device to ask."""
@@ -36,8 +39,9 @@ class Backend(Protocol):
     def together(self) -> int:
         """Most variants that share the reference's launches."""
 
-    def processes(self, workers: int) -> int:
-        """Worker processes for so many measurements at a time."""
+    def processes(self, workers: int) -> tuple[int, int]:
+        """Worker processes for so many measurements at a time, and how many more there may be for
+        what is measured alone."""
 
     def workers(self, asked: int, cores: int) -> int:
         """Measurements at a time.
@@ -68,9 +72,9 @@ class HostBackend:
     depth: int = 1
     together: int = 1
 
-    def processes(self, workers: int) -> int:
+    def processes(self, workers: int) -> tuple[int, int]:
         """As many: each has a processor of its own."""
-        return workers
+        return workers, 0
 
     def workers(self, asked: int, cores: int) -> int:
         """One for each core."""
@@ -98,6 +102,7 @@ class CudaBackend:
         architecture: the GPU's, e.g. ``sm_90``.
         gpu: its name.
         driver: newest CUDA that the driver knows.
+        memory: its memory, bytes.
         depth: a worker has its next request before it answers.
         together: beyond some ten, the reference's share is small, and more are lost with one that
             takes its worker down.
@@ -107,13 +112,15 @@ class CudaBackend:
     architecture: str
     gpu: str
     driver: str
+    memory: int
     depth: int = 2
     together: int = 8
 
-    def processes(self, workers: int) -> int:
+    def processes(self, workers: int) -> tuple[int, int]:
         """Several that take turns at the GPU. While one has it, others load modules, judge answers
         in Python, or start."""
-        return CREW * workers
+        crew = max(1, min(CREW, self.memory // MEMORY_EACH))
+        return crew * workers, crew * workers
 
     def workers(self, asked: int, cores: int) -> int:
         """One: two at a time on one GPU would time each other."""
@@ -152,7 +159,7 @@ def open_backend(name: str) -> Backend:
     toolkit, gpu = find_toolkit(), require_gpu()
     # Here, so that what is wrong with nvcc comes out before any worker needs it.
     build_helpers(toolkit, gpu.architecture)
-    return CudaBackend(toolkit, gpu.architecture, gpu.name, query().version)
+    return CudaBackend(toolkit, gpu.architecture, gpu.name, query().version, gpu.memory)
 
 
 def open_compiler(subject: Subject, jobs: int) -> Compiler:

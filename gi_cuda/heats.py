@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gi_cuda.execute.model import Heat, Measure, Measurement, Refused
 from gi_cuda.execute.pool import Alone, Lost, Task
@@ -74,7 +74,9 @@ class Heats:
         self._begun[self._number] = (idents, alone)
         first = self._requests[idents[0]]
         variants = tuple(self._requests[ident].variant for ident in idents)
-        heat = Heat(variants, first.reference, first.sampling)
+        # Whether it hung or crashed counts only when it is measured alone.
+        sampling = first.sampling if alone else replace(first.sampling, grace=0.0)
+        heat = Heat(variants, first.reference, sampling)
         return self._number, (Alone(heat) if alone else heat)
 
     def results(

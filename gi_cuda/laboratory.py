@@ -243,6 +243,7 @@ class _Sorter:
                 self._unbuilt.append((one.ident, not_built(one.message)))
             elif one.ident == REFERENCE:
                 base = laboratory.program(self._reference, one)
+                laboratory.pool.ready_for(base)
             else:
                 early.append(one)
             while base is not None and early:

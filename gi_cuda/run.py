@@ -31,9 +31,9 @@ from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.search import Settings
+from gi_cuda.search import Settings, Variation
 from gi_cuda.store import Store
-from gi_cuda.subject import Subject, load_subject
+from gi_cuda.subject import Subject, Tuning, load_subject
 from gi_cuda.target import CaseRole, content_hash
 
 DATABASE = "run.db"
@@ -102,7 +102,8 @@ def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> It
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target.folder, subject.backend, names, folder / "reference")
     compiler = backend.compiler(subject, jobs)
-    with Pool[int](session, backend.processes(workers), backend.depth) as pool:
+    crew, extra = backend.processes(workers)
+    with Pool[int](session, crew, backend.depth, extra) as pool:
         try:
             yield Tools(subject, backend, compiler, pool, folder)
         finally:
@@ -123,6 +124,10 @@ class Run:
     def subject(self) -> Subject:
         """What it evolves."""
         return self.tools.subject
+
+    def variation(self) -> Variation:
+        """How its individuals vary."""
+        return Tuning(self.subject) if self.plan.preset == "tune" else self.subject
 
     def laboratory(self) -> Laboratory:
         """Where its individuals are evaluated."""

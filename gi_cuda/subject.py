@@ -21,6 +21,7 @@ from gi_cuda.genome import (
     mutate,
     read_genotype,
 )
+from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.grammar import (
     EDIT_SETS,
     Expansion,
@@ -178,6 +179,35 @@ class Subject:
     def launch_values(self, configuration: Configuration) -> str:
         """The values that decide launches and buffers, as text: part of a phenotype."""
         return " ".join(f"{name}={configuration[name]}" for name in self._launch_names)
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A subject of which the configuration alone varies: what a tuner would do with it."""
+
+    subject: Subject
+
+    @property
+    def original(self) -> Genotype:
+        """The reference's genotype."""
+        return self.subject.original
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant with another value; None where there is no other value."""
+        configuration = mutate_configuration(genotype.configuration, rng)
+        return None if configuration is None else Genotype(configuration, genotype.edits)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return self.subject.crossover(first, second, rng)
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+        return self.subject.key(genotype)
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for."""
+        return self.subject.read(text)
 
 
 def device_code(grammar: Grammar) -> Grammar:

@@ -108,6 +108,9 @@ class NvccCompiler:
                 replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{pointing}')
                 for v in variants
             ]
+        if ready := self._prepare(()):
+            preprocess = partial(ready.preprocess, limit=PREPROCESS_LIMIT)
+            return phenotypes(variants, "", self.file_name, preprocess, self.jobs)
         return phenotypes(variants, self.front, self.file_name, self._preprocess, self.jobs)
 
     def _preprocess(self, text: str) -> Finished:
@@ -123,6 +126,9 @@ class NvccCompiler:
         """Compile a batch into cubins below ``folder``."""
         batch = _Batch(self, Twins(), pointed_at(self.kernels, self.symbols))
         prepared = {options: self._prepare(options) for options in {p.options for p in phenotypes}}
+        for ready in prepared.values():
+            if ready:
+                ready.put(folder)
         compile_shard = partial(batch.compile, prepared)
         built = build(
             phenotypes, folder, compile_shard, batch.collect, jobs=self.jobs, largest=self.largest

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
+_GIVING_WAY = ("nice", "-n", "5")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -35,6 +36,9 @@ def run(
 ) -> Finished:
     """Run a compiler in a process group of its own, so that stopping it stops its children too.
 
+    It gives way to processes that measure: compilers have enough to do for all cores all the time,
+    and what waits for a worker is a device.
+
     Args:
         command: program and arguments.
         limit: seconds of wall time after which the group is killed.
@@ -42,7 +46,7 @@ def run(
         environment: variables to be set besides those that are.
     """
     process = subprocess.Popen(
-        [str(word) for word in command],
+        [*_GIVING_WAY, *(str(word) for word in command)],
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

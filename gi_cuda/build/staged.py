@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
+import xxhash
+
 from gi_cuda.build.model import Built, Phenotype
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.ptx import read_module
@@ -21,10 +23,33 @@ class Prepared:
     Attributes:
         stages: the programs.
         front: the prelude, preprocessed.
+        macros: definitions of all macros that it leaves behind.
     """
 
     stages: Stages
     front: str
+    macros: str
+
+    def place(self, folder: Path) -> Path:
+        """Where shards in a folder include the prelude from."""
+        digest = xxhash.xxh3_64_hexdigest(self.front.encode("utf-8", "surrogateescape"))
+        return folder.resolve() / f"front-{digest}.ii"
+
+    def put(self, folder: Path) -> None:
+        """Write the prelude to where shards in a folder include it from."""
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(self.place(folder), self.front)
+
+    def preprocess(self, text: str, limit: float) -> Finished:
+        """Preprocess what follows the prelude. Only the prelude's macros matter for that."""
+        stage = self.stages.preprocess.without("-include")
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            macros, source, result = (Path(scratch) / name for name in ("front", "b.cu", "b.ii"))
+            _write(macros, self.macros)
+            _write(source, text)
+            command = stage.and_also("-imacros", str(macros)).command(source, result)
+            finished = run(command, limit=limit, environment=self.stages.environment)
+            return Finished(finished.status, _read(result), finished.stderr)
 
 
 @lru_cache(maxsize=32)
@@ -42,12 +67,23 @@ def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Pr
         return None
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source, result = Path(scratch) / "front.cu", Path(scratch) / "front.ii"
-        source.write_text(front, encoding="utf-8", errors="surrogateescape", newline="")
-        command = stages.preprocess.command(source, result)
-        if not run(command, limit=limit, environment=stages.environment).ok:
-            return None
-        text = result.read_text(encoding="utf-8", errors="surrogateescape")
-    return Prepared(stages, text)
+        _write(source, front)
+        found = []
+        for stage in (stages.preprocess, stages.preprocess.and_also("-dM")):
+            command = stage.command(source, result)
+            if not run(command, limit=limit, environment=stages.environment).ok:
+                return None
+            found.append(_read(result))
+    return Prepared(stages, *found)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _read(path: Path) -> str:
+    """What a program has written; nothing where it failed."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
 
 
 @dataclass(slots=True)
@@ -120,19 +156,17 @@ def compile_staged(
     """
     stages = prepared.stages
     source, ptx, cubin = (path.with_suffix(suffix) for suffix in (".ii", ".ptx", ".cubin"))
-    whole = prepared.front + text
-    source.write_text(whole, encoding="utf-8", errors="surrogateescape", newline="")
+    _write(source, f'#include "{prepared.place(path.parent)}"\n{text}')
     command = stages.compile.command(source, ptx)
     finished = run(command, limit=limit, environment=stages.environment)
     if not finished.ok:
         return finished
-    if module := read_module(ptx.read_text(encoding="utf-8", errors="surrogateescape")):
+    if module := read_module(_read(ptx)):
         options = shard[0].options
         same = {i for i, key in module.keys.items() if twins.enter(i, options, key)}
         if same and len(same) == len(module.parts):
             return finished
         if same:
-            new = module.without(same)
-            ptx.write_text(new, encoding="utf-8", errors="surrogateescape", newline="")
+            _write(ptx, module.without(same))
     command = stages.assemble.command(ptx, cubin)
     return run(command, limit=limit, environment=stages.environment)

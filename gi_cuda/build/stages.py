@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
 
@@ -42,6 +42,19 @@ class Stage:
         words = [_BETWEEN.sub(lambda _: str(result.with_suffix("")), word) for word in self.words]
         words[self.source], words[self.result] = str(source), str(result)
         return words
+
+    def without(self, *options: str) -> Stage:
+        """The same without options that are each followed by an argument."""
+        left: list[int] = []
+        for at, word in enumerate(self.words):
+            if word not in options and (at == 0 or self.words[at - 1] not in options):
+                left.append(at)
+        words = tuple(self.words[at] for at in left)
+        return Stage(words, left.index(self.source), left.index(self.result))
+
+    def and_also(self, *words: str) -> Stage:
+        """The same with more words behind all others."""
+        return replace(self, words=(*self.words, *words))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +97,8 @@ def _read(said: str, source: str, result: str) -> Stages | None:
     if len(stages) != 3 or source != result:
         return None
     first, second, third = stages
+    # What nvcc would need for the host's part.
+    second = second.without("--gen_c_file_name", "--stub_file_name", "--gen_device_file_name")
     environment = {name: variables[name] for name in _ENVIRONMENT if name in variables}
     return Stages(first, second, third, environment)
 

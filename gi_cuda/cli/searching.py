@@ -42,7 +42,7 @@ def search(run: Run, seconds: float | None) -> None:
             laboratory=laboratory,
             phases=laboratory.take_phases,
             strategy=PRESETS[run.plan.preset](settings),
-            variation=run.subject,
+            variation=run.variation(),
             settings=settings,
             seed=run.plan.seed,
             stop=stop,

@@ -61,6 +61,16 @@ class CudaProgram:
     bound: dict[str, Bound] = field(default_factory=dict)
 
 
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """Memory that no launch may write to: how that is found out, its name, how it is mended."""
+
+    check: Check
+    name: str
+    region: Region
+    mend: Callable[[Region], None]
+
+
 class CudaDevice:
     """One context, inputs resident on the device, buffers between guard zones, event timing.
 
@@ -103,6 +113,10 @@ class CudaDevice:
             kept.clear()
         del self._memory, self._scrub, self._flush
         self._context.close()
+
+    def allow(self, grace: float) -> None:
+        """Wait so long for reports of crashes from launches that are over their limit."""
+        self._context.grace = grace
 
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker uses the device."""
@@ -209,6 +223,16 @@ class CudaDevice:
                 yield buffer, self._buffer(plan, buffer.name)
             elif self._last is not None and buffer.name in self._last.variables:
                 yield buffer, self._last.variables[buffer.name]
+
+    def make_room(self, plan: CasePlan) -> None:
+        """Make and fill the buffers of a case, if that was not done before.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                self._buffer(plan, buffer.name)
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs, scratch buffers and all shared memory. Does not wait."""
@@ -347,11 +371,30 @@ class CudaDevice:
                 judged.append((buffer, regions[name]))
         return judged
 
-    def agrees(self, plan: CasePlan, expected: Outputs) -> bool:
-        """Whether the launches wrote exactly this, bit for bit; found out on the device.
+    def damaged(self, plan: CasePlan) -> list[str]:
+        """What was written to and must not be: read-only inputs by name, and guard zones.
+
+        All of it is mended.
+        """
+        zones = list(self._zones(plan))
+        return self._mended(zones, self._memory.failing([zone.check for zone in zones]))
+
+    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
+        """The same, and whether the launches wrote exactly what is expected, bit for bit; found out
+        on the device, in one go.
 
         ``expected`` is copied there once for each case, as long as it is the same object.
         """
+        answers = self._answers(plan, expected)
+        zones = list(self._zones(plan))
+        checks = [*(answers or ()), *(zone.check for zone in zones)]
+        first = len(checks) - len(zones)
+        failing = self._memory.failing(checks)
+        damaged = self._mended(zones, [index - first for index in failing if index >= first])
+        return damaged, answers is not None and not any(index < first for index in failing)
+
+    def _answers(self, plan: CasePlan, expected: Outputs) -> list[Check] | None:
+        """Checks that outputs are as expected; None where they have not even the size."""
         checks = []
         for buffer, region in self._judged(plan):
             wanted = expected[buffer.name]
@@ -360,34 +403,30 @@ class CudaDevice:
                 memory = self._memory.upload(f"the reference's {buffer.name}", wanted)
                 self._expected[key] = (wanted, memory)
             if wanted.nbytes != region.size:
-                return False
+                return None
             checks.append(Check(region.address, region.size, int(self._expected[key][1])))
-        return not self._memory.failing(checks)
+        return checks
 
-    def damaged(self, plan: CasePlan) -> list[str]:
-        """What was written to and must not be: read-only inputs by name, and guard zones.
-
-        All of it is mended.
-        """
-        checks: list[Check] = []
-        about: list[tuple[str, Callable[[Region], None], Region]] = []
+    def _zones(self, plan: CasePlan) -> Iterator[Zone]:
+        """All that no launch may write to."""
         for buffer, region in self._regions(plan):
             if buffer.role is BufferRole.INPUT:
-                checks.append(Check(region.address, region.size, region.pristine))
-                about.append((buffer.name, self._memory.restore, region))
-            for zone, word in zip(guards(region), ("before", "behind"), strict=False):
-                checks.append(zone)
-                about.append((f"memory {word} {buffer.name}", self._memory.restore_guards, region))
+                check = Check(region.address, region.size, region.pristine)
+                yield Zone(check, buffer.name, region, self._memory.restore)
+            for check, word in zip(guards(region), ("before", "behind"), strict=False):
+                name = f"memory {word} {buffer.name}"
+                yield Zone(check, name, region, self._memory.restore_guards)
         if cushion := self._cushion(plan):
             _, filling = cushion
-            checks.append(Check(filling.address, filling.size))
-            about.append(("memory far from all buffers", self._memory.poison, filling))
-        names = []
-        for index in self._memory.failing(checks):
-            name, mend, region = about[index]
-            names.append(name)
-            mend(region)
-        return names
+            check = Check(filling.address, filling.size)
+            yield Zone(check, "memory far from all buffers", filling, self._memory.poison)
+
+    @staticmethod
+    def _mended(zones: Sequence[Zone], failing: Sequence[int]) -> list[str]:
+        """The names of zones that were written to, all of them mended."""
+        for index in failing:
+            zones[index].mend(zones[index].region)
+        return [zones[index].name for index in failing]
 
     @contextmanager
     def counting(self, loaded: CudaProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import LaunchRefused
+from gi_cuda.execute.model import Sampling
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, last_words
 from gi_cuda.execute.turns import Place
 
@@ -34,10 +35,6 @@ driver blocks the caller, and a hang could no longer be told."""
 
 _LARGE_SHARED = 48 * 1024
 """Dynamic shared memory beyond which a kernel must ask for it, bytes."""
-
-GRACE = 0.25
-"""Seconds past its limit in which a launch may still turn out to have crashed. The driver takes up
-to 0.15 s to report an illegal access, and until then it looks like a hang."""
 
 PATIENCE = 10.0
 """Seconds that copies and the tool's own kernels may take."""
@@ -66,6 +63,7 @@ class Context:
         place: this process's among those that share the device.
 
     Attributes:
+        grace: seconds past its limit in which a launch may still turn out to have crashed.
         suspect: number of the variant whose launch is being waited for; it comes with last words.
 
     Raises:
@@ -76,6 +74,7 @@ class Context:
         self.drv = pycuda()
         self.place = place
         self.suspect: int | None = None
+        self.grace = Sampling().grace
         # One stream needs no more, and a context is then there in half the time.
         os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "1")
         try:
@@ -218,9 +217,8 @@ class Context:
 
     def _overdue(self, event: Any, limit: float) -> NoReturn:
         """End this process for a launch that is over its limit: as crashed, if that comes out."""
-        self.place.turns.give()
         begun = time.perf_counter()
-        while time.perf_counter() - begun < GRACE:
+        while time.perf_counter() - begun < self.grace:
             try:
                 if event.query():
                     break
@@ -252,5 +250,6 @@ class Context:
         self._die(message, CRASHED_STATUS)
 
     def _die(self, message: str, status: int) -> NoReturn:
+        self.place.turns.leave(self.place.seat)
         os.write(self.place.words, last_words(message, self.suspect))
         os._exit(status)

@@ -29,6 +29,9 @@ Loaded: TypeAlias = Any
 class Device(Protocol):
     """One worker's device. Every method may take the whole process down; that is foreseen."""
 
+    def allow(self, grace: float) -> None:
+        """Give launches that are over their limit so many seconds to turn out to have crashed."""
+
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker of the pool uses what this device shares with theirs.
 
@@ -40,6 +43,13 @@ class Device(Protocol):
 
     def unload(self, loaded: Loaded) -> None:
         """Forget a variant and free what it holds."""
+
+    def make_room(self, plan: CasePlan) -> None:
+        """Make and fill the buffers of a case, if that was not done before.
+
+        Raises:
+            LaunchRefused: there is no room.
+        """
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs and scratch buffers."""
@@ -59,14 +69,14 @@ class Device(Protocol):
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote."""
 
-    def agrees(self, plan: CasePlan, expected: Outputs) -> bool:
-        """Whether the launches wrote exactly this, bit for bit."""
-
     def damaged(self, plan: CasePlan) -> list[str]:
         """What was written to and must not be: read-only inputs, memory around buffers.
 
         All of it is mended.
         """
+
+    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
+        """The same, and whether the launches wrote exactly what is expected, bit for bit."""
 
     def counting(
         self, loaded: Loaded, loops: int

@@ -54,6 +54,9 @@ class HostDevice:
         self._runtime.report(place.words)
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
 
+    def allow(self, grace: float) -> None:
+        """Crashes are reported at once here."""
+
     def turn(self) -> AbstractContextManager[None]:
         """Nothing is shared: every worker runs on a processor of its own."""
         return nullcontext()
@@ -73,6 +76,11 @@ class HostDevice:
         """Close a variant's library."""
         loaded.calls.clear()
         loaded.shard.close()
+
+    def make_room(self, plan: CasePlan) -> None:
+        """Make and fill the buffers of a case, if that was not done before."""
+        for buffer in self._target.buffers:
+            self._buffer(plan, buffer.name)
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs and scratch buffers."""
@@ -184,13 +192,15 @@ class HostDevice:
             if buffer.role.judged
         }
 
-    def agrees(self, plan: CasePlan, expected: Outputs) -> bool:
-        """Whether the launches wrote exactly this, bit for bit."""
-        return all(
+    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
+        """What was written to and must not be, and whether the launches wrote exactly what is
+        expected, bit for bit."""
+        agrees = all(
             array.nbytes == expected[name].nbytes
             and np.array_equal(array.view(np.uint8), expected[name].view(np.uint8))
             for name, array in self.outputs(plan).items()
         )
+        return self.damaged(plan), agrees
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """Names of the read-only inputs that were written to; they are mended."""

@@ -16,6 +16,7 @@ from gi_cuda.execute.device import Device, LaunchRefused, Loaded
 from gi_cuda.execute.model import (
     CasePlan,
     CountLoops,
+    GetReady,
     Heat,
     LoopCounts,
     Measure,
@@ -116,7 +117,8 @@ class Bench:
 
     def judge(self, case_plan: CasePlan) -> OracleVerdict:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
-        return self._damage(case_plan) or self.opinion(case_plan, self.device.outputs(case_plan))
+        damage = _damage(case_plan, self.device.damaged(case_plan))
+        return damage or self.opinion(case_plan, self.device.outputs(case_plan))
 
     def look(self, case_plan: CasePlan) -> OracleVerdict | Outputs:
         """What the device can tell of the launches that just ran, and their outputs where it takes
@@ -126,18 +128,11 @@ class Bench:
         the reference's first recorded run, bit for bit. Comparing is cheaper, and the device may
         do it without copying.
         """
-        if damage := self._damage(case_plan):
+        expected = self.stored(case_plan.case).outputs
+        damaged, agrees = self.device.look(case_plan, expected)
+        if damage := _damage(case_plan, damaged):
             return damage
-        if self.device.agrees(case_plan, self.stored(case_plan.case).outputs):
-            return OracleVerdict(0.0)
-        return self.device.outputs(case_plan)
-
-    def _damage(self, case_plan: CasePlan) -> OracleVerdict | None:
-        damaged = self.device.damaged(case_plan)
-        if not damaged:
-            return None
-        reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
-        return OracleVerdict(float(len(damaged)), reason)
+        return OracleVerdict(0.0) if agrees else self.device.outputs(case_plan)
 
     def opinion(self, case_plan: CasePlan, outputs: Outputs) -> OracleVerdict:
         """What the oracle says of outputs.
@@ -153,6 +148,14 @@ class Bench:
             if len(self._opinions) > _OPINIONS:
                 self._opinions.popitem(last=False)
         return self._opinions[key]
+
+
+def _damage(case_plan: CasePlan, damaged: Sequence[str]) -> OracleVerdict | None:
+    """What counts as wrong before any answer is looked at."""
+    if not damaged:
+        return None
+    reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
+    return OracleVerdict(float(len(damaged)), reason)
 
 
 def _digest(outputs: Outputs) -> bytes:
@@ -193,6 +196,7 @@ def measure(bench: Bench, request: Measure) -> Measurement:
     Raises:
         LaunchRefused: the device does not take it.
     """
+    bench.device.allow(request.sampling.grace)
     runner = _Runner(bench, request.variant, request.sampling.limit)
     try:
         if runner.verified():
@@ -206,6 +210,7 @@ def measure(bench: Bench, request: Measure) -> Measurement:
 
 def measure_heat(bench: Bench, heat: Heat) -> tuple[Measurement | Refused, ...]:
     """The same for several variants, whose timed launches share those of the reference."""
+    bench.device.allow(heat.sampling.grace)
     answers: dict[int, Measurement | Refused] = {}
     fit: list[tuple[int, _Runner]] = []
     entered: list[_Runner] = []
@@ -229,6 +234,14 @@ def measure_heat(bench: Bench, heat: Heat) -> tuple[Measurement | Refused, ...]:
         for runner in entered:
             runner.leave()
     return tuple(answers[place] for place in range(len(heat.variants)))
+
+
+def get_ready(bench: Bench, request: GetReady) -> None:
+    """Do beforehand what the first measurement would have to wait for."""
+    for case_plan in bench.plans(request.reference):
+        bench.device.make_room(case_plan)
+        bench.stored(case_plan.case)
+    bench.reference(request.reference)
 
 
 def count_loops(bench: Bench, request: CountLoops) -> LoopCounts:
@@ -266,6 +279,7 @@ class _Runner:
         bench = self._bench
         self._clock.begin()
         for case_plan in bench.plans(self.program):
+            bench.device.make_room(case_plan)
             with bench.device.turn():
                 self._clock.begin()
                 bench.device.prepare(case_plan)
@@ -303,6 +317,8 @@ def _time(bench: Bench, runners: Sequence[_Runner], base: Program, sampling: Sam
     sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
     racing = list(runners)
     reference = bench.reference(base)
+    for case_plan in bench.plans(base):
+        bench.device.make_room(case_plan)
     with bench.device.turn():
         done = 0
         for wanted in _stages(sampling):
@@ -351,12 +367,15 @@ class _Repetition:
 
 
 def _stages(sampling: Sampling) -> list[int]:
-    return [*range(sampling.screen, sampling.most, sampling.step), sampling.most]
+    return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
 
 
 def _settled(samples: list[Sample], sampling: Sampling) -> bool:
-    """More pairs are for those that look faster and are not yet certain to be."""
+    """More pairs are for those that look faster and are not yet certain to be, after a few for all
+    but those that are far slower."""
     values = ratios(samples)
+    if len(values) < sampling.screen:
+        return judge(values, sampling.floor) is Verdict.SLOWER
     looks_faster = float(np.median(values)) < 1 - sampling.floor
     return not looks_faster or judge(values, sampling.floor) is Verdict.FASTER
 

@@ -54,11 +54,14 @@ class Sampling:
     """How many timed launches a measurement takes (rules of "Execute" in the design).
 
     Attributes:
-        screen: pairs of launches, variant and reference in turn, that every variant gets.
+        screen: pairs of launches, variant and reference in turn, that every variant gets, unless
+            the first one shows that it is far slower.
         step: pairs added at a time while a variant looks faster and this is not yet certain.
         most: pairs after which it stays uncertain.
         floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
+        grace: seconds past the limit in which it may still be reported as crashed. The driver of a
+            GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
     """
 
     screen: int = 4
@@ -66,6 +69,7 @@ class Sampling:
     most: int = 31
     floor: float = 0.01
     limit: float = 1.0
+    grace: float = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +111,13 @@ class CountLoops:
     program: Program
     loops: int
     limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class GetReady:
+    """Load what measuring variants of a reference takes. There is no answer."""
+
+    reference: Program
 
 
 Request = Measure | Heat | Record | CountLoops

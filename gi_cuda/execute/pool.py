@@ -16,12 +16,13 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar, cast
 
 from gi_cuda.errors import UserError
-from gi_cuda.execute.model import Request, Survival
+from gi_cuda.execute.model import GetReady, Program, Request, Survival
 from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
 
@@ -34,7 +35,7 @@ The worker's own limit counts device or CPU time and does not fire because the m
 this one is for what that limit cannot see."""
 
 
-MOMENT = 0.002
+MOMENT = 0.01
 """Seconds after which a source of tasks that had none ready is asked again."""
 
 
@@ -91,11 +92,15 @@ class Pool(Generic[Key]):
         session: what every worker loads first.
         workers: how many run at a time.
         depth: requests a worker is sent ahead, so that it need not wait for the next one.
+        extra: workers beyond these for requests that want one alone; without any, such a request
+            waits until another one is done.
     """
 
-    def __init__(self, session: Session, workers: int, depth: int = 1) -> None:
+    def __init__(self, session: Session, workers: int, depth: int = 1, extra: int = 0) -> None:
         self._workers = workers
         self._depth = depth
+        self._extra = extra
+        self._warm_up: GetReady | None = None
         ours, theirs = socket.socketpair()
         self._zygote = subprocess.Popen(
             [sys.executable, "-m", "gi_cuda.execute.zygote", str(theirs.fileno())],
@@ -155,17 +160,25 @@ class Pool(Generic[Key]):
             theirs.close()
         while not isinstance(message := self._control.recv(), Forked):
             self._note(message)
-        return _Worker(message.pid, Connection(ours.detach()))
+        worker: _Worker[Key] = _Worker(message.pid, Connection(ours.detach()))
+        if self._warm_up is not None:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                worker.connection.send(self._warm_up)
+        return worker
 
     def _note(self, message: object) -> None:
         if isinstance(message, Gone):
             self._statuses[message.pid] = message
 
+    def ready_for(self, reference: Program) -> None:
+        """From now on, fresh workers make themselves ready for variants of this reference while
+        they wait for the first one."""
+        self._warm_up = GetReady(reference)
+
     def _take(self) -> _Worker[Key]:
-        """A worker that is ready; a spare is forked so that the next is ready too."""
+        """A worker that is ready; spares are forked so that the next ones are ready too."""
         worker = self._idle.popleft() if self._idle else self._fork()
-        if not self._idle:
-            self._idle.append(self._fork())
+        self._fork_spares()
         return worker
 
     def _take_fresh(self) -> _Worker[Key]:
@@ -175,10 +188,13 @@ class Pool(Generic[Key]):
             worker = self._fork()
         else:
             self._idle.remove(worker)
-        if not any(one.fresh for one in self._idle):
-            self._idle.append(self._fork())
+        self._fork_spares()
         worker.alone = True
         return worker
+
+    def _fork_spares(self) -> None:
+        while sum(one.fresh for one in self._idle) <= self._extra // 2:
+            self._idle.append(self._fork())
 
     def one(self, request: Request) -> Any:
         """Run a single request in a fresh worker; its answer or :class:`Lost`.
@@ -200,23 +216,30 @@ class Pool(Generic[Key]):
         """
         waiting = iter(tasks)
         busy: dict[Connection, _Worker[Key]] = {}
+        dying: dict[int, Key] = {}
         self._again.clear()
         self._alone.clear()
         try:
             while True:
                 more = self._feed(busy, waiting)
-                if not busy and not more:
+                if not busy and not dying and not more:
                     return
                 soonest = min((one.deadline for one in busy.values()), default=math.inf)
                 wait_for = max(0.0, min(soonest - time.monotonic(), MOMENT if more else math.inf))
-                if not busy:
-                    time.sleep(wait_for)
-                for connection in cast(list[Connection], wait(list(busy), wait_for)):
+                for connection in self._wait(busy, dying, wait_for):
                     worker = busy.pop(connection)
-                    key, answer = self._receive(worker)
+                    key, _ = worker.sent.popleft()
+                    try:
+                        answer = self._receive(worker)
+                    except (EOFError, ConnectionResetError):
+                        dying[worker.pid] = key
+                        continue
                     if worker.sent:
                         busy[connection] = worker
                     yield key, answer
+                for pid in [pid for pid in dying if pid in self._statuses]:
+                    gone = self._statuses.pop(pid)
+                    yield dying.pop(pid), Lost(gone.survival, gone.message, gone.suspect)
                 for worker in self._overdue(busy):
                     key, _ = worker.sent.popleft()
                     self._again.extend(worker.sent)
@@ -227,23 +250,38 @@ class Pool(Generic[Key]):
             for worker in busy.values():
                 self._end(worker)
 
+    def _wait(
+        self, busy: dict[Connection, _Worker[Key]], dying: dict[int, Key], seconds: float
+    ) -> list[Connection]:
+        """The connections on which answers have come, within so many seconds. Until a worker that
+        died is gone altogether, the zygote is listened to as well."""
+        sources = [*busy, self._control] if dying else list(busy)
+        if not sources:
+            time.sleep(seconds)
+            return []
+        found = cast(list[Connection], wait(sources, None if seconds == math.inf else seconds))
+        if self._control in found:
+            found.remove(self._control)
+            try:
+                self._note(self._control.recv())
+            except EOFError:
+                raise WorkerFault("the zygote process ended") from None
+        return found
+
     def _feed(
         self, busy: dict[Connection, _Worker[Key]], waiting: Iterator[Task[Key] | None]
     ) -> bool:
-        """Send requests until every worker has as many as it may be sent ahead; whether there may
-        be more when the workers could take no more, or none was ready."""
+        """Send requests until every worker has as many as it may be sent ahead; whether none was
+        ready though the workers could take more."""
         while True:
-            free = len(busy) < self._workers
-            while self._alone and free:
+            while self._alone and len(busy) < self._workers + self._extra:
                 self._send(busy, self._take_fresh(), self._alone.popleft())
-                free = len(busy) < self._workers
-            short = [
-                worker
-                for worker in busy.values()
-                if len(worker.sent) < self._depth and not worker.alone
-            ]
-            # While one waits to be alone, no other one is sent anything, so that a place gets free.
-            if self._alone or not (free or short):
+            if self._alone and not self._extra:
+                return False  # nobody is sent anything, so that a place gets free
+            crew = [worker for worker in busy.values() if not worker.alone]
+            short = [worker for worker in crew if len(worker.sent) < self._depth]
+            free = len(crew) < self._workers and len(busy) < self._workers + self._extra
+            if not (free or short):
                 return False
             if self._again:
                 task: tuple[Key, Request] = self._again.popleft()
@@ -280,25 +318,30 @@ class Pool(Generic[Key]):
         busy[worker.connection] = worker
         return True
 
-    def _receive(self, worker: _Worker[Key]) -> tuple[Key, Any]:
-        """A worker's next answer; where it died, what it was sent ahead goes to others."""
-        key, _ = worker.sent.popleft()
+    def _receive(self, worker: _Worker[Key]) -> Any:
+        """A worker's next answer.
+
+        Raises:
+            EOFError: it died. What it was sent ahead goes to others.
+            UserError: it has no device.
+        """
         try:
             answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.connection.close()
             self._again.extend(worker.sent)
             worker.sent.clear()
-            return key, self._obituary(worker)
+            raise
         if isinstance(answer, UserError):
             worker.connection.close()
             raise answer
         worker.deadline = time.monotonic() + PATIENCE
-        if worker.alone:
+        if worker.alone and len(self._idle) >= self._workers + self._extra:
             self._end(worker)
         elif not worker.sent:
+            worker.alone = False
             self._idle.appendleft(worker)
-        return key, answer
+        return answer
 
     @staticmethod
     def _overdue(busy: dict[Connection, _Worker[Key]]) -> list[_Worker[Key]]:
@@ -309,13 +352,3 @@ class Pool(Generic[Key]):
     def _end(self, worker: _Worker[Key]) -> None:
         os.kill(worker.pid, signal.SIGKILL)
         worker.connection.close()
-
-    def _obituary(self, worker: _Worker[Key]) -> Lost:
-        """How a worker died, from the zygote that waited for it."""
-        while worker.pid not in self._statuses:
-            try:
-                self._note(self._control.recv())
-            except EOFError:
-                raise WorkerFault("the zygote process ended") from None
-        gone = self._statuses.pop(worker.pid)
-        return Lost(gone.survival, gone.message, gone.suspect)

@@ -18,6 +18,9 @@ from gi_cuda.execute.model import Sample, Verdict
 CONFIDENCE = 0.98
 """For "faster", on which selection rests; high, because sampling stops when it is reached."""
 
+FAR = 50.0
+"""This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
+
 LOOSE = 0.85
 """For "slower" and "same", on which nothing rests; low, so that a short screening can tell."""
 
@@ -86,7 +89,12 @@ def cluster_interval(
 
 
 def judge(values: np.ndarray, floor: float) -> Verdict:
-    """The verdict on ratios: certain only where the whole interval lies on one side."""
+    """The verdict on ratios: certain only where the whole interval lies on one side.
+
+    Far slower needs no interval: fifty times the noise floor, in every pair.
+    """
+    if len(values) and values.min() > 1 + FAR * floor:
+        return Verdict.SLOWER
     _, high = median_interval(values, CONFIDENCE)
     if high < 1 - floor:
         return Verdict.FASTER

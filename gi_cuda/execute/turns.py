@@ -2,16 +2,26 @@
 
 While one has the device to itself, others load modules, judge answers in Python, or start. Whose
 turn it is, is a lock on a file without a name, which the zygote makes and all workers inherit. The
-system takes the lock from a process that ends, however it ends.
+system takes the lock from a process that ends, however it ends. But a process that ends over a
+fault leaves the device busy for a while: a launch that began in that time would seem to hang. So it
+says that it is going, and nobody has a turn until the zygote says that it is gone.
 """
 
 from __future__ import annotations
 
 import fcntl
+import mmap
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+_SEATS = 256
+"""Processes that there may be at a time."""
+
+_MOMENT = 5e-4
+"""Seconds between two looks whether all are gone that were going."""
 
 
 class Turns:
@@ -19,10 +29,15 @@ class Turns:
 
     def __init__(self) -> None:
         self._lock = os.memfd_create("gi-cuda-turns")
+        self._going = mmap.mmap(-1, _SEATS)
+        self._seats: dict[int, int] = {}
 
     def take(self) -> None:
         """Wait for the turn. It cannot be had twice: who has it already has it still."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        # A slice: a map of memory gives bytes of length one, of which none is false.
+        while any(self._going[:]):
+            time.sleep(_MOMENT)
 
     def give(self) -> None:
         """Let others have it; nothing happens where this process did not have it."""
@@ -37,6 +52,27 @@ class Turns:
         finally:
             self.give()
 
+    def leave(self, seat: int) -> None:
+        """Say that the process in a seat is going, and that the device is not fit for use before
+        it is gone."""
+        self._going[seat] = 1
+
+    # -- for the zygote ----------------------------------------------------------------------
+
+    def free_seat(self) -> int:
+        """A seat for the next process."""
+        taken = set(self._seats.values())
+        return next(seat for seat in range(_SEATS) if seat not in taken)
+
+    def seated(self, pid: int, seat: int) -> None:
+        """Remember who has a seat."""
+        self._seats[pid] = seat
+
+    def gone(self, pid: int) -> None:
+        """The process has ended, and the system has cleaned up after it."""
+        seat = self._seats.pop(pid)
+        self._going[seat] = 0
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -45,7 +81,9 @@ class Place:
     Attributes:
         words: file descriptor that takes what the process says when it dies.
         turns: how it shares the device with them.
+        seat: its number among them.
     """
 
     words: int
     turns: Turns = field(default_factory=Turns)
+    seat: int = 0

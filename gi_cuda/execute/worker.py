@@ -11,8 +11,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
-from gi_cuda.execute.measure import Bench, count_loops, measure, measure_heat, record
-from gi_cuda.execute.model import CountLoops, Heat, Measure, Record, Refused
+from gi_cuda.execute.measure import Bench, count_loops, get_ready, measure, measure_heat, record
+from gi_cuda.execute.model import CountLoops, GetReady, Heat, Measure, Record, Refused
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.execute.turns import Place
 from gi_cuda.target import CaseData, Target, load_case, load_target
@@ -22,6 +22,7 @@ _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
     Heat: measure_heat,
     Record: record,
     CountLoops: count_loops,
+    GetReady: get_ready,
 }
 
 Answerer: TypeAlias = Callable[[object], object]
@@ -113,7 +114,9 @@ def serve(workshop: Workshop, connection: Connection, place: Place) -> None:
         except (EOFError, ConnectionResetError):
             return
         try:
-            connection.send(answer(request))
+            said = answer(request)
+            if not isinstance(request, GetReady):
+                connection.send(said)
         except BrokenPipeError:
             os._exit(0)
 

@@ -112,16 +112,19 @@ class _Zygote:
             raise EOFError
         (descriptor,) = descriptors
         words, words_end = os.pipe()
+        seat = self._turns.free_seat()
         pid = os.fork()
         if pid == 0:
             os.close(words)
-            self._become_worker(workshop, descriptor, words_end)
+            place = Place(words_end, self._turns, seat)
+            self._become_worker(workshop, descriptor, place)
         os.close(words_end)
         os.close(descriptor)
         self._last_words[pid] = words
+        self._turns.seated(pid, seat)
         self._control.send(Forked(pid))
 
-    def _become_worker(self, workshop: object, descriptor: int, words: int) -> NoReturn:
+    def _become_worker(self, workshop: object, descriptor: int, place: Place) -> NoReturn:
         from gi_cuda.execute.worker import Workshop, serve
 
         # What device code prints is nobody's to read, and a full pipe would hang it.
@@ -136,9 +139,9 @@ class _Zygote:
             os.close(other)
         assert isinstance(workshop, Workshop)
         try:
-            serve(workshop, Connection(descriptor), Place(words, self._turns))
+            serve(workshop, Connection(descriptor), place)
         except BaseException as error:
-            os.write(words, f"{type(error).__name__}: {error}".encode()[:1000])
+            os.write(place.words, f"{type(error).__name__}: {error}".encode()[:1000])
             os._exit(1)
         os._exit(0)
 
@@ -148,6 +151,7 @@ class _Zygote:
             if pid == 0:
                 return
             words = self._last_words.pop(pid)
+            self._turns.gone(pid)
             os.set_blocking(words, False)
             try:
                 text = os.read(words, 4096).decode("utf-8", "replace").strip()

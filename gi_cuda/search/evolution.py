@@ -6,7 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from gi_cuda.evaluation import Evaluation
@@ -59,6 +59,7 @@ class Evolution:
     seed: int
     stop: Callable[[], bool]
     end: End | None = None
+    _genotypes: dict[str, Genotype] = field(default_factory=dict)
 
     def run(self) -> Iterator[Progress]:
         """Evolve until done or stopped; yields as things happen."""
@@ -111,6 +112,9 @@ class Evolution:
             )
             for ident, (child, key) in brood.children.items()
         ]
+        self._genotypes = {
+            str(child.genotype): child.genotype for child, _ in brood.children.values()
+        }
         genotypes, phenotypes = tabu.take_new()
         tally = Tally(brood.created, brood.genotype_duplicates, brood.phenotype_duplicates)
         self.store.add_generation(
@@ -122,7 +126,7 @@ class Evolution:
     def _evaluate(self, number: int, work: float, wall: float) -> Iterator[Progress]:
         """Evaluate what a generation has left; account for the time since ``work`` and ``wall``."""
         pending = self.store.pending(number)
-        batch = {one.ident: self.variation.read(one.genotype) for one in pending}
+        batch = {one.ident: self._read(one.genotype) for one in pending}
         finished = False
         try:
             if batch:
@@ -143,6 +147,12 @@ class Evolution:
             )
             self.store.add_phases(number, phases, finished=finished)
 
+    def _read(self, text: str) -> Genotype:
+        """The genotype of a stored text; those of the generation at hand are kept."""
+        if text not in self._genotypes:
+            self._genotypes[text] = self.variation.read(text)
+        return self._genotypes[text]
+
     def _members(self, number: int) -> list[Member]:
         evaluations = self.store.evaluations(number)
         return [
@@ -152,6 +162,6 @@ class Evolution:
         ]
 
     def _member(self, one: Individual, evaluation: Evaluation) -> Member:
-        genotype: Genotype = self.variation.read(one.genotype)
+        genotype = self._read(one.genotype)
         ratio = math.inf if evaluation.ratio is None else evaluation.ratio
         return Member(one.ident, genotype, ratio, evaluation.selectable)

@@ -58,5 +58,6 @@ Strategy = Barracuda | RandomSearch
 PRESETS: Mapping[str, Callable[[Settings], Strategy]] = {
     "barracuda": Barracuda,
     "random": RandomSearch,
+    "tune": Barracuda,
 }
-"""Strategies by the name that ``--preset`` takes."""
+"""Strategies by the name that ``--preset`` takes. ``tune`` varies the configuration alone."""

@@ -1,0 +1,71 @@
+"""How well a champion's speed-up repeats: measured again and again, each time in a fresh process.
+
+``python -m benchmarks.repeat RUN`` takes the best individual of a run that has a device, builds it
+and the reference anew, and measures the pair in ten fresh processes, on the cases that gave fitness
+and on those held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from gi_cuda.baseline import compile_reference
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, Variant
+from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling
+from gi_cuda.execute.statistics import ratios
+from gi_cuda.run import Run, open_run
+
+
+def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[float]:
+    """The speed-up of the best individual as fresh processes find it, one after the other."""
+    subject, tools = run.subject, run.tools
+    genotype = run.finalists()[0][1]
+    candidate = run.candidate(genotype)
+    options = subject.options(candidate.configuration)
+    variant = Variant(1, candidate.text, candidate.macros, options)
+    built = build_batch(tools.compiler, [variant], tools.scratch("champion"))[1]
+    source = subject.device.source.text
+    (base,) = compile_reference(subject, tools.compiler, [source], tools.scratch("reference"))
+    assert isinstance(built, Binary), built
+    reference = Program(base, dict(subject.original.configuration), cases)
+    mine = Program(built, dict(candidate.configuration), cases)
+    sampling = Sampling(screen=pairs, most=pairs, limit=run.baseline.limit)
+    tools.pool.one(Record(reference, tools.reference, max(2, subject.target.oracle.runs), 60.0))
+    found = []
+    for _ in range(times):
+        answer = tools.pool.one(Measure(mine, reference, sampling))
+        assert isinstance(answer, Measurement), answer
+        assert answer.correct, answer.message
+        found.append(1 / float(np.median(ratios(answer.samples))))
+    return found
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--times", type=int, default=10, help="fresh processes")
+    parser.add_argument("--pairs", type=int, default=31, help="pairs of launches in each")
+    options = parser.parse_args()
+    table = Table("cases", "speed-ups", "mean", "lowest to highest")
+    with open_run(options.run) as run:
+        ident, genotype = run.finalists()[0]
+        parts = {"fitness": run.tools.train(), "held out": run.tools.held_out()}
+        for name, cases in parts.items():
+            found = speed_ups(run, cases, options.times, options.pairs)
+            mean, spread = float(np.mean(found)), max(found) - min(found)
+            each = " ".join(f"{one:.4f}" for one in found)
+            table.add_row(name, each, f"{mean:.4f}", f"{spread / mean:.2%}")
+    console = Console(width=110)
+    console.print(f"individual {ident}: {genotype}", highlight=False)
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()

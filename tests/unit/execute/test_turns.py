@@ -1,0 +1,71 @@
+"""Workers that share a device take turns."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from gi_cuda.execute.turns import Turns
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
+
+
+def forked(work: Callable[[], None]) -> int:
+    """A child that does some work and ends."""
+    pid = os.fork()
+    if pid == 0:
+        work()
+        os._exit(0)
+    return pid
+
+
+def ended(pid: int) -> int:
+    """The exit status of a child, once it has ended."""
+    _, status = os.waitpid(pid, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def limited(turns: Turns) -> None:
+    """Wait for a turn in vain, and end by a signal."""
+    signal.alarm(1)
+    turns.take()
+
+
+def test_one_process_at_a_time_has_the_turn(turns: Turns) -> None:
+    with turns.turn():
+        assert ended(forked(lambda: limited(turns))) == -signal.SIGALRM
+    assert ended(forked(lambda: limited(turns))) == 0
+
+
+def test_the_turn_is_free_when_the_process_that_has_it_is_killed(turns: Turns) -> None:
+    ready, ready_end = os.pipe()
+
+    def hold() -> None:
+        turns.take()
+        os.write(ready_end, b"!")
+        signal.pause()
+
+    holder = forked(hold)
+    os.read(ready, 1)
+    os.kill(holder, signal.SIGKILL)
+    assert ended(holder) == -signal.SIGKILL
+    with turns.turn():
+        pass
+
+
+def test_nobody_has_a_turn_before_a_process_that_is_going_is_gone(turns: Turns) -> None:
+    seat = turns.free_seat()
+    going = forked(lambda: turns.leave(seat))
+    turns.seated(going, seat)
+    assert turns.free_seat() != seat
+    ended(going)
+    assert ended(forked(lambda: limited(turns))) == -signal.SIGALRM
+    turns.gone(going)
+    assert ended(forked(lambda: limited(turns))) == 0
+    assert turns.free_seat() == seat

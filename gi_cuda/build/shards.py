@@ -32,9 +32,11 @@ CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Collected]]
 
 
 def cut(phenotypes: Sequence[Phenotype], jobs: int, largest: int) -> list[list[Phenotype]]:
-    """Cut a batch into shards of equal size: as few as keep all cores busy and none too large.
+    """Cut a batch into shards: as few as keep all cores busy and none too large.
 
-    Variants with different compiler options never share a shard.
+    Where every core gets several, their number is such that all cores end at about the same time,
+    and the first ones are half as large, so that the first binaries are there soon. Variants with
+    different compiler options never share a shard.
     """
     groups: dict[tuple[str, ...], list[Phenotype]] = {}
     for phenotype in phenotypes:
@@ -42,10 +44,17 @@ def cut(phenotypes: Sequence[Phenotype], jobs: int, largest: int) -> list[list[P
     shards = []
     for group in groups.values():
         share = max(1, round(jobs * len(group) / len(phenotypes)))
-        # A multiple of what there are cores for, so that all of them end at about the same time.
-        number = min(len(group), share * -(-len(group) // (largest * share)))
-        shards += [group[i::number] for i in range(number)]
-    return shards
+        waves = -(-len(group) // (largest * share))
+        if waves == 1:
+            number = min(len(group), share)
+            shards += [group[i::number] for i in range(number)]
+            continue
+        early = len(group) // (2 * waves)
+        shards += [group[:early][i::share] for i in range(share)]
+        late = group[early:]
+        number = share * -(-len(late) // (largest * share))
+        shards += [late[i::number] for i in range(number)]
+    return [shard for shard in shards if shard]
 
 
 def attribute(stderr: str) -> dict[int, str]:

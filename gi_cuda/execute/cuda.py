@@ -213,6 +213,7 @@ class CudaDevice:
             return None
         if self._arena is None:
             arena = Arena(self._context)
+            arena.extend()
             self._arena = (arena, self._memory.cushion(arena))
         return self._arena
 
@@ -230,9 +231,18 @@ class CudaDevice:
         Raises:
             LaunchRefused: the device has not so much memory.
         """
-        for buffer in self._target.buffers:
-            if buffer.symbol is None:
-                self._buffer(plan, buffer.name)
+        names = [
+            buffer.name
+            for buffer in self._target.buffers
+            if buffer.symbol is None
+            and (plan.case, buffer.name, plan.sizes[buffer.name]) not in self._buffers
+        ]
+        if names:
+            self._cushion(plan)
+            # Filling them would disturb what others time.
+            with self.turn():
+                for name in names:
+                    self._buffer(plan, name)
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs, scratch buffers and all shared memory. Does not wait."""

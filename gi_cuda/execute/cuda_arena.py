@@ -27,9 +27,6 @@ BEFORE = 16 * 2**30
 BEHIND = 32 * 2**30
 """Bytes behind the last one: what unsigned 32-bit indices of 8-byte elements reach."""
 
-_SLAB = UNIT
-"""Least number of bytes taken at a time for buffers."""
-
 _ALIGNMENT = 64 * 1024
 
 _SUPPORTED = 102  # CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
@@ -123,6 +120,15 @@ class Arena:
         self.filling = begin.value
         self._free = self._end = self._cushioned
 
+    def extend(self) -> None:
+        """Take memory for small buffers; slow, and nothing that others would notice.
+
+        Raises:
+            LaunchRefused: see :meth:`allocate`.
+        """
+        self.allocate("buffers", UNIT)
+        self._free = self._end - UNIT
+
     def allocate(self, what: str, size: int) -> int:
         """The address of so many bytes, aligned to 64 KiB.
 
@@ -131,7 +137,7 @@ class Arena:
         """
         try:
             if self._free + size > self._end:
-                self._extend(max(_SLAB, _whole(size)))
+                self._extend(_whole(size))
         except _Refusal as refusal:
             free, total = self._context.drv.mem_get_info()
             raise LaunchRefused(

@@ -200,7 +200,10 @@ class Context:
             raise LaunchRefused(str(error)) from None
 
     def wait(self, event: Any, limit: float) -> None:
-        """Wait for an event; past ``limit`` seconds this process ends as hung."""
+        """Wait for an event; past ``limit`` seconds this process ends as hung.
+
+        As long as another process is being cleared away, nothing is over its limit.
+        """
         begun = time.perf_counter()
         while True:
             # Looked at before the event: a process that was kept waiting is not a hang.
@@ -210,13 +213,16 @@ class Context:
                     return
             except self.drv.Error as error:
                 self.crashed(str(error))
-            if spent > limit:
+            if spent > limit and self.place.turns.disturbed():
+                begun = time.perf_counter()
+            elif spent > limit:
                 self._overdue(event, limit)
             if spent > SPIN:
                 time.sleep(NAP)
 
     def _overdue(self, event: Any, limit: float) -> NoReturn:
         """End this process for a launch that is over its limit: as crashed, if that comes out."""
+        self.place.turns.leave(self.place.seat)
         begun = time.perf_counter()
         while time.perf_counter() - begun < self.grace:
             try:

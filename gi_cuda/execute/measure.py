@@ -370,12 +370,18 @@ def _stages(sampling: Sampling) -> list[int]:
     return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
 
 
+_WORTHWHILE = 1e-4
+"""Seconds that a launch must take more than the reference's, for one pair to be enough; the times
+of shorter ones differ by more than their noise floor now and then, and little would be saved."""
+
+
 def _settled(samples: list[Sample], sampling: Sampling) -> bool:
     """More pairs are for those that look faster and are not yet certain to be, after a few for all
     but those that are far slower."""
     values = ratios(samples)
     if len(values) < sampling.screen:
-        return judge(values, sampling.floor) is Verdict.SLOWER
+        more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
+        return more > _WORTHWHILE and judge(values, sampling.floor) is Verdict.SLOWER
     looks_faster = float(np.median(values)) < 1 - sampling.floor
     return not looks_faster or judge(values, sampling.floor) is Verdict.FASTER
 

@@ -3,8 +3,8 @@
 While one has the device to itself, others load modules, judge answers in Python, or start. Whose
 turn it is, is a lock on a file without a name, which the zygote makes and all workers inherit. The
 system takes the lock from a process that ends, however it ends. But a process that ends over a
-fault leaves the device busy for a while: a launch that began in that time would seem to hang. So it
-says that it is going, and nobody has a turn until the zygote says that it is gone.
+fault leaves the device busy for a while: a launch that begins in that time may seem to hang. So it
+says that it is going, and until the zygote says that it is gone, no launch is over its limit.
 """
 
 from __future__ import annotations
@@ -12,16 +12,12 @@ from __future__ import annotations
 import fcntl
 import mmap
 import os
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 _SEATS = 256
 """Processes that there may be at a time."""
-
-_MOMENT = 5e-4
-"""Seconds between two looks whether all are gone that were going."""
 
 
 class Turns:
@@ -35,9 +31,6 @@ class Turns:
     def take(self) -> None:
         """Wait for the turn. It cannot be had twice: who has it already has it still."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
-        # A slice: a map of memory gives bytes of length one, of which none is false.
-        while any(self._going[:]):
-            time.sleep(_MOMENT)
 
     def give(self) -> None:
         """Let others have it; nothing happens where this process did not have it."""
@@ -53,9 +46,14 @@ class Turns:
             self.give()
 
     def leave(self, seat: int) -> None:
-        """Say that the process in a seat is going, and that the device is not fit for use before
-        it is gone."""
+        """Say that the process in a seat is going, and let others have its turn."""
         self._going[seat] = 1
+        self.give()
+
+    def disturbed(self) -> bool:
+        """Whether a process is going, and the device may be busy with clearing it away."""
+        # A slice: a map of memory gives bytes of length one, of which none is false.
+        return any(self._going[:])
 
     # -- for the zygote ----------------------------------------------------------------------
 

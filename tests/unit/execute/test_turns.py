@@ -16,7 +16,7 @@ def turns() -> Turns:
     return Turns()
 
 
-def forked(work: Callable[[], None]) -> int:
+def forked(work: Callable[[], object]) -> int:
     """A child that does some work and ends."""
     pid = os.fork()
     if pid == 0:
@@ -59,13 +59,15 @@ def test_the_turn_is_free_when_the_process_that_has_it_is_killed(turns: Turns) -
         pass
 
 
-def test_nobody_has_a_turn_before_a_process_that_is_going_is_gone(turns: Turns) -> None:
+def test_a_process_that_is_going_disturbs_others_until_it_is_gone(turns: Turns) -> None:
     seat = turns.free_seat()
-    going = forked(lambda: turns.leave(seat))
+    assert not turns.disturbed()
+    going = forked(lambda: (turns.take(), turns.leave(seat)))
     turns.seated(going, seat)
     assert turns.free_seat() != seat
     ended(going)
-    assert ended(forked(lambda: limited(turns))) == -signal.SIGALRM
-    turns.gone(going)
+    assert turns.disturbed()
     assert ended(forked(lambda: limited(turns))) == 0
+    turns.gone(going)
+    assert not turns.disturbed()
     assert turns.free_seat() == seat

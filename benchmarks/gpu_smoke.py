@@ -30,7 +30,8 @@ from gi_cuda.build.preprocess import prelude
 from gi_cuda.cuda import find_toolkit, query
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.execute.device import LaunchRefused
-from gi_cuda.execute.measure import Bench, count_loops, measure, record
+from gi_cuda.execute.heat import measure
+from gi_cuda.execute.measure import Bench, count_loops, record
 from gi_cuda.execute.model import CountLoops, Measure, Measurement, Program, Record, Sampling
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS
 from gi_cuda.execute.turns import Place

@@ -1,12 +1,10 @@
-"""What a worker does with a request, on any device: verify, time, verify again."""
+"""What a worker holds variants against, on any device: cases, the reference, the oracle."""
 
 from __future__ import annotations
 
-import time
+import pickle
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,21 +15,12 @@ from gi_cuda.execute.model import (
     CasePlan,
     CountLoops,
     GetReady,
-    Heat,
     LoopCounts,
-    Measure,
-    Measurement,
     Outputs,
     Program,
     Record,
     Recorded,
-    Refused,
-    Sample,
-    Sampling,
-    Survival,
-    Verdict,
 )
-from gi_cuda.execute.statistics import judge, ratios
 from gi_cuda.target import (
     CaseData,
     LaunchError,
@@ -73,12 +62,26 @@ class Bench:
     def stored(self, case: str) -> Reference:
         """What a case's outputs are judged against: the reference's recorded runs."""
         if case not in self._stored:
-            with np.load(self._folder / f"{case}.npz") as stacks:
-                arrays = dict(stacks)
-            count = len(next(iter(arrays.values())))
-            runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
-            self._stored[case] = self.target.oracle.reference(runs)
+            self._stored[case] = self._read(case)
         return self._stored[case]
+
+    def _read(self, case: str) -> Reference:
+        derived = self._folder / f"{case}.pickle"
+        if derived.exists():
+            reference: Reference = pickle.loads(derived.read_bytes())
+            return reference
+        with np.load(self._folder / f"{case}.npz") as stacks:
+            arrays = dict(stacks)
+        count = len(next(iter(arrays.values())))
+        runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
+        return self.target.oracle.reference(runs)
+
+    def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
+        """Keep what the reference's runs gave, and what the oracle makes of it, for all workers."""
+        stacks = {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+        np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
+        reference = self.target.oracle.reference(runs)
+        (folder / f"{case}.pickle").write_bytes(pickle.dumps(reference, pickle.HIGHEST_PROTOCOL))
 
     def plans(self, program: Program) -> list[CasePlan]:
         """How a program's configuration runs each of its cases.
@@ -181,59 +184,12 @@ def record(bench: Bench, request: Record) -> Recorded:
                 bench.device.run(loaded, case_plan.drawn(draw), request.limit)
                 outputs = bench.device.outputs(case_plan)
                 runs.append({name: np.copy(array) for name, array in outputs.items()})
-            stacks = {name: np.stack([one[name] for one in runs]) for name in runs[0]}
-            np.savez(request.folder / f"{case_plan.case}.npz", **stacks)  # type: ignore[arg-type]
+            bench.store(case_plan.case, runs, request.folder)
             bench.device.prepare(case_plan)
             bench.device.run(loaded, case_plan, request.limit)
             verdict = bench.judge(case_plan)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons)
-
-
-def measure(bench: Bench, request: Measure) -> Measurement:
-    """Verify a variant on its first launch, time it beside the reference, verify it again.
-
-    Raises:
-        LaunchRefused: the device does not take it.
-    """
-    bench.device.allow(request.sampling.grace)
-    runner = _Runner(bench, request.variant, request.sampling.limit)
-    try:
-        if runner.verified():
-            _time(bench, [runner], request.reference, request.sampling)
-            # A variant may pass once and fault on repeats.
-            runner.verified()
-    finally:
-        runner.leave()
-    return runner.measurement()
-
-
-def measure_heat(bench: Bench, heat: Heat) -> tuple[Measurement | Refused, ...]:
-    """The same for several variants, whose timed launches share those of the reference."""
-    bench.device.allow(heat.sampling.grace)
-    answers: dict[int, Measurement | Refused] = {}
-    fit: list[tuple[int, _Runner]] = []
-    entered: list[_Runner] = []
-    try:
-        for place, program in enumerate(heat.variants):
-            try:
-                runner = _Runner(bench, program, heat.sampling.limit)
-                entered.append(runner)
-                if runner.verified():
-                    fit.append((place, runner))
-                else:
-                    answers[place] = runner.measurement()
-            except LaunchRefused as error:
-                answers[place] = Refused(str(error))
-        if fit:
-            _time(bench, [runner for _, runner in fit], heat.reference, heat.sampling)
-        for place, runner in fit:
-            runner.verified()
-            answers[place] = runner.measurement()
-    finally:
-        for runner in entered:
-            runner.leave()
-    return tuple(answers[place] for place in range(len(heat.variants)))
 
 
 def get_ready(bench: Bench, request: GetReady) -> None:
@@ -252,157 +208,3 @@ def count_loops(bench: Bench, request: CountLoops) -> LoopCounts:
             bench.device.prepare(case_plan)
             bench.device.run(loaded, case_plan, request.limit)
         return LoopCounts(tuple(counts()))
-
-
-class _Runner:
-    """A variant in a measurement.
-
-    Raises:
-        LaunchRefused: it cannot be loaded.
-    """
-
-    def __init__(self, bench: Bench, program: Program, limit: float) -> None:
-        self.program = program
-        self._bench = bench
-        self._limit = limit
-        self._clock = _Clock()
-        self._verdict = OracleVerdict(0.0)
-        self.loaded = bench.device.load(program.binary)
-        self.samples: list[Sample] = []
-
-    def leave(self) -> None:
-        """Unload it."""
-        self._bench.device.unload(self.loaded)
-
-    def verified(self) -> bool:
-        """Run it on all cases; whether its answers are acceptable."""
-        bench = self._bench
-        self._clock.begin()
-        for case_plan in bench.plans(self.program):
-            bench.device.make_room(case_plan)
-            with bench.device.turn():
-                self._clock.begin()
-                bench.device.prepare(case_plan)
-                bench.device.run(self.loaded, case_plan, self._limit)
-                self._clock.ran()
-                seen = bench.look(case_plan)
-            if not isinstance(seen, OracleVerdict):
-                seen = bench.opinion(case_plan, seen)
-            self._clock.verified()
-            self._verdict = seen
-            if seen.penalty:
-                return False
-        return True
-
-    def timed(self, samples: Iterable[Sample], seconds: float) -> None:
-        """Enter pairs of timed runs, and the wall time that they took."""
-        self.samples += samples
-        self._clock.run += seconds
-
-    def measurement(self) -> Measurement:
-        """What came out."""
-        return Measurement(
-            self.program.binary.ident,
-            Survival.NORMAL,
-            self._verdict.penalty,
-            self._verdict.reason,
-            tuple(self.samples),
-            self._clock.run,
-            self._clock.verify,
-        )
-
-
-def _time(bench: Bench, runners: Sequence[_Runner], base: Program, sampling: Sampling) -> None:
-    """Repetitions in which every variant and the reference run once in each case, as many as the
-    sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
-    racing = list(runners)
-    reference = bench.reference(base)
-    for case_plan in bench.plans(base):
-        bench.device.make_room(case_plan)
-    with bench.device.turn():
-        done = 0
-        for wanted in _stages(sampling):
-            begun = time.perf_counter()
-            repetitions = [
-                _Repetition(number, racing, (reference, theirs.drawn(number)), place)
-                for number in range(done, wanted)
-                for place, theirs in enumerate(bench.plans(base))
-            ]
-            runs = [run for one in repetitions for run in one.runs(bench)]
-            seconds = iter(bench.device.run_round(runs, sampling.limit))
-            samples = [one.samples(seconds) for one in repetitions]
-            share = (time.perf_counter() - begun) / len(racing)
-            for runner, mine in zip(racing, zip(*samples, strict=True), strict=True):
-                runner.timed(mine, share)
-            racing = [one for one in racing if not _settled(one.samples, sampling)]
-            done = wanted
-            if not racing:
-                return
-
-
-@dataclass(frozen=True, slots=True)
-class _Repetition:
-    """One run of each variant and of the reference on one case, in the same draw; they take turns
-    in going first."""
-
-    number: int
-    runners: Sequence[_Runner]
-    reference: tuple[Loaded, CasePlan]
-    place: int
-
-    def runs(self, bench: Bench) -> list[tuple[Loaded, CasePlan]]:
-        """All of them, in the order in which they run."""
-        runs = [
-            (one.loaded, bench.plans(one.program)[self.place].drawn(self.number))
-            for one in self.runners
-        ]
-        runs.append(self.reference)
-        return runs if self.number % 2 == 0 else runs[::-1]
-
-    def samples(self, seconds: Iterator[float]) -> list[Sample]:
-        """A sample for each variant, from the times in the order in which they ran."""
-        mine = list(islice(seconds, len(self.runners) + 1))
-        *variants, reference = mine if self.number % 2 == 0 else mine[::-1]
-        return [Sample(self.reference[1].case, one, reference) for one in variants]
-
-
-def _stages(sampling: Sampling) -> list[int]:
-    return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
-
-
-_WORTHWHILE = 1e-4
-"""Seconds that a launch must take more than the reference's, for one pair to be enough; the times
-of shorter ones differ by more than their noise floor now and then, and little would be saved."""
-
-
-def _settled(samples: list[Sample], sampling: Sampling) -> bool:
-    """More pairs are for those that look faster and are not yet certain to be, after a few for all
-    but those that are far slower."""
-    values = ratios(samples)
-    if len(values) < sampling.screen:
-        more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
-        return more > _WORTHWHILE and judge(values, sampling.floor) is Verdict.SLOWER
-    looks_faster = float(np.median(values)) < 1 - sampling.floor
-    return not looks_faster or judge(values, sampling.floor) is Verdict.FASTER
-
-
-class _Clock:
-    """Wall time spent running and verifying; what passes before ``begin`` is neither."""
-
-    def __init__(self) -> None:
-        self.run = self.verify = 0.0
-        self._last = 0.0
-
-    def begin(self) -> None:
-        self._last = time.perf_counter()
-
-    def _lap(self) -> float:
-        now = time.perf_counter()
-        lap, self._last = now - self._last, now
-        return lap
-
-    def ran(self) -> None:
-        self.run += self._lap()
-
-    def verified(self) -> None:
-        self.verify += self._lap()

@@ -69,7 +69,7 @@ class Sampling:
     most: int = 31
     floor: float = 0.01
     limit: float = 1.0
-    grace: float = 0.25
+    grace: float = 0.15
 
 
 @dataclass(frozen=True, slots=True)

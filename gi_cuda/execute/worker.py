@@ -11,7 +11,8 @@ from typing import Any, NoReturn, TypeAlias
 
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
-from gi_cuda.execute.measure import Bench, count_loops, get_ready, measure, measure_heat, record
+from gi_cuda.execute.heat import measure, measure_heat
+from gi_cuda.execute.measure import Bench, count_loops, get_ready, record
 from gi_cuda.execute.model import CountLoops, GetReady, Heat, Measure, Record, Refused
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.execute.turns import Place

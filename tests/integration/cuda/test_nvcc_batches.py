@@ -7,6 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from gi_cuda.build.model import BuildFailure
 from gi_cuda.build.nvcc import CudaBinary
 from gi_cuda.cuda import Toolkit
@@ -184,3 +186,41 @@ def test_the_tools_own_kernels_are_compiled_once(toolkit: Toolkit, tmp_path: Pat
     assert first.stat().st_mtime_ns == stamp
     assert first.read_bytes().startswith(b"\x7fELF")
     assert [path.name for path in tmp_path.iterdir()] == [first.name]
+
+
+MANY_KINDS = """
+__constant__ float weights[4];
+__device__ int seen = 3;
+template <int N> __global__ void scaled(float *out) { out[threadIdx.x] *= N; }
+static __device__ __noinline__ float part(float a) { return erff(a) / 3.0f + weights[1]; }
+extern "C" __global__ void __launch_bounds__(64) k(float *out, int n)
+{
+    __shared__ float s[64];
+    s[threadIdx.x] = part(out[threadIdx.x]) + VALUE;
+    __syncthreads();
+    for (int i = 0; i < n; i++) out[i] += s[(i + threadIdx.x) % 64] + sinf(out[i]) + seen;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-O1",), ("-maxrregcount=16", "--use_fast_math")])
+def test_stage_by_stage_gives_the_machine_code_that_nvcc_gives(
+    nvcc: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    texts = [MANY_KINDS.replace("VALUE", value) for value in ("1.0f", "2.0f", "3.0f")]
+    staged = nvcc.binaries(texts, options)
+    monkeypatch.setattr("gi_cuda.build.nvcc.prepare", lambda *_: None)
+    nvcc.folder = tmp_path / "whole"
+    whole = nvcc.binaries(texts, options)
+    assert [one.code_key for one in staged] == [one.code_key for one in whole]
+    assert [one.resources for one in staged] == [one.resources for one in whole]
+
+
+@pytest.mark.parametrize("options", [(), ("-O1",)])
+def test_variants_of_one_ptx_share_machine_code(nvcc: Any, options: tuple[str, ...]) -> None:
+    text = 'extern "C" __global__ void k(float *out) { out[threadIdx.x] += VALUE; }\n'
+    texts = [text.replace("VALUE", value) for value in ("1.0f", "2.0f", "(1.0f + 1)", "3.0f")]
+    one, two, twin, three = nvcc.binaries(texts, options)
+    assert len({one.code_key, two.code_key, three.code_key}) == 3
+    # The twin is not assembled: it is in the other one's cubin, under its name.
+    assert (twin.code_key, twin.kernels, twin.path) == (two.code_key, two.kernels, two.path)

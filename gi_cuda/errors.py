@@ -1,4 +1,4 @@
-"""What a user can get wrong, said once and clearly."""
+"""What a user can get wrong, said once and clearly, and what ends a command otherwise."""
 
 from __future__ import annotations
 
@@ -23,3 +23,7 @@ class UserError(Exception):
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         return f"{text}\n  {self.hint}" if self.hint else text
+
+
+class WorkerFault(Exception):
+    """The workers cannot be started at all: what the process they come from said."""

@@ -5,38 +5,60 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 import gi_cuda
-from gi_cuda.cli import (
-    check,
-    convert,
-    doctor,
-    evolve,
-    explain,
-    history,
-    init,
-    interactions,
-    minimize,
-    mutate,
-    patch,
-    resume,
-    show,
-    validate,
-)
 from gi_cuda.cli.common import console, state
-from gi_cuda.errors import UserError
-from gi_cuda.execute.pool import WorkerFault
+from gi_cuda.errors import UserError, WorkerFault
+
+_VERBS = (
+    "init",
+    "convert",
+    "mutate",
+    "check",
+    "evolve",
+    "resume",
+    "show",
+    "validate",
+    "minimize",
+    "interactions",
+    "history",
+    "explain",
+    "patch",
+    "doctor",
+)
+"""Modules of this package, in the order a user needs them."""
+
+
+class _Verbs(TyperGroup):
+    """Loads a verb's module when it is asked for: nobody waits for the code of all others."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(_VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
+        if cmd_name not in _VERBS:
+            return None
+        verb = import_module(f"gi_cuda.cli.{cmd_name}")
+        alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
+        alone.command(name=cmd_name)(_interruptible(verb.command))
+        return typer.main.get_command(alone)  # type: ignore[return-value]
+
+
+_SETTINGS = {"help_option_names": ["-h", "--help"]}
 
 app = typer.Typer(
     name="gi-cuda",
+    cls=_Verbs,
     help="Improve existing CUDA kernels: evolve their source, verify every variant, emit a patch.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=_SETTINGS,
 )
 
 
@@ -75,25 +97,6 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
             raise typer.Exit(130) from None
 
     return run
-
-
-for verb in (
-    init,
-    convert,
-    mutate,
-    check,
-    evolve,
-    resume,
-    show,
-    validate,
-    minimize,
-    interactions,
-    history,
-    explain,
-    patch,
-    doctor,
-):
-    app.command(name=verb.__name__.rpartition(".")[2])(_interruptible(verb.command))
 
 
 def main() -> None:

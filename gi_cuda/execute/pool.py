@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar, cast
 
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.execute.model import GetReady, Program, Request, Survival
 from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
@@ -79,10 +79,6 @@ class _Worker(Generic[Key]):
     deadline: float = 0.0
     fresh: bool = True
     alone: bool = False
-
-
-class WorkerFault(Exception):
-    """The workers cannot be started at all: what the zygote said."""
 
 
 class Pool(Generic[Key]):

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.command import gi_cuda
+
 ROOT = Path(__file__).parents[2]
 SCALE = ROOT / "tests" / "targets" / "scale"
 SOURCES = ROOT / "tests" / "sources"
-
-Done = subprocess.CompletedProcess[str]
-
-
-def gi_cuda(*words: str | Path) -> Done:
-    return subprocess.run(
-        [sys.executable, "-m", "gi_cuda", *map(str, words)],
-        env={**os.environ, "COLUMNS": "200"},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 def refused(*words: str | Path) -> str:

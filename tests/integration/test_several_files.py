@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -19,22 +17,9 @@ from gi_cuda.errors import UserError
 from gi_cuda.run import open_tools
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.target import content_hash
+from tests.command import gi_cuda
 
 TREE = Path(__file__).parents[1] / "targets" / "tree"
-ENVIRONMENT = {**os.environ, "COLUMNS": "200"}
-
-Done = subprocess.CompletedProcess[str]
-
-
-def gi_cuda(*words: str | Path) -> Done:
-    return subprocess.run(
-        [sys.executable, "-m", "gi_cuda", *map(str, words)],
-        env=ENVIRONMENT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 @pytest.fixture

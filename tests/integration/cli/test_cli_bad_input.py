@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import sqlite3
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
@@ -18,24 +16,12 @@ import pytest
 
 from gi_cuda.cuda import query
 from gi_cuda.store import Store
+from tests.command import Done, gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 BWT_EXACT = Path(__file__).parents[3] / "targets" / "bwt_exact"
 
-Done = subprocess.CompletedProcess[str]
 Tree = Mapping[str, bytes | None]
-
-
-def command(*words: str, cwd: Path, **environment: str) -> Done:
-    return subprocess.run(
-        [sys.executable, "-m", "gi_cuda", *words],
-        cwd=cwd,
-        env={**os.environ, "COLUMNS": "200", **environment},
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
 
 
 def tree(folder: Path) -> Tree:
@@ -91,7 +77,7 @@ def oracle(body: str) -> Callable[[Path], None]:
 
 def convert_and_change(target: Path) -> None:
     """A grammar by convert, then an edit by hand that the source does not match."""
-    done = command("convert", "t", cwd=target.parent)
+    done = gi_cuda("convert", "t", cwd=target.parent)
     assert done.returncode == 0, done.stderr
     swap("kernel.cu.bnf", '"    int waste = 0;\\n"', '"    int waste = 1;\\n"')(target)
 
@@ -227,7 +213,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, F
         if mistake.spoil:
             mistake.spoil(folder / "t")
         before = tree(folder)
-        done = command(*mistake.words, cwd=folder, **mistake.environment)
+        done = gi_cuda(*mistake.words, cwd=folder, **mistake.environment)
         return done, before, tree(folder)
 
     with ThreadPoolExecutor(2) as pool:
@@ -244,7 +230,7 @@ def test_a_mistake_is_refused_with_one_clear_message(
 
 
 def test_debug_shows_the_traceback(tmp_path: Path) -> None:
-    done = command("--debug", "show", "nowhere", cwd=tmp_path)
+    done = gi_cuda("--debug", "show", "nowhere", cwd=tmp_path)
     assert done.returncode != 0
     assert "Traceback" in done.stderr
     assert "no run is stored here" in done.stderr
@@ -269,7 +255,7 @@ def no_gpu() -> None:
 def test_no_gpu_is_one_clear_message_and_leaves_nothing(
     words: tuple[str, ...], tmp_path: Path
 ) -> None:
-    done = command(*words, "--backend", "cuda", cwd=tmp_path)
+    done = gi_cuda(*words, "--backend", "cuda", cwd=tmp_path)
     is_refused(done, "gi-cuda doctor")
     assert tree(tmp_path) == {}
 
@@ -277,14 +263,14 @@ def test_no_gpu_is_one_clear_message_and_leaves_nothing(
 @pytest.mark.usefixtures("no_gpu")
 def test_no_gpu_and_force_keep_the_run_that_is_there(ran: Path) -> None:
     before = tree(ran)
-    is_refused(command(*EVOLVE, "--force", "--backend", "cuda", cwd=ran), "gi-cuda doctor")
+    is_refused(gi_cuda(*EVOLVE, "--force", "--backend", "cuda", cwd=ran), "gi-cuda doctor")
     assert tree(ran) == before
 
 
 @pytest.mark.usefixtures("no_gpu")
 def test_no_cuda_compiler_says_how_to_install_one(tmp_path: Path) -> None:
     nowhere = {"PATH": "/nowhere", "CUDA_HOME": "", "CUDA_PATH": ""}
-    done = command("check", str(BWT_EXACT), "--backend", "cuda", cwd=tmp_path, **nowhere)
+    done = gi_cuda("check", str(BWT_EXACT), "--backend", "cuda", cwd=tmp_path, **nowhere)
     is_refused(done)
     assert "install" in done.stderr
     assert tree(tmp_path) == {}
@@ -299,7 +285,7 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ran")
     shutil.copytree(SCALE, folder / "t", ignore=shutil.ignore_patterns("__pycache__"))
     sizes = ("--population", "2", "--generations", "1")
-    done = command(*EVOLVE, *sizes, cwd=folder)
+    done = gi_cuda(*EVOLVE, *sizes, cwd=folder)
     assert done.returncode == 0, done.stderr
     with Store(folder / "run" / "run.db") as store:
         store.put(champion=None)
@@ -322,7 +308,7 @@ def test_a_run_is_never_overwritten_and_never_asked_for_what_it_lacks(
     words: tuple[str, ...], said: tuple[str, ...], ran: Path
 ) -> None:
     before = tree(ran)
-    is_refused(command(*words, cwd=ran), *said)
+    is_refused(gi_cuda(*words, cwd=ran), *said)
     assert tree(ran) == before
 
 
@@ -336,7 +322,7 @@ def test_a_target_that_changed_is_not_mixed_with_old_results(
     (ran / "t" / file).write_bytes(text + mark)
     try:
         before = tree(ran)
-        is_refused(command(verb, "run", cwd=ran), "the target changed since this run began", "t")
+        is_refused(gi_cuda(verb, "run", cwd=ran), "the target changed since this run began", "t")
         assert tree(ran) == before
     finally:
         (ran / "t" / file).write_bytes(text)
@@ -345,7 +331,7 @@ def test_a_target_that_changed_is_not_mixed_with_old_results(
 def test_a_target_that_is_gone(ran: Path) -> None:
     (ran / "t").rename(ran / "moved")
     try:
-        is_refused(command("resume", "run", cwd=ran), str(ran / "t"), "there is no target here")
+        is_refused(gi_cuda("resume", "run", cwd=ran), str(ran / "t"), "there is no target here")
     finally:
         (ran / "moved").rename(ran / "t")
 
@@ -358,8 +344,8 @@ def test_a_database_of_another_format_or_program_is_left_as_it_is(ran: Path) -> 
     with closing(sqlite3.connect(ran / "other" / "run.db")) as db:
         db.execute("CREATE TABLE theirs (x)")
     before = tree(ran)
-    is_refused(command("resume", "newer", cwd=ran), "newer/run.db", "format 99", "new run")
-    is_refused(command("resume", "other", cwd=ran), "other/run.db", "not a run database")
+    is_refused(gi_cuda("resume", "newer", cwd=ran), "newer/run.db", "format 99", "new run")
+    is_refused(gi_cuda("resume", "other", cwd=ran), "other/run.db", "not a run database")
     assert tree(ran) == before
 
 
@@ -369,7 +355,7 @@ def test_force_with_a_target_that_fails_its_baseline_keeps_the_run(ran: Path) ->
     kernel.write_text(good.replace("int mine = 0;", "int mine = nothing;"))
     before = tree(ran)
     try:
-        is_refused(command(*EVOLVE, "--force", cwd=ran), "kernel.cu", "nothing")
+        is_refused(gi_cuda(*EVOLVE, "--force", cwd=ran), "kernel.cu", "nothing")
         assert tree(ran) == before
     finally:
         kernel.write_text(good)
@@ -381,6 +367,6 @@ def test_what_a_killed_process_left_in_the_making_is_cleared(ran: Path) -> None:
     left = ran / f".run.{ended.pid}.making"
     left.mkdir()
     tiny = ("--population", "2", "--generations", "1")
-    assert command(*EVOLVE, "--force", *tiny, cwd=ran).returncode == 0
+    assert gi_cuda(*EVOLVE, "--force", *tiny, cwd=ran).returncode == 0
     assert not left.exists()
     assert not list(ran.glob(".run.*"))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import subprocess
-import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +13,11 @@ import pytest
 from gi_cuda.search import Settings, Tabu
 from gi_cuda.search.recipes import Fresh, fill
 from gi_cuda.subject import Subject
+from tests.command import gi_cuda
 
-COMMAND = (sys.executable, "-m", "gi_cuda")
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 WASTE = "<_kernel.cu_27>"
 """The edit that every search on this target should find: the wasted work goes."""
-
-Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +39,6 @@ class Finished:
     @property
     def source(self) -> Path:
         return self.repository / "kernels" / "scale" / "kernel.cu"
-
-
-@pytest.fixture(scope="session")
-def cli() -> Cli:
-    """Runs ``gi-cuda`` with some words in a folder, and returns what it said and its status."""
-
-    def run(*words: object, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [*COMMAND, *map(str, words)],
-            cwd=cwd,
-            env={**os.environ, "COLUMNS": "200", **environment},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            encoding="utf-8",
-            check=False,
-        )
-
-    return run
 
 
 def copy_scale(to: Path) -> Path:
@@ -100,7 +77,7 @@ def good_seed(subject: Subject, population: int) -> int:
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory, cli: Cli, scale: Subject) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finished:
     """The small target, in a git repository, evolved for three generations of twelve."""
     repository = tmp_path_factory.mktemp("repository")
     copy_scale(repository / "kernels" / "scale")
@@ -109,6 +86,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory, cli: Cli, scale: Subject)
     git(repository, "commit", "--quiet", "--message=all")
     seed = good_seed(scale, 12)
     words = ["--run", "runs/first", "--seed", seed, "--population", 12, "--generations", 3]
-    done = cli("evolve", "kernels/scale", *words, cwd=repository)
+    done = gi_cuda("evolve", "kernels/scale", *words, cwd=repository)
     assert done.returncode == 0, done.stderr
     return Finished(repository, repository / "runs" / "first", done.stdout, seed)

@@ -22,8 +22,9 @@ from gi_cuda.evaluation import Evaluation
 from gi_cuda.execute.model import Survival, Verdict
 from gi_cuda.run import DATABASE, open_run
 from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
+from tests.command import gi_cuda
 
-from .conftest import WASTE, Cli, git
+from .conftest import WASTE, git
 
 WINNER = f"CHECKED=1 <_kernel.cu_22>+<_kernel.cu_29> {WASTE}"
 
@@ -52,9 +53,9 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def minimized(run: Path, finished: Any, cli: Cli) -> str:
+def minimized(run: Path, finished: Any) -> str:
     """What ``minimize`` said of it."""
-    done = cli("minimize", run, cwd=finished.repository)
+    done = gi_cuda("minimize", run, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -73,8 +74,8 @@ def test_minimize_keeps_what_pays(minimized: str, run: Path, finished: Any) -> N
 
 
 @pytest.mark.usefixtures("minimized")
-def test_validate_says_whether_the_winner_holds(run: Path, finished: Any, cli: Cli) -> None:
-    done = cli("validate", run, "--best", 2, cwd=finished.repository)
+def test_validate_says_whether_the_winner_holds(run: Path, finished: Any) -> None:
+    done = gi_cuda("validate", run, "--best", 2, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     verdict, *table = done.stdout.splitlines()
     assert verdict.startswith("HOLDS: individual ")
@@ -85,20 +86,16 @@ def test_validate_says_whether_the_winner_holds(run: Path, finished: Any, cli: C
 
 
 @pytest.mark.usefixtures("minimized")
-def test_validate_of_what_is_not_faster_fails_with_status_1(
-    run: Path, finished: Any, cli: Cli
-) -> None:
+def test_validate_of_what_is_not_faster_fails_with_status_1(run: Path, finished: Any) -> None:
     words = ["--genotype", "REPEAT=2", "--sanitizers", "none"]
-    done = cli("validate", run, *words, cwd=finished.repository)
+    done = gi_cuda("validate", run, *words, cwd=finished.repository)
     assert done.returncode == 1
     assert "FAILS: the given genotype is not faster beyond the noise" in done.stdout
 
 
 @pytest.mark.usefixtures("minimized")
-def test_interactions_give_groups_and_a_graph(
-    run: Path, finished: Any, cli: Cli, tmp_path: Path
-) -> None:
-    done = cli("interactions", run, "--figures", tmp_path / "f", cwd=finished.repository)
+def test_interactions_give_groups_and_a_graph(run: Path, finished: Any, tmp_path: Path) -> None:
+    done = gi_cuda("interactions", run, "--figures", tmp_path / "f", cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "groups: gain on top of all others" in done.stdout
     files = {path.name for path in (tmp_path / "f").iterdir()}
@@ -109,8 +106,8 @@ def test_interactions_give_groups_and_a_graph(
 
 
 @pytest.mark.usefixtures("minimized")
-def test_history_tells_where_changes_were_found(run: Path, finished: Any, cli: Cli) -> None:
-    done = cli("history", run, cwd=finished.repository)
+def test_history_tells_where_changes_were_found(run: Path, finished: Any) -> None:
+    done = gi_cuda("history", run, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     for said in ["generations", "the winner's changes", "its ancestors", "as changes are added"]:
         assert said in done.stdout
@@ -123,8 +120,8 @@ def test_history_tells_where_changes_were_found(run: Path, finished: Any, cli: C
 
 
 @pytest.mark.usefixtures("minimized")
-def test_explain_shows_each_change_in_context(run: Path, finished: Any, cli: Cli) -> None:
-    done = cli("explain", run, cwd=finished.repository)
+def test_explain_shows_each_change_in_context(run: Path, finished: Any) -> None:
+    done = gi_cuda("explain", run, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert f"  {WASTE}\n   deletes a statement\n" in done.stdout
     assert "its place is executed on: train, held-out" in done.stdout
@@ -134,11 +131,11 @@ def test_explain_shows_each_change_in_context(run: Path, finished: Any, cli: Cli
 @pytest.mark.usefixtures("minimized")
 @pytest.mark.parametrize("configuration", ["defaults", "separate"])
 def test_a_mail_goes_in_with_git_am(
-    configuration: str, run: Path, finished: Any, cli: Cli, tmp_path: Path
+    configuration: str, run: Path, finished: Any, tmp_path: Path
 ) -> None:
     mail = tmp_path / "winner.mbox"
     words = ["--format", "mail", "--check", "--output", mail, "--configuration", configuration]
-    done = cli("patch", run, *words, "--from", "Ada <a@example.com>", cwd=finished.repository)
+    done = gi_cuda("patch", run, *words, "--from", "Ada <a@example.com>", cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "patched file: speed-up" in done.stdout
     scratch = tmp_path / "scratch"
@@ -153,25 +150,25 @@ def test_a_mail_goes_in_with_git_am(
 
 
 @pytest.mark.usefixtures("minimized")
-def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, cli: Cli) -> None:
+def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any) -> None:
     """The winner as found: a setting, then two edits."""
     words = ["--as-found", "--edits", 3, "--check"]
-    done = cli("patch", run, *words, cwd=finished.repository)
+    done = gi_cuda("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     changed = [line for line in done.stdout.splitlines() if re.match(r"[+-](?![+-])", line)]
     assert changed == ["-        waste += tile[i % BLOCK];"]
 
 
 @pytest.mark.usefixtures("minimized")
-def test_measurements_travel(run: Path, finished: Any, cli: Cli, tmp_path: Path) -> None:
+def test_measurements_travel(run: Path, finished: Any, tmp_path: Path) -> None:
     words = ["--best", 1, "--sanitizers", "none"]
     there = tmp_path / "there.json"
-    done = cli("validate", run, *words, "--export", there, cwd=finished.repository)
+    done = gi_cuda("validate", run, *words, "--export", there, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     moved = json.loads(there.read_text(encoding="utf-8"))
     moved["device"] = "another processor"
     there.write_text(json.dumps(moved), encoding="utf-8")
-    done = cli("validate", run, *words, "--with", there, cwd=finished.repository)
+    done = gi_cuda("validate", run, *words, "--with", there, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "on several machines" in done.stdout
     assert "another processor" in done.stdout
@@ -182,7 +179,7 @@ def test_measurements_travel(run: Path, finished: Any, cli: Cli, tmp_path: Path)
         ("format", 9, "format 9"),
     ]:
         there.write_text(json.dumps({**moved, key: value}), encoding="utf-8")
-        done = cli("validate", run, *words, "--with", there, cwd=finished.repository)
+        done = gi_cuda("validate", run, *words, "--with", there, cwd=finished.repository)
         assert done.returncode == 2
         assert said in done.stderr
 
@@ -209,33 +206,33 @@ def refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
 
 
 @pytest.mark.parametrize("verb", [v for v in COMMANDS if v != "history"])
-def test_a_run_without_a_winner(verb: str, without_winner: Path, finished: Any, cli: Cli) -> None:
-    done = cli(verb, without_winner, cwd=finished.repository)
+def test_a_run_without_a_winner(verb: str, without_winner: Path, finished: Any) -> None:
+    done = gi_cuda(verb, without_winner, cwd=finished.repository)
     said = "no individual that is faster" if verb == "validate" else "no validated winner"
     refused(done, said, "gi-cuda resume")
 
 
-def test_a_history_without_a_winner_is_told_without_it(
-    without_winner: Path, finished: Any, cli: Cli
-) -> None:
-    done = cli("history", without_winner, cwd=finished.repository)
+def test_a_history_without_a_winner_is_told_without_it(without_winner: Path, finished: Any) -> None:
+    done = gi_cuda("history", without_winner, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "no validated winner" in done.stdout
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_a_run_that_is_going_on(verb: str, run: Path, finished: Any, cli: Cli) -> None:
+def test_a_run_that_is_going_on(verb: str, run: Path, finished: Any) -> None:
     with (run / ".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        refused(cli(verb, run, cwd=finished.repository), "at work on this run", str(run), "wait")
+        refused(
+            gi_cuda(verb, run, cwd=finished.repository), "at work on this run", str(run), "wait"
+        )
 
 
 @pytest.mark.parametrize("verb", COMMANDS)
-def test_a_target_that_changed(verb: str, run: Path, finished: Any, cli: Cli) -> None:
+def test_a_target_that_changed(verb: str, run: Path, finished: Any) -> None:
     text = finished.source.read_bytes()
     finished.source.write_bytes(text + b"// changed\n")
     try:
-        done = cli(verb, run, cwd=finished.repository)
+        done = gi_cuda(verb, run, cwd=finished.repository)
         refused(done, "the target changed since this run began", "kernels/scale")
     finally:
         finished.source.write_bytes(text)
@@ -261,14 +258,12 @@ def test_a_target_that_changed(verb: str, run: Path, finished: Any, cli: Cli) ->
     ids=lambda value: " ".join(value),
 )
 def test_options_that_cannot_be(
-    words: list[str], said: list[str], run: Path, finished: Any, cli: Cli
+    words: list[str], said: list[str], run: Path, finished: Any
 ) -> None:
-    refused(cli(words[0], run, *words[1:], cwd=finished.repository), *said)
+    refused(gi_cuda(words[0], run, *words[1:], cwd=finished.repository), *said)
 
 
-def test_a_sanitizer_that_is_required_and_missing(
-    run: Path, finished: Any, cli: Cli, tmp_path: Path
-) -> None:
+def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_path: Path) -> None:
     """The compiler is there, under another name than the one that has the sanitizers."""
     compiler = shutil.which("g++")
     if compiler is None:
@@ -278,5 +273,5 @@ def test_a_sanitizer_that_is_required_and_missing(
             (tmp_path / name).symlink_to(found)
     environment = {"PATH": os.fspath(tmp_path), "CXX": compiler}
     words = ["--best", 1, "--sanitizers", "required"]
-    done = cli("validate", run, *words, cwd=finished.repository, **environment)
+    done = gi_cuda("validate", run, *words, cwd=finished.repository, **environment)
     refused(done, "no address sanitizer found: g++ is not on PATH", "--sanitizers none")

@@ -21,6 +21,7 @@ from gi_cuda.search import BARRACUDA, PRESETS, Origin, Settings
 from gi_cuda.search.evolution import End, Evolution
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject
+from tests.command import gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 SHIPPED = Path(__file__).parents[3] / "targets"
@@ -108,14 +109,12 @@ def test_the_same_seed_through_python_breeds_the_same_first_generation(
     assert list(tmp_path.iterdir()) == [tmp_path / "run"]
 
 
-def test_a_complete_run_goes_on_when_asked_for_more(
-    finished: Any, cli: Cli, tmp_path: Path
-) -> None:
+def test_a_complete_run_goes_on_when_asked_for_more(finished: Any, tmp_path: Path) -> None:
     folder = tmp_path / "copied"
     shutil.copytree(finished.folder, folder)
     with Store(folder / DATABASE) as store:
         before = store.evaluations()
-    done = cli("resume", folder, "--generations", 4, cwd=finished.repository)
+    done = gi_cuda("resume", folder, "--generations", 4, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "36 individuals are evaluated already" in done.stdout
     assert re.findall(r"^generation (\d): 12 evaluated", done.stdout, re.M) == ["3"]
@@ -130,8 +129,8 @@ def test_a_complete_run_goes_on_when_asked_for_more(
 # -- show ------------------------------------------------------------------------------------------
 
 
-def test_show_gives_counts_times_the_best_and_the_winners_diff(finished: Any, cli: Cli) -> None:
-    done = cli("show", finished.folder, cwd=finished.repository)
+def test_show_gives_counts_times_the_best_and_the_winners_diff(finished: Any) -> None:
+    done = gi_cuda("show", finished.folder, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     for word in ["generations", "time", "search", "preprocess", "compile", "run", "verify"]:
         assert word in done.stdout
@@ -144,18 +143,18 @@ def test_show_gives_counts_times_the_best_and_the_winners_diff(finished: Any, cl
     assert [int(ident) for ident in found] == best
 
 
-def test_show_a_generation_lists_its_members(finished: Any, cli: Cli) -> None:
-    done = cli("show", finished.folder, "--generation", 1, cwd=finished.repository)
+def test_show_a_generation_lists_its_members(finished: Any) -> None:
+    done = gi_cuda("show", finished.folder, "--generation", 1, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     found = re.findall(r"^individual (\d+), generation 1, ", done.stdout, re.M)
     with Store(finished.folder / DATABASE) as store:
         assert [int(ident) for ident in found] == [one.ident for one in store.individuals(1)]
 
 
-def test_show_an_individual_with_genotype_and_diff(finished: Any, cli: Cli) -> None:
+def test_show_an_individual_with_genotype_and_diff(finished: Any) -> None:
     with Store(finished.folder / DATABASE) as store:
         one = next(one for one in store.individuals() if "<_kernel.cu_27>" in one.genotype.split())
-    done = cli("show", finished.folder, "--individual", one.ident, cwd=finished.repository)
+    done = gi_cuda("show", finished.folder, "--individual", one.ident, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "<_kernel.cu_27>" in done.stdout
     assert re.search(r"^- +waste \+= tile\[i % BLOCK\];", done.stdout, re.M)
@@ -164,11 +163,9 @@ def test_show_an_individual_with_genotype_and_diff(finished: Any, cli: Cli) -> N
 # -- patch -----------------------------------------------------------------------------------------
 
 
-def test_the_patch_applies_and_the_patched_file_is_right(
-    finished: Any, cli: Cli, tmp_path: Path
-) -> None:
+def test_the_patch_applies_and_the_patched_file_is_right(finished: Any, tmp_path: Path) -> None:
     patch = tmp_path / "winner.patch"
-    done = cli("patch", finished.folder, "--output", patch, cwd=finished.repository)
+    done = gi_cuda("patch", finished.folder, "--output", patch, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "speed-up" in done.stdout
     scratch = tmp_path / "scratch"
@@ -188,11 +185,11 @@ def test_the_patch_applies_and_the_patched_file_is_right(
     # The patched file stands on its own: with its new defaults it is a reference that passes.
     load_subject(scratch / "kernels/scale", "host")
 
-    said = cli("patch", finished.folder, cwd=finished.repository)
+    said = gi_cuda("patch", finished.folder, cwd=finished.repository)
     assert said.stdout == patch.read_text(encoding="utf-8")
 
 
-def test_a_patch_of_a_wrong_individual_is_refused(finished: Any, cli: Cli, tmp_path: Path) -> None:
+def test_a_patch_of_a_wrong_individual_is_refused(finished: Any, tmp_path: Path) -> None:
     with Store(finished.folder / DATABASE) as store:
         wrong = next(
             (i for i, e in store.evaluations().items() if e.outcome is Outcome.WRONG), None
@@ -201,7 +198,7 @@ def test_a_patch_of_a_wrong_individual_is_refused(finished: Any, cli: Cli, tmp_p
         pytest.skip("no individual of this run was wrong")
     patch = tmp_path / "p.patch"
     words = ["--individual", wrong, "--output", patch]
-    done = cli("patch", finished.folder, *words, cwd=finished.repository)
+    done = gi_cuda("patch", finished.folder, *words, cwd=finished.repository)
     assert done.returncode == 2
     assert f"individual {wrong}: " in done.stderr
     assert "the patched file fails on the held-out cases" in done.stderr
@@ -212,9 +209,9 @@ def test_a_patch_of_a_wrong_individual_is_refused(finished: Any, cli: Cli, tmp_p
 
 
 @pytest.mark.parametrize("folder", [SCALE, SHIPPED / "bwt_exact"], ids=["scale", "bwt_exact"])
-def test_check_passes(folder: Path, cli: Cli, tmp_path: Path) -> None:
+def test_check_passes(folder: Path, tmp_path: Path) -> None:
     for _ in range(4):  # a busy machine may be too noisy, and check says so
-        done = cli("check", folder, "--jobs", 2, cwd=tmp_path)
+        done = gi_cuda("check", folder, "--jobs", 2, cwd=tmp_path)
         if "too noisy" not in done.stderr:
             break
     assert done.returncode == 0, done.stderr
@@ -244,14 +241,14 @@ def only(bnf: str, kept: str) -> str:
 
 
 def test_a_rule_that_alone_is_left_is_the_only_one_that_changes(
-    target: Path, cli: Cli, tmp_path: Path
+    target: Path, tmp_path: Path
 ) -> None:
     """Also: the small space that is left is used up, and the run says so and ends."""
-    assert cli("convert", target, "-o", tmp_path / "g", cwd=tmp_path).returncode == 0
+    assert gi_cuda("convert", target, "-o", tmp_path / "g", cwd=tmp_path).returncode == 0
     bnf, scope = tmp_path / "g/kernel.cu.bnf", tmp_path / "g/kernel.cu.scope"
     bnf.write_text(only(bnf.read_text(encoding="utf-8"), "_kernel.cu_27"), encoding="utf-8")
     words = ["--bnf", bnf, "--scope", scope, "--run", "run", "--population", 10]
-    done = cli("evolve", target, *words, "--generations", 9, cwd=tmp_path)
+    done = gi_cuda("evolve", target, *words, "--generations", 9, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "the space is used up" in done.stdout
     with Store(tmp_path / "run" / DATABASE) as store:
@@ -265,15 +262,13 @@ def test_a_rule_that_alone_is_left_is_the_only_one_that_changes(
     bnf.write_text(
         "# another grammar now\n" + only(bnf.read_text("utf-8"), "_kernel.cu_31"), "utf-8"
     )
-    changed = cli("resume", "run", cwd=tmp_path)
+    changed = gi_cuda("resume", "run", cwd=tmp_path)
     assert changed.returncode == 2
     assert "the grammar changed since this run began" in changed.stderr
 
 
-def test_a_scope_with_one_place_left_allows_that_one_only(
-    target: Path, cli: Cli, tmp_path: Path
-) -> None:
-    assert cli("convert", target, "-o", tmp_path / "g", cwd=tmp_path).returncode == 0
+def test_a_scope_with_one_place_left_allows_that_one_only(target: Path, tmp_path: Path) -> None:
+    assert gi_cuda("convert", target, "-o", tmp_path / "g", cwd=tmp_path).returncode == 0
     bnf, scope = tmp_path / "g/kernel.cu.bnf", tmp_path / "g/kernel.cu.scope"
     lines = re.sub(r"^(<[^>]+>:).*$", r"\1", scope.read_text(encoding="utf-8"), flags=re.M)
     lines = lines.replace("<_kernel.cu_25>:", "<_kernel.cu_25>: 22")
@@ -296,13 +291,13 @@ def test_a_scope_with_one_place_left_allows_that_one_only(
     }
 
 
-def test_the_paper_has_the_defaults(cli: Cli, tmp_path: Path) -> None:
+def test_the_paper_has_the_defaults(tmp_path: Path) -> None:
     assert (BARRACUDA.population, BARRACUDA.generations, BARRACUDA.elite_fraction) == (
         1000,
         50,
         0.5,
     )
-    helped = cli("evolve", "--help", cwd=tmp_path).stdout
+    helped = gi_cuda("evolve", "--help", cwd=tmp_path).stdout
     assert "default: 1000" in helped
     assert "default: 50" in helped
     assert "barracuda" in helped

@@ -1,0 +1,71 @@
+"""``gi-cuda`` as a user starts it: a process of its own with words, a folder and an environment.
+
+It is forked from a process that has the libraries loaded, which saves a second each time;
+``gi_cuda.cli`` itself is loaded anew. ``test_run_killed.py`` starts the command without that.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(
+    [
+        "matplotlib.pyplot",
+        "numpy.ma",
+        "rich.progress",
+        "rich.table",
+        "typer.rich_utils",
+        "gi_cuda.analyze.acceptance",
+        "gi_cuda.analyze.interactions",
+        "gi_cuda.analyze.minimization",
+        "gi_cuda.baseline",
+        "gi_cuda.run",
+        "gi_cuda.scaffold",
+        "gi_cuda.search",
+        "gi_cuda.submission",
+        __name__,
+    ]
+)
+
+Done = subprocess.CompletedProcess[str]
+
+
+def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done:
+    """Run the command to its end; what it said, and its exit status."""
+    line = ["gi-cuda", *map(str, words)]
+    everything = {**os.environ, "COLUMNS": "200", **environment}
+    with tempfile.TemporaryDirectory() as folder:
+        said, complained = Path(folder) / "stdout", Path(folder) / "stderr"
+        streams = [os.devnull, str(said), str(complained)]
+        arguments = (line, str(cwd or Path.cwd()), everything, streams)
+        process = _CONTEXT.Process(target=_main, args=arguments)
+        process.start()
+        process.join()
+        assert process.exitcode is not None
+        texts = [path.read_text("utf-8") for path in (said, complained)]
+    return Done(line, process.exitcode, *texts)
+
+
+def _main(
+    line: Sequence[str], folder: str, environment: Mapping[str, str], streams: Sequence[str]
+) -> None:
+    for number, stream in enumerate(streams):
+        flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT
+        opened = os.open(stream, flags, 0o600)
+        os.dup2(opened, number)
+        os.close(opened)
+    os.chdir(folder)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv = list(line)
+    assert "gi_cuda.cli" not in sys.modules
+    from gi_cuda.cli import main
+
+    main()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
+from gi_cuda.build.crew import Crew
 from gi_cuda.build.model import BuildFailure, Phenotype, Variant
 from gi_cuda.build.preprocess import batch_text, split
 from gi_cuda.build.process import Finished
@@ -35,12 +35,15 @@ def phenotypes(
         jobs: processes at a time.
     """
     number = max(1, min(jobs, len(variants) // LEAST))
-    parts = [variants[i::number] for i in range(number)]
-    answer: dict[int, Phenotype | BuildFailure] = {}
-    with ThreadPoolExecutor(number) as pool:
-        for part in pool.map(lambda one: _part(one, front, file_name, preprocess), parts):
-            answer.update(part)
-    return answer
+
+    def work(begin: int) -> dict[int, Phenotype | BuildFailure]:
+        return _part(variants[begin::number], front, file_name, preprocess)
+
+    with Crew(work, number) as crew:
+        for begin in range(number):
+            crew.submit(begin)
+        parts = dict(crew.next() for _ in range(number))
+    return {ident: one for begin in range(number) for ident, one in parts[begin].items()}
 
 
 def _part(

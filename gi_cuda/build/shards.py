@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from itertools import count
 from pathlib import Path
 from typing import TypeVar
 
+from gi_cuda.build.crew import Crew
 from gi_cuda.build.model import BuildFailure, Phenotype
 from gi_cuda.build.process import Finished
 
@@ -96,37 +96,31 @@ def build(
         return
     folder.mkdir(parents=True, exist_ok=True)
     numbers = count()
-    with ThreadPoolExecutor(jobs) as pool:
-        running: dict[Future[Finished], tuple[list[Phenotype], Path]] = {}
 
-        def submit(shard: list[Phenotype]) -> None:
-            path = folder / f"shard{next(numbers)}"
-            running[pool.submit(compile_shard, shard, path)] = (shard, path)
+    def work(job: tuple[list[Phenotype], Path]) -> Finished:
+        return compile_shard(*job)
 
-        for shard in cut(phenotypes, jobs, largest):
-            submit(shard)
-        try:
-            while running:
-                done, _ = wait(running, return_when=FIRST_COMPLETED)
-                for future in done:
-                    shard, path = running.pop(future)
-                    finished = future.result()
-                    if finished.ok:
-                        yield from collect(shard, path)
-                        continue
-                    failed = attribute(finished.stderr)
-                    guilty = [p for p in shard if p.ident in failed]
-                    if guilty:
-                        yield from (BuildFailure(p.ident, failed[p.ident]) for p in guilty)
-                        rest = [p for p in shard if p.ident not in failed]
-                        if rest:
-                            submit(rest)
-                    elif len(shard) == 1:
-                        yield BuildFailure(shard[0].ident, first_error(finished))
-                    else:
-                        middle = len(shard) // 2
-                        submit(shard[:middle])
-                        submit(shard[middle:])
-        finally:
-            for future in running:
-                future.cancel()
+    with Crew(work, jobs) as crew:
+        waiting = cut(phenotypes, jobs, largest)
+        running = 0
+        while waiting or running:
+            for shard in waiting:
+                crew.submit((shard, folder / f"shard{next(numbers)}"))
+            running += len(waiting)
+            waiting = []
+            (shard, path), finished = crew.next()
+            running -= 1
+            if finished.ok:
+                yield from collect(shard, path)
+                continue
+            failed = attribute(finished.stderr)
+            guilty = [p for p in shard if p.ident in failed]
+            if guilty:
+                yield from (BuildFailure(p.ident, failed[p.ident]) for p in guilty)
+                rest = [p for p in shard if p.ident not in failed]
+                waiting = [rest] if rest else []
+            elif len(shard) == 1:
+                yield BuildFailure(shard[0].ident, first_error(finished))
+            else:
+                middle = len(shard) // 2
+                waiting = [shard[:middle], shard[middle:]]

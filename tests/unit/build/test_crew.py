@@ -1,0 +1,67 @@
+"""Threads that share jobs."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from threading import Event
+
+import pytest
+
+from gi_cuda.build.crew import Crew
+
+
+def test_every_job_is_done_once() -> None:
+    crew: Crew[int, int]
+    with Crew(lambda job: job * job, 3) as crew:
+        for job in range(20):
+            crew.submit(job)
+        assert sorted(crew.next() for _ in range(20)) == [(job, job * job) for job in range(20)]
+
+
+def test_what_a_job_raises_comes_out_where_its_result_is_asked_for() -> None:
+    crew: Crew[int, int]
+    with Crew(lambda job: 1 // job, 1) as crew:
+        crew.submit(0)
+        with pytest.raises(ZeroDivisionError):
+            crew.next()
+
+
+def test_leaving_waits_for_what_was_begun_and_drops_the_rest() -> None:
+    begun, done = Event(), []
+
+    def work(job: int) -> None:
+        begun.set()
+        done.append(job)
+
+    with Crew(work, 1) as crew:
+        crew.submit(0)
+        begun.wait()
+    assert done == [0]
+    with Crew(work, 0) as nobody:
+        nobody.submit(1)
+    assert done == [0]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as Python has it, even where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_the_waiting_though_the_work_goes_on() -> None:
+    may_end = Event()
+
+    def work(_: int) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        may_end.wait()
+
+    with Crew(work, 1) as crew:
+        crew.submit(0)
+        with pytest.raises(KeyboardInterrupt):
+            crew.next()
+        may_end.set()

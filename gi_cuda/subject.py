@@ -30,6 +30,7 @@ from gi_cuda.grammar import (
     Source,
     convert,
     in_force,
+    instrument,
     read_files,
     read_grammar,
     render,
@@ -52,7 +53,7 @@ from gi_cuda.target import (
 
 @dataclass(frozen=True)
 class Subject:
-    """What is being evolved. Implements the search's :class:`~gi_cuda.search.Variation`.
+    """What is being evolved. Implements :class:`~gi_cuda.evolvable.Evolvable`.
 
     Attributes:
         target: the target as loaded.
@@ -61,6 +62,7 @@ class Subject:
         backend: where it runs.
         edits: which rule types the grammar was asked for: ``paper`` or ``full``.
         grammar_files: the ``.bnf`` and ``.scope`` that the grammar was read from, if it was.
+        level: what it is that evolves.
     """
 
     target: Target
@@ -69,6 +71,7 @@ class Subject:
     backend: str
     grammar_files: tuple[Path, ...] = ()
     edits: str = "paper"
+    level: str = "source"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -106,6 +109,16 @@ class Subject:
     def device(self) -> Grammar:
         """The grammar of the device code alone: host functions and launches are blank."""
         return device_code(self.grammar)
+
+    @property
+    def reference(self) -> str:
+        """The device code of the original."""
+        return self.device.source.text
+
+    @property
+    def counting(self) -> str:
+        """The same with every loop counting its iterations."""
+        return instrument(self.device)
 
     def expansions(self, genotype: Genotype) -> dict[str, Expansion]:
         """What a genotype makes of each rule, without edits that its configuration makes void."""

@@ -137,6 +137,10 @@ class PtxGrammar:
             found = self._donors[place] = tuple(self._find(self.rule(place)))
         return found
 
+    def count(self, place: str) -> int:
+        """How many donors :meth:`donors` has for a place."""
+        return sum(1 for _ in self._find(self.rule(place)))
+
     def operations(self, place: str) -> tuple[Operation, ...]:
         """Which edits apply to a rule."""
         rule = self.rule(place)
@@ -173,17 +177,25 @@ class PtxGrammar:
                 yield name
 
 
-def convert_ptx(source: Source, kernels: Collection[str] | None = None) -> PtxGrammar:
+def convert_ptx(
+    source: Source,
+    kernels: Collection[str] | None = None,
+    functions: Collection[str] | None = None,
+) -> PtxGrammar:
     """Read PTX as a grammar.
 
-    The kernels given (symbols; None: every ``.entry``) and the functions of the module that they
-    call are read as rules; everything else is fixed text.
+    The kernels and those functions that they call are read as rules; everything else is fixed text.
+
+    Args:
+        source: the module.
+        kernels: their symbols; None: every ``.entry``.
+        functions: symbols of the functions that may be rules; None: all of the module.
 
     Raises:
         UserError: there is no kernel, or none of a name asked for.
     """
-    functions = {function.name: function for function in read_functions(source.text)}
-    entries = [function.name for function in functions.values() if function.kernel]
+    found = {function.name: function for function in read_functions(source.text)}
+    entries = [function.name for function in found.values() if function.kernel]
     wanted = entries if kernels is None else list(kernels)
     for name in wanted:
         if name not in entries:
@@ -194,8 +206,10 @@ def convert_ptx(source: Source, kernels: Collection[str] | None = None) -> PtxGr
             )
     if not wanted:
         raise UserError("the PTX has no kernel", where=source.name)
-    reached = _reached(functions, wanted)
-    bodies = tuple(Body(functions[name]) for name in functions if name in reached)
+    reached = _reached(found, wanted)
+    if functions is not None:
+        reached &= {*wanted, *functions}
+    bodies = tuple(Body(found[name]) for name in found if name in reached)
     lines = Places(source)
     rules: list[Rule] = []
     places: dict[str, PtxPlace] = {}

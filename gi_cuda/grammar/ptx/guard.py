@@ -94,6 +94,21 @@ def guard(grammar: PtxGrammar, altered: Altered, limits: Mapping[int, int]) -> G
     return guards
 
 
+def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
+    """For each function, what makes all its loops count into an array of that name."""
+    for number, body in enumerate(grammar.bodies):
+        guards = Guards()
+        for loop, cycle in _loops(grammar, number):
+            count = f"%gi_count{loop.ident}"
+            guards.declarations.append(f".reg .b32 {count};")
+            returning = [
+                f"add.u32 {count}, {count}, 1;",
+                f"red.global.max.u32 [{counter}+{4 * loop.ident}], {count};",
+            ]
+            frame(body, cycle, [f"mov.u32 {count}, 0;"], returning, guards)
+        yield guards
+
+
 def frame(
     body: Body, cycle: Cycle, entering: list[str], returning: list[str], guards: Guards
 ) -> None:

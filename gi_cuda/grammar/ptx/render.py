@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gi_cuda.grammar.model import Expansion
 from gi_cuda.grammar.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.ptx.guard import Guards, guard
-from gi_cuda.grammar.ptx.variant import Altered, Placed, alter
+from gi_cuda.grammar.ptx.guard import Guards, counters, guard
+from gi_cuda.grammar.ptx.variant import Altered, Placed, alter, unaltered
 from gi_cuda.grammar.splice import Splice, indent, is_first, line_start, replacing, splice
 
 _REST_OF_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
@@ -34,6 +34,22 @@ def render_ptx(
     for altered in alter(grammar, expansions):
         guards = Guards() if limits is None else guard(grammar, altered, limits)
         splices += _splices(grammar, altered, guards)
+    return splice(grammar.source.text, splices)
+
+
+def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
+    """The PTX with every loop counting how often control goes back to its header.
+
+    Args:
+        grammar: what is read of the PTX.
+        counter: symbol of the array that is added; it holds the most for each loop, by ident.
+    """
+    splices: list[Splice] = []
+    for number, guards in enumerate(counters(grammar, counter)):
+        splices += _splices(grammar, Altered(number, unaltered(grammar.bodies[number])), guards)
+    start = min(body.function.start for body in grammar.bodies)
+    size = 4 * max(1, len(grammar.loops))
+    splices.append(replacing(start, start, f".global .align 4 .b8 {counter}[{size}];\n"))
     return splice(grammar.source.text, splices)
 
 

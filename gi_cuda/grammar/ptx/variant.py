@@ -60,6 +60,11 @@ def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[
         yield Altered(number, tuple(_repaired(body, drafts)))
 
 
+def unaltered(body: Body) -> tuple[Placed, ...]:
+    """The instructions of a function as they are."""
+    return tuple(Placed(at, one.instruction, True) for at, one in enumerate(body.statements))
+
+
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """An instruction before repair; ``kept``: the uses that are as they were in its own place."""

@@ -48,6 +48,21 @@ def load_evolvable(
     return ptx_subject(load_subject(path, backend))
 
 
+def source_of(evolvable: Evolvable) -> Subject:
+    """The same, for those who need it to be a target's source.
+
+    Raises:
+        UserError: it is PTX.
+    """
+    if isinstance(evolvable, Subject):
+        return evolvable
+    raise UserError(
+        "this run evolves PTX, which has no source-level patch",
+        where=str(evolvable.target.folder),
+        hint="gi-cuda show RUN prints what changed in the PTX",
+    )
+
+
 def check_level(level: str, backend: str) -> None:
     """Refuse a level that there is not, or not on a back end."""
     if level not in LEVELS:

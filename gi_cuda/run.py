@@ -25,15 +25,17 @@ from gi_cuda.backend import Backend, open_backend
 from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.model import Compiler
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import Sampling, Verdict
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
+from gi_cuda.levels import load_evolvable, source_of
 from gi_cuda.search import Settings, Variation
 from gi_cuda.store import Store
-from gi_cuda.subject import Subject, Tuning, load_subject
+from gi_cuda.subject import Subject, Tuning
 from gi_cuda.target import CaseRole, content_hash
 
 DATABASE = "run.db"
@@ -64,7 +66,7 @@ class Plan:
 class Tools:
     """A subject with the back end, the compiler and the workers that it runs on."""
 
-    subject: Subject
+    subject: Evolvable
     backend: Backend
     compiler: Compiler
     pool: Pool[int]
@@ -89,7 +91,7 @@ class Tools:
 
 
 @contextmanager
-def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
+def open_tools(subject: Evolvable, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
@@ -121,9 +123,18 @@ class Run:
     tools: Tools
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> Evolvable:
         """What it evolves."""
         return self.tools.subject
+
+    @property
+    def source(self) -> Subject:
+        """What it evolves, for those who need that to be source.
+
+        Raises:
+            UserError: it is PTX.
+        """
+        return source_of(self.subject)
 
     def variation(self) -> Variation:
         """How its individuals vary."""
@@ -160,8 +171,8 @@ class Run:
 
     def patched(self, source: Source, genotype: Genotype) -> Candidate:
         """A source as a patch leaves it: an individual's winning values are its own defaults."""
-        macros = self.subject.upstream_macros(genotype)
-        return Candidate(self.subject.device_text(source), genotype.configuration, macros)
+        macros = self.source.upstream_macros(genotype)
+        return Candidate(self.source.device_text(source), genotype.configuration, macros)
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""
@@ -219,7 +230,7 @@ def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
 
 
 @contextmanager
-def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
+def create_run(subject: Evolvable, folder: Path, plan: Plan) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
     The folder appears complete or not at all.
@@ -288,7 +299,9 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -> dict[str, object]:
+def _facts(
+    subject: Evolvable, plan: Plan, baseline: Baseline, backend: Backend
+) -> dict[str, object]:
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),
@@ -296,6 +309,7 @@ def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -
         "grammar_files": [str(path) for path in subject.grammar_files],
         "backend": subject.backend,
         "edits": subject.edits,
+        "level": subject.level,
         "plan": asdict(plan),
         "baseline": asdict(baseline),
         "device": backend.device(),
@@ -344,7 +358,7 @@ def open_run(folder: Path) -> Iterator[Run]:
             yield Run(folder, plan, baseline, store, tools)
 
 
-def stored_subject(store: Store, folder: Path) -> Subject:
+def stored_subject(store: Store, folder: Path) -> Evolvable:
     """The subject of a stored run.
 
     Raises:
@@ -352,9 +366,10 @@ def stored_subject(store: Store, folder: Path) -> Subject:
     """
     files = [Path(path) for path in store.get("grammar_files")]
     bnf, scope = files or (None, None)
-    subject = load_subject(
+    subject = load_evolvable(
         Path(store.get("target")),
         store.get("backend"),
+        store.get("level", "source"),
         bnf=bnf,
         scope=scope,
         edits=store.get("edits", "paper"),
@@ -369,7 +384,9 @@ def stored_subject(store: Store, folder: Path) -> Subject:
         raise UserError(
             "the grammar changed since this run began",
             where=str(folder),
-            hint="put the .bnf and .scope files back as they were, or start a new run",
+            hint="put the .bnf and .scope files back as they were, or start a new run"
+            if subject.level == "source"
+            else "PTX depends on nvcc and on what the first GPU is; start a new run",
         )
     return subject
 

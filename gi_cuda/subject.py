@@ -12,6 +12,7 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import (
     Genotype,
     Space,
@@ -198,7 +199,7 @@ class Subject:
 class Tuning:
     """A subject of which the configuration alone varies: what a tuner would do with it."""
 
-    subject: Subject
+    subject: Evolvable
 
     @property
     def original(self) -> Genotype:

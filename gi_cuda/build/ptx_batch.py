@@ -137,12 +137,13 @@ def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
 
     Args:
         ptx: made by :func:`ptx_of`.
-        names: as a target gives them. Where one is more than an identifier all kernels are meant.
+        names: as a target gives them. Without any, or where one is more than an identifier, all
+            kernels are meant.
     """
     entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
     ours = [symbol for symbol in entries if owner(name_parts(symbol)) == 0]
-    found = [symbol for symbol in ours if name_parts(symbol)[-1] in names]
-    return tuple(found if len(found) == len(names) else ours)
+    found = {symbol: name for symbol in ours if (name := name_parts(symbol)[-1]) in names}
+    return tuple(found if names and set(found.values()) == set(names) else ours)
 
 
 def own_functions(ptx: str) -> frozenset[str]:

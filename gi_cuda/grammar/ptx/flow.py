@@ -7,7 +7,7 @@ found that have one header, which dominates every jump back to it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -22,11 +22,14 @@ class Step:
         labels: that stand directly before it.
         instruction: None where there are only labels.
         targets: labels that it may jump to.
+        reads, writes: registers, as sets of bits.
     """
 
     labels: tuple[str, ...]
     instruction: Instruction | None
     targets: tuple[str, ...] = ()
+    reads: int = 0
+    writes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,41 +43,42 @@ class Block:
 
 
 class Flow:
-    """The flow graph of a sequence of steps.
+    """The flow graph of a function's steps, in the order of the text.
 
-    Args:
-        steps: in the order of the text.
-        registers: the bit that stands for each register.
+    Attributes:
+        steps: what it is of.
+        blocks: in the order of the text.
+        predecessors: of each block.
+        block_of: for each step, its block.
+        gains: for each block, the registers that it writes.
     """
 
-    def __init__(self, steps: Sequence[Step], registers: Mapping[str, int]) -> None:
+    def __init__(self, steps: Sequence[Step]) -> None:
         self.steps = steps
-        self._bits = registers
         self.blocks = tuple(_blocks(steps))
         self.predecessors: list[list[int]] = [[] for _ in self.blocks]
+        self.block_of: list[int] = []
+        self.gains: list[int] = []
         for number, block in enumerate(self.blocks):
+            self.block_of += [number] * (block.last - block.first)
+            self.gains.append(0)
+            for step in steps[block.first : block.last]:
+                self.gains[number] |= step.writes
             for successor in block.successors:
                 self.predecessors[successor].append(number)
 
-    def _written(self, step: Step) -> int:
-        mask = 0
-        if step.instruction is not None:
-            for name in step.instruction.defines:
-                mask |= self._bits[name]
-        return mask
+    def statements_of(self, block: int) -> range:
+        """The steps of a block that have an instruction."""
+        one = self.blocks[block]
+        bare = self.steps[one.last - 1].instruction is None
+        return range(one.first, one.last - bare)
 
-    @cached_property
-    def defined(self) -> tuple[int, ...]:
-        """For each step, the registers that are written on every way to it, as a set of bits.
+    def entries(self, gains: Sequence[int]) -> list[int]:
+        """For each block the registers that are written on every way to it, if blocks write so.
 
         Where no way leads to, all are.
         """
-        everything = -1
-        gains = [0] * len(self.blocks)
-        for number, block in enumerate(self.blocks):
-            for step in self.steps[block.first : block.last]:
-                gains[number] |= self._written(step)
-        entries = [everything] * len(self.blocks)
+        entries = [-1] * len(self.blocks)
         if entries:
             entries[0] = 0
         waiting = sorted(self.reached, reverse=True)
@@ -86,13 +90,34 @@ class Flow:
                 if entering != entries[successor]:
                     entries[successor] = entering
                     waiting.append(successor)
+        return entries
+
+    @cached_property
+    def original_entries(self) -> tuple[int, ...]:
+        """:meth:`entries` of the function as it is."""
+        return tuple(self.entries(self.gains))
+
+    @cached_property
+    def defined(self) -> tuple[int, ...]:
+        """For each step, the registers that are written on every way to it."""
         found = []
-        for number, block in enumerate(self.blocks):
-            mask = entries[number]
+        for entry, block in zip(self.original_entries, self.blocks, strict=True):
             for step in self.steps[block.first : block.last]:
-                found.append(mask)
-                mask |= self._written(step)
+                found.append(entry)
+                entry |= step.writes
         return tuple(found)
+
+    @cached_property
+    def reached(self) -> frozenset[int]:
+        """The blocks to which a way leads from the first one."""
+        found: set[int] = set()
+        waiting = [0] if self.blocks else []
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found.add(number)
+                waiting += self.blocks[number].successors
+        return frozenset(found)
 
     @cached_property
     def dominators(self) -> tuple[int, ...]:
@@ -125,18 +150,6 @@ class Flow:
             Cycle(header, tuple(ends), self._cycle(header, ends))
             for header, ends in sorted(latches.items())
         )
-
-    @cached_property
-    def reached(self) -> frozenset[int]:
-        """The blocks to which a way leads from the first one."""
-        found: set[int] = set()
-        waiting = [0] if self.blocks else []
-        while waiting:
-            number = waiting.pop()
-            if number not in found:
-                found.add(number)
-                waiting += self.blocks[number].successors
-        return frozenset(found)
 
     def _cycle(self, header: int, latches: Sequence[int]) -> frozenset[int]:
         found, waiting = {header}, list(latches)

@@ -22,7 +22,7 @@ from gi_cuda.grammar.model import OPERAND_TYPES, Loop, Rule, RuleType, Source
 from gi_cuda.grammar.places import Places
 from gi_cuda.grammar.ptx.flow import Flow, Step
 from gi_cuda.grammar.ptx.loops import loops_of
-from gi_cuda.grammar.ptx.operands import Use
+from gi_cuda.grammar.ptx.operands import Instruction, Use
 from gi_cuda.grammar.ptx.syntax import Label, PtxFunction, Statement, read_functions
 
 
@@ -33,7 +33,9 @@ class Body:
         function: its text's items.
         statements: the instructions among them.
         steps: as many, and one more where labels stand at the end; with the labels before each.
+        label_starts: where each label stands in the module's text.
         bits: which bit stands for each register that an instruction names.
+        writers: by register, the numbers of the statements that write it.
         flow: of the text as it is.
     """
 
@@ -41,6 +43,8 @@ class Body:
         self.function = function
         self.statements: list[Statement] = []
         self.steps: list[Step] = []
+        self.bits: dict[str, int] = {}
+        self.writers: dict[str, list[int]] = {}
         waiting: list[str] = []
         self.label_starts: dict[str, int] = {}
         for item in function.items:
@@ -49,16 +53,35 @@ class Body:
                 self.label_starts[item.name] = item.start
             else:
                 self.statements.append(item)
-                self.steps.append(Step(tuple(waiting), item.instruction, item.targets))
+                for name in item.instruction.defines:
+                    self.writers.setdefault(name, []).append(len(self.statements) - 1)
+                for name in _registers(item.instruction):
+                    self.bits.setdefault(name, 1 << len(self.bits))
+                self.steps.append(
+                    Step(
+                        tuple(waiting),
+                        item.instruction,
+                        item.targets,
+                        self.mask(use.name for use in item.instruction.uses if use.name),
+                        self.mask(item.instruction.defines),
+                    )
+                )
                 waiting = []
         if waiting:
             self.steps.append(Step(tuple(waiting), None))
-        named: dict[str, None] = {}
-        for statement in self.statements:
-            named.update(dict.fromkeys(statement.instruction.defines))
-            named.update((use.name, None) for use in statement.instruction.uses if use.name)
-        self.bits = {name: 1 << number for number, name in enumerate(named)}
-        self.flow = Flow(self.steps, self.bits)
+        self.flow = Flow(self.steps)
+
+    def mask(self, names: Iterable[str]) -> int:
+        """Registers as a set of bits."""
+        mask = 0
+        for name in names:
+            mask |= self.bits[name]
+        return mask
+
+
+def _registers(instruction: Instruction) -> Iterator[str]:
+    yield from instruction.defines
+    yield from (use.name for use in instruction.uses if use.name)
 
 
 @dataclass(frozen=True, slots=True)

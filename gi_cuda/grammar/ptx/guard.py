@@ -61,17 +61,15 @@ def _changed(body: Body, altered: Altered) -> tuple[set[str], set[int]]:
     """The registers that changed instructions write, and the jumps that changed."""
     written: set[str] = set()
     jumps: set[int] = set()
-    whole = set(range(len(body.statements)))
-    for placed in altered.placed:
-        original = body.statements[placed.at].instruction
-        if placed.own:
-            whole.discard(placed.at)
-        if not placed.own or placed.instruction.text != original.text:
-            written.update(placed.instruction.defines)
-            if placed.own and original.jumps:
-                jumps.add(placed.at)
-    for at in whole:  # gone
-        written.update(body.statements[at].instruction.defines)
+    for at, found in altered.changes.items():
+        original = body.statements[at].instruction
+        if all(placed.instruction != original for placed in found):  # gone or changed
+            written.update(original.defines)
+            if original.jumps:
+                jumps.add(at)
+        for placed in found:
+            if not placed.own:
+                written.update(placed.instruction.defines)
     return written, jumps
 
 

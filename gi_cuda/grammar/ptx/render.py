@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from gi_cuda.grammar.model import Expansion
 from gi_cuda.grammar.ptx.grammar import PtxGrammar
 from gi_cuda.grammar.ptx.guard import Guards, counters, guard
-from gi_cuda.grammar.ptx.variant import Altered, Placed, alter, unaltered
+from gi_cuda.grammar.ptx.variant import Altered, Placed, alter
 from gi_cuda.grammar.splice import Splice, indent, is_first, line_start, replacing, splice
 
 _REST_OF_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
@@ -46,7 +46,7 @@ def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
     """
     splices: list[Splice] = []
     for number, guards in enumerate(counters(grammar, counter)):
-        splices += _splices(grammar, Altered(number, unaltered(grammar.bodies[number])), guards)
+        splices += _splices(grammar, Altered(number, {}), guards)
     start = min(body.function.start for body in grammar.bodies)
     size = 4 * max(1, len(grammar.loops))
     splices.append(replacing(start, start, f".global .align 4 .b8 {counter}[{size}];\n"))
@@ -61,19 +61,16 @@ def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[
     for label, lines in guards.before_label.items():
         at = body.label_starts[label]
         yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
-    here: dict[int, list[Placed]] = {}
-    for placed in altered.placed:
-        here.setdefault(placed.at, []).append(placed)
-    for number, statement in enumerate(body.statements):
-        found = here.get(number, [])
+    for number in sorted({*altered.changes, *guards.labels, *guards.before}):
+        statement = body.statements[number]
+        found = altered.changes.get(number, (Placed(statement.instruction, True),))
         pieces = [
             *guards.labels.get(number, ()),
             *(placed.instruction.text for placed in found if not placed.own),
             *guards.before.get(number, ()),
             *(placed.instruction.text for placed in found if placed.own),
         ]
-        if pieces != [statement.instruction.text]:
-            yield _put(text, statement.start, statement.end, pieces)
+        yield _put(text, statement.start, statement.end, pieces)
 
 
 def _put(text: str, start: int, end: int, pieces: Sequence[str]) -> Splice:

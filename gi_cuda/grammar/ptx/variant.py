@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from gi_cuda.grammar.model import Expansion, RuleType
-from gi_cuda.grammar.ptx.flow import Flow, Step
-from gi_cuda.grammar.ptx.grammar import Body, PtxGrammar, PtxPlace
+from gi_cuda.grammar.ptx.grammar import Body, PtxGrammar
 from gi_cuda.grammar.ptx.operands import Instruction, read_instruction
 
 
@@ -26,22 +26,26 @@ class Placed:
     """An instruction of a variant.
 
     Attributes:
-        at: number of the statement in front of which, or in whose place, it stands.
         instruction: what it is, repaired.
-        own: whether it is that statement's own, be it with other operands.
+        own: whether it is a statement's own in its own place, be it with other operands.
     """
 
-    at: int
     instruction: Instruction
     own: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A function of a variant: its number, and its instructions in order."""
+    """A function of a variant.
+
+    Attributes:
+        body: its number.
+        changes: by number of the statement, what stands in its place; those that are as they were
+            are left out.
+    """
 
     body: int
-    placed: tuple[Placed, ...]
+    changes: Mapping[int, tuple[Placed, ...]]
 
 
 def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[Altered]:
@@ -50,51 +54,49 @@ def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[
     Raises:
         KeyError: a rule or donor that the grammar does not have.
     """
-    changes: dict[int, dict[PtxPlace, Expansion]] = {}
+    changes: dict[int, dict[int, dict[int | None, Expansion]]] = {}
     for name, expansion in expansions.items():
         place = grammar.places[name]
-        changes.setdefault(place.body, {})[place] = expansion
+        statements = changes.setdefault(place.body, {})
+        statements.setdefault(place.statement, {})[place.use] = expansion
     for number in sorted(changes):
         body = grammar.bodies[number]
-        drafts = _drafts(grammar, number, changes[number])
-        yield Altered(number, tuple(_repaired(body, drafts)))
-
-
-def unaltered(body: Body) -> tuple[Placed, ...]:
-    """The instructions of a function as they are."""
-    return tuple(Placed(at, one.instruction, True) for at, one in enumerate(body.statements))
+        drafts = {at: _drafts(grammar, body, at, one) for at, one in changes[number].items()}
+        yield Altered(number, _Repair(body, drafts).changes())
 
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
     """An instruction before repair; ``kept``: the uses that are as they were in its own place."""
 
-    at: int
     instruction: Instruction
     own: bool
     kept: frozenset[int] = frozenset()
 
 
 def _drafts(
-    grammar: PtxGrammar, number: int, changes: Mapping[PtxPlace, Expansion]
+    grammar: PtxGrammar, body: Body, at: int, changes: Mapping[int | None, Expansion]
 ) -> list[_Draft]:
-    body = grammar.bodies[number]
-    operands: dict[int, dict[int, str]] = {}
-    for place, expansion in changes.items():
-        if place.use is not None and expansion.body:
-            operands.setdefault(place.statement, {})[place.use] = grammar.text(expansion.body)
-    drafts = []
-    untouched = Expansion()
-    for at, statement in enumerate(body.statements):
-        expansion = changes.get(PtxPlace(number, at), untouched)
-        drafts += [_Draft(at, _instruction(grammar, one), False) for one in expansion.before]
-        if expansion.body is None:
-            instruction, exchanged = statement.instruction, operands.get(at, {})
-            kept = frozenset(range(len(instruction.uses))) - exchanged.keys()
-            drafts.append(_Draft(at, exchange(body, instruction, exchanged), True, kept))
-        elif expansion.body:
-            drafts.append(_Draft(at, _instruction(grammar, expansion.body), False))
+    """What expansions of a statement and of its operands make of it."""
+    expansion = changes.get(None, Expansion())
+    drafts = [_Draft(_instruction(grammar, one), False) for one in expansion.before]
+    if expansion.body is None:
+        operands = {
+            use: grammar.text(one.body)
+            for use, one in changes.items()
+            if use is not None and one.body
+        }
+        drafts.append(_own(body, at, operands))
+    elif expansion.body:
+        drafts.append(_Draft(_instruction(grammar, expansion.body), False))
     return drafts
+
+
+def _own(body: Body, at: int, operands: Mapping[int, str]) -> _Draft:
+    """A statement in its own place."""
+    instruction = body.statements[at].instruction
+    kept = frozenset(range(len(instruction.uses))) - operands.keys()
+    return _Draft(exchange(body, instruction, operands), True, kept)
 
 
 def _instruction(grammar: PtxGrammar, donor: str) -> Instruction:
@@ -115,50 +117,81 @@ def exchange(body: Body, instruction: Instruction, texts: Mapping[int, str]) -> 
     return changed
 
 
-def _repaired(body: Body, drafts: Sequence[_Draft]) -> Iterator[Placed]:
-    steps, where = _steps(body, drafts)
-    defined = Flow(steps, body.bits).defined
-    original = body.flow.defined
-    for draft, k in zip(drafts, where, strict=True):
-        repairs: dict[int, str] = {}
-        for number, use in enumerate(draft.instruction.uses):
-            if not use.name or defined[k] & body.bits[use.name]:
-                continue
-            if number in draft.kept and not original[draft.at] & body.bits[use.name]:
-                continue
-            other = _nearest(body, steps, k, defined[k], body.function.registers[use.name])
-            if other is not None:
-                repairs[number] = other
-        yield Placed(draft.at, exchange(body, draft.instruction, repairs), draft.own)
+class _Repair:
+    """Repairs one function of a variant.
 
-
-def _steps(body: Body, drafts: Sequence[_Draft]) -> tuple[list[Step], list[int]]:
-    """The steps of a variant, and which of them each draft is.
-
-    The first draft of a statement takes its labels; a statement without any leaves them alone.
+    Edits leave labels and jumps alone, so the blocks stay what they are, with other steps in them.
     """
-    by_statement: dict[int, list[_Draft]] = {}
-    for draft in drafts:
-        by_statement.setdefault(draft.at, []).append(draft)
-    steps: list[Step] = []
-    where: list[int] = []
-    for at, step in enumerate(body.steps):
-        labels = step.labels
-        for draft in by_statement.get(at, ()):
-            where.append(len(steps))
-            targets = step.targets if draft.own else ()
-            steps.append(Step(labels, draft.instruction, targets))
-            labels = ()
-        if labels:
-            steps.append(Step(labels, None))
-    return steps, where
 
+    def __init__(self, body: Body, drafts: Mapping[int, list[_Draft]]) -> None:
+        self._body = body
+        self._drafts = drafts
 
-def _nearest(body: Body, steps: Sequence[Step], k: int, defined: int, kind: RuleType) -> str | None:
-    """The register of a type that is defined at a step and was written last before it."""
-    for step in reversed(steps[:k]):
-        if step.instruction is not None:
-            for name in reversed(step.instruction.defines):
+    def changes(self) -> dict[int, tuple[Placed, ...]]:
+        """By statement, what stands in its place where that is not what did."""
+        flow = self._body.flow
+        touched = {flow.block_of[at] for at in self._drafts}
+        gains = list(flow.gains)
+        for number in touched:
+            gains[number] = 0
+            for at in flow.statements_of(number):
+                gains[number] |= self._writes(at)
+        found: dict[int, tuple[Placed, ...]] = {}
+        for number, entry in enumerate(flow.entries(gains)):
+            if number not in touched and entry == flow.original_entries[number]:
+                continue
+            for at in flow.statements_of(number):
+                placed = tuple(self._repaired(at, entry))
+                if [one.instruction for one in placed] != [flow.steps[at].instruction]:
+                    found[at] = placed
+                entry |= self._writes(at)
+        return found
+
+    def _writes(self, at: int) -> int:
+        """What is written by all that stands in the place of a statement."""
+        if at not in self._drafts:
+            return self._body.flow.steps[at].writes
+        return self._body.mask(
+            name for draft in self._drafts[at] for name in draft.instruction.defines
+        )
+
+    def _repaired(self, at: int, defined: int) -> Iterator[Placed]:
+        body = self._body
+        original = body.flow.defined[at]
+        if at not in self._drafts and not body.flow.steps[at].reads & original & ~defined:
+            yield Placed(body.statements[at].instruction, True)
+            return
+        before: list[Instruction] = []
+        for draft in self._drafts.get(at) or ([] if at in self._drafts else [_own(body, at, {})]):
+            repairs: dict[int, str] = {}
+            for number, use in enumerate(draft.instruction.uses):
+                if not use.name or defined & body.bits[use.name]:
+                    continue
+                if number in draft.kept and not original & body.bits[use.name]:
+                    continue
+                kind = body.function.registers[use.name]
+                other = self._nearest(at, before, defined, kind)
+                if other is not None:
+                    repairs[number] = other
+            yield Placed(exchange(body, draft.instruction, repairs), draft.own)
+            before.append(draft.instruction)
+            defined |= body.mask(draft.instruction.defines)
+
+    def _nearest(
+        self, at: int, before: Sequence[Instruction], defined: int, kind: RuleType
+    ) -> str | None:
+        """The register of a type that is defined at a place and was written last before it."""
+        body = self._body
+        for instruction in chain(reversed(before), self._back_from(at)):
+            for name in reversed(instruction.defines):
                 if body.function.registers[name] is kind and defined & body.bits[name]:
                     return name
-    return None
+        return None
+
+    def _back_from(self, at: int) -> Iterator[Instruction]:
+        for earlier in range(at - 1, -1, -1):
+            if earlier in self._drafts:
+                for draft in reversed(self._drafts[earlier]):
+                    yield draft.instruction
+            else:
+                yield self._body.statements[earlier].instruction

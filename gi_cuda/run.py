@@ -5,11 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from gi_cuda.analyze.replicates import (
     BUILDS,
@@ -26,40 +25,22 @@ from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.model import Compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evolvable import Evolvable
-from gi_cuda.execute.model import Sampling, Verdict
+from gi_cuda.execute.model import Sampling
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.levels import load_evolvable, source_of
-from gi_cuda.search import Settings, Variation
+from gi_cuda.levels import source_of
+from gi_cuda.search import Variation
 from gi_cuda.store import Store
+from gi_cuda.stored import Plan, stored_baseline, stored_plan, stored_subject
 from gi_cuda.subject import Subject, Tuning
 from gi_cuda.target import CaseRole, content_hash
 
 DATABASE = "run.db"
 FINALISTS = 5
 """Individuals that are validated, best first, until one holds."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run is to do. All of it is stored, so that resuming needs nothing else.
-
-    Attributes:
-        preset: name of the strategy.
-        settings: its numbers.
-        seed: decides every choice of the search.
-        workers: measurements at a time.
-        jobs: compiler processes at a time.
-    """
-
-    preset: str
-    settings: Settings
-    seed: int
-    workers: int
-    jobs: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,55 +337,3 @@ def open_run(folder: Path) -> Iterator[Run]:
         baseline = stored_baseline(store)
         with open_tools(subject, folder, workers=plan.workers, jobs=plan.jobs) as tools:
             yield Run(folder, plan, baseline, store, tools)
-
-
-def stored_subject(store: Store, folder: Path) -> Evolvable:
-    """The subject of a stored run.
-
-    Raises:
-        UserError: target or grammar are gone or changed since the run began.
-    """
-    files = [Path(path) for path in store.get("grammar_files")]
-    bnf, scope = files or (None, None)
-    subject = load_evolvable(
-        Path(store.get("target")),
-        store.get("backend"),
-        store.get("level", "source"),
-        bnf=bnf,
-        scope=scope,
-        edits=store.get("edits", "paper"),
-    )
-    if content_hash(subject.target) != store.get("target_hash"):
-        raise UserError(
-            "the target changed since this run began",
-            where=str(subject.target.folder),
-            hint=f"put it back as it was, or start a new run; {folder} holds the old results",
-        )
-    if subject.fingerprint != store.get("grammar_hash"):
-        raise UserError(
-            "the grammar changed since this run began",
-            where=str(folder),
-            hint="put the .bnf and .scope files back as they were, or start a new run"
-            if subject.level == "source"
-            else "PTX depends on nvcc and on what the first GPU is; start a new run",
-        )
-    return subject
-
-
-def stored_plan(store: Store) -> Plan:
-    """What a stored run was to do."""
-    stored: Mapping[str, Any] = store.get("plan")
-    return Plan(**{**stored, "settings": Settings(**stored["settings"])})
-
-
-def stored_baseline(store: Store) -> Baseline:
-    """The baseline of a stored run."""
-    stored: Mapping[str, Any] = store.get("baseline")
-    return Baseline(
-        **{
-            **stored,
-            "copies": tuple(stored["copies"]),
-            "loops": {int(ident): most for ident, most in stored["loops"].items()},
-            "verdict": Verdict(stored["verdict"]),
-        }
-    )

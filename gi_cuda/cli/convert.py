@@ -95,7 +95,7 @@ def _convert_ptx(
     write_new(bnf, write_bnf(subject.grammar), force=force)
     console.print(ptx_table(subject.grammar))
     loops = len(subject.grammar.loops)
-    console.print(f"{len(subject.grammar.bodies)} functions, {loops} loops", highlight=False)
+    console.print(f"functions: {len(subject.grammar.bodies)}, loops: {loops}", highlight=False)
     console.print(f"wrote {ptx} and {bnf}", highlight=False, soft_wrap=True)
 
 

@@ -29,8 +29,9 @@ from gi_cuda.cli.common import (
 from gi_cuda.cli.searching import TimeLimit, search
 from gi_cuda.errors import UserError
 from gi_cuda.levels import load_evolvable
-from gi_cuda.run import Plan, create_run, default_folder
+from gi_cuda.run import create_run, default_folder
 from gi_cuda.search import BARRACUDA, PRESETS
+from gi_cuda.stored import Plan
 
 
 def command(

@@ -145,7 +145,7 @@ def test_convert_writes_the_ptx_and_its_productions(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "kernel.ptx").read_text("utf-8") == subject_of(SCALE).reference
     assert "<_kernel.ptx_" in (tmp_path / "kernel.ptx.bnf").read_text("utf-8")
-    assert re.search(r"^1 functions, \d+ loops", done.stdout, re.M)
+    assert re.search(r"^functions: 1, loops: \d+", done.stdout, re.M)
     again = gi_cuda(*words)
     assert again.returncode == 2
     assert "overwrite it with --force" in again.stderr

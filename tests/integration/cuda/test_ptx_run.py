@@ -30,9 +30,10 @@ from gi_cuda.execute.model import (
 )
 from gi_cuda.execute.pool import Alone
 from gi_cuda.levels import load_evolvable
-from gi_cuda.run import Plan, Run, create_run, open_run
+from gi_cuda.run import Run, create_run, open_run
 from gi_cuda.search import PRESETS, Settings
 from gi_cuda.search.evolution import Evolution
+from gi_cuda.stored import Plan
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 SMALL = Settings(population=6, generations=2)

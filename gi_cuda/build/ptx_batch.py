@@ -36,7 +36,7 @@ from gi_cuda.build.stages import find_stages
 from gi_cuda.errors import UserError
 
 _OURS = re.compile(r"(N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?)2v0(?=[\dA-Z])")
-_PLACE = re.compile(r"(_INTERNAL_)[0-9a-f]{8}(_\d+_\w+?_)[0-9a-f]{8}(?=\d)")
+_PLACE = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}(_\d+_\w+?_)[0-9a-f]{8}(?=\d)")
 _DEBUGGING = re.compile(r"//[^\n]*|^[ \t]*\.(?:loc|file)\b[^\n]*", re.M)
 _SPACE = re.compile(r"\s+")
 _HEAD = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*", re.M)

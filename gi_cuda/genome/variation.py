@@ -78,7 +78,7 @@ def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Ed
     """A random move or swap, each with equal chance, or None.
 
     A move inserts a donor before a rule and deletes it in its own place; a swap puts each of two
-    rules in the place of the other (Liou et al. 2020, section 3.2).
+    rules in the place of the other (Liou et al., "GEVO", TACO 2020).
     """
     view = grammar.under(genotype.configuration.macros)
     if not view.mutable:

@@ -1,7 +1,7 @@
 """A PTX module as a grammar: instructions and what they read are rules.
 
 The edits are those of GEVO (Liou, Forrest and Wu, "GEVO: GPU code optimization using evolutionary
-computation", TACO 2020, section 3) one level further down: an instruction is deleted, copied before
+computation", TACO 2020) one level further down: an instruction is deleted, copied before
 another one, or put in another's place; what an instruction reads gives way to another value of its
 type. Two edits make a move or a swap.
 

@@ -2,7 +2,7 @@
 
 A use is broken if some way leads to it on which nothing writes its register: the instruction that
 did is gone, or the use came to where it is not written yet. GEVO repairs such operands with another
-value of the type (Liou et al. 2020, section 3.3). Here it is the register of the type that is
+value of the type (Liou et al., TACO 2020). Here it is the register of the type that is
 defined on every way there and was written last in the order of the text; where there is none the
 use stays as it is, and reads what the assembler finds in its register. A use that nvcc left like
 that in its own place stays too.

@@ -16,6 +16,7 @@ from gi_cuda.build.model import BuildFailure, Built, Variant
 from gi_cuda.build.nvcc import CudaBinary, NvccCompiler
 from gi_cuda.build.ptx_batch import PtxCompiler, kernels_in, own_functions, ptx_of
 from gi_cuda.cuda import query
+from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.ptx import PtxGrammar, convert_ptx
 from gi_cuda.levels import load_evolvable
@@ -26,7 +27,7 @@ from tests.command import gi_cuda
 ROOT = Path(__file__).parents[3]
 SCALE = ROOT / "tests" / "targets" / "scale"
 TARGETS = [*sorted(path.parent for path in (ROOT / "targets").glob("*/target.toml"))]
-SOURCES = ["classes", "pointers", "textures", "namespaces"]
+SOURCES = ["classes", "pointers"]
 
 pytestmark = pytest.mark.usefixtures("toolkit")
 
@@ -119,24 +120,24 @@ def test_errors_come_home_to_their_variants_and_lines(tmp_path: Path) -> None:
 def test_random_edits_assemble(at_once: int, tmp_path: Path) -> None:
     subject = subject_of(SCALE)
     trials = try_out(
-        subject, open_compiler(subject, 2), list(draw(subject, 60, at_once, 1)), tmp_path
+        subject, open_compiler(subject, 2), list(draw(subject, 40, at_once, 1)), tmp_path
     )
     assert trials.rate >= 0.98
-    assert len(trials.tried) > 40
+    assert len(trials.tried) > 30
 
 
 def test_mutants_of_a_search_are_read_back_and_assemble(tmp_path: Path) -> None:
     subject, rng = subject_of(SCALE), Random(3)
     genotype = subject.original
     variants = []
-    for number in range(1, 25):
+    for number in range(1, 17):
         genotype = subject.mutate(genotype, rng) or genotype
         assert subject.read(str(genotype)) == genotype
         text = subject.render(genotype, {})
         variants.append(Variant(number, text, {}, subject.options(genotype.configuration)))
-    assert len(genotype.edits) >= 24
+    assert len(genotype.edits) >= 16
     built = build_batch(open_compiler(subject, 2), variants, tmp_path)
-    assert sum(isinstance(one, CudaBinary) for one in built.values()) >= 23
+    assert sum(isinstance(one, CudaBinary) for one in built.values()) >= 15
 
 
 def test_convert_writes_the_ptx_and_its_productions(tmp_path: Path) -> None:
@@ -161,21 +162,21 @@ def test_mutate_says_how_many_assemble_and_shows_diffs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
+    ("level", "backend", "message"),
     [
-        (("mutate", SCALE, "--level", "ptx"), "the host back end does not run PTX"),
-        (("mutate", SCALE, "--level", "llvm"), "there is no level 'llvm'"),
-        (("convert", SCALE / "kernel.cu", "--level", "ptx"), "PTX is made of a target"),
-        (
-            ("evolve", SCALE, "--level", "ptx", "--backend", "cuda", "--preset", "tune"),
-            "the tune preset varies parameters",
-        ),
+        ("ptx", "host", "the host back end does not run PTX"),
+        ("llvm", "cuda", "there is no level 'llvm'"),
     ],
 )
-def test_what_cannot_be_done_is_one_message(words: tuple[object, ...], message: str) -> None:
-    done = gi_cuda(*words)
+def test_levels_that_cannot_be_opened(level: str, backend: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        load_evolvable(SCALE, backend, level)
+
+
+def test_the_ptx_of_a_source_file_alone_is_refused() -> None:
+    done = gi_cuda("convert", SCALE / "kernel.cu", "--level", "ptx")
     assert done.returncode == 2
-    assert message in done.stderr
+    assert "PTX is made of a target" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Edit, Genotype, Rates, Space, expansions, mutate
+from gi_cuda.genome import (
+    Delete,
+    Edit,
+    Genotype,
+    Insert,
+    Rates,
+    Replace,
+    Space,
+    expansions,
+    mutate,
+)
 from gi_cuda.grammar import Expansion, RuleType, Source
 from gi_cuda.grammar.ptx import PtxGrammar, convert_ptx, instrument_ptx, render_ptx
 from gi_cuda.grammar.ptx.grammar import Body
@@ -333,3 +343,38 @@ def test_the_types_of_rules_are_those_of_registers() -> None:
         RuleType.PRED,
         RuleType.IMM,
     }
+
+
+@pytest.mark.parametrize(
+    ("line", "guarded"),
+    [
+        (2, {0}),  # how often the outer loop may go around
+        (5, {1}),  # what the inner loop counts from
+        (6, set()),  # an exit of the inner loop depends on it, but not the one that counts
+        (12, set()),
+        (13, {0, 1}),  # a jump within both takes another predicate
+        (17, {0}),
+    ],
+)
+def test_a_loop_that_ends_by_counting_is_guarded_for_its_counter_alone(
+    line: int, guarded: set[int]
+) -> None:
+    after = changed(NESTED, {}, **{f"s_{line}": DELETED})
+    assert {int(number) for number in re.findall(r"mov\.u32 %gi_count(\d+)", after)} == guarded
+
+
+def test_moves_and_swaps_are_drawn_where_they_are_asked_for() -> None:
+    grammar, rng = grammar_of(NESTED), Random(5)
+    moves = swaps = 0
+    for _ in range(200):
+        child = mutate(Genotype(Space().default), grammar, rng, Rates(pairs=1.0))
+        assert child is not None
+        match child.edits:
+            case [Insert(place, donor), Delete(gone)]:
+                assert donor == gone != place
+                moves += 1
+            case [Replace(one, other), Replace(second, first)]:
+                assert (one, other) == (first, second)
+                swaps += 1
+    assert moves + swaps > 150
+    assert min(moves, swaps) > 40

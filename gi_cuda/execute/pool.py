@@ -172,10 +172,8 @@ class Pool(Generic[Key]):
         self._warm_up = GetReady(reference)
 
     def _take(self) -> _Worker[Key]:
-        """A worker that is ready; spares are forked so that the next ones are ready too."""
-        worker = self._idle.popleft() if self._idle else self._fork()
-        self._fork_spares()
-        return worker
+        """A worker that is ready."""
+        return self._idle.popleft() if self._idle else self._fork()
 
     def _take_fresh(self) -> _Worker[Key]:
         """A worker that was never asked anything, for a single request."""
@@ -184,16 +182,17 @@ class Pool(Generic[Key]):
             worker = self._fork()
         else:
             self._idle.remove(worker)
-        self._fork_spares()
         worker.alone = True
         return worker
 
     def _fork_spares(self) -> None:
+        """Have workers ready for when others die."""
         while sum(one.fresh for one in self._idle) <= self._extra // 2:
             self._idle.append(self._fork())
 
     def one(self, request: Request) -> Any:
-        """Run a single request in a fresh worker; its answer or :class:`Lost`.
+        """Run a single request in a fresh worker; its answer or :class:`Lost`. No other worker
+        starts meanwhile.
 
         Raises:
             UserError: see :meth:`map`.
@@ -270,6 +269,9 @@ class Pool(Generic[Key]):
         """Send requests until every worker has as many as it may be sent ahead; whether none was
         ready though the workers could take more."""
         while True:
+            if len(busy) > 1:
+                # Not beside a single request: opening the device would disturb what it times.
+                self._fork_spares()
             while self._alone and len(busy) < self._workers + self._extra:
                 self._send(busy, self._take_fresh(), self._alone.popleft())
             if self._alone and not self._extra:

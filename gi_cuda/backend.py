@@ -201,6 +201,7 @@ def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
         kernels=subject.target.kernels,
         symbols=_symbols(subject),
         namespaces=namespaces(subject.grammar.source.text),
+        disassembler=toolkit.tool("nvdisasm"),
     )
 
 

@@ -28,6 +28,7 @@ _VERBS = (
     "interactions",
     "history",
     "explain",
+    "compare",
     "patch",
     "doctor",
 )

@@ -23,7 +23,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.execute.model import GetReady, Program, Request, Survival
-from gi_cuda.execute.session import Session
+from gi_cuda.execute.session import ONE_THREAD, Session
 from gi_cuda.execute.zygote import Forked, Gone
 
 Key = TypeVar("Key")
@@ -101,6 +101,7 @@ class Pool(Generic[Key]):
         self._zygote = subprocess.Popen(
             [sys.executable, "-m", "gi_cuda.execute.zygote", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
+            env={**os.environ, **ONE_THREAD},
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )

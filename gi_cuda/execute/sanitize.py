@@ -26,7 +26,7 @@ from gi_cuda.cuda.toolkit import find_toolkit
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Program
 from gi_cuda.execute.once import Errand
-from gi_cuda.execute.session import Session
+from gi_cuda.execute.session import ONE_THREAD, Session
 
 LIMIT = 300.0
 """Seconds that a watched run may take, on the device's clock and by the wall."""
@@ -89,7 +89,7 @@ class Sanitizer:
             try:
                 done = subprocess.run(
                     words,
-                    env={**os.environ, **environment},
+                    env={**os.environ, **ONE_THREAD, **environment},
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     text=True,

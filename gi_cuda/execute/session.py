@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.target import Target
+
 HUNG_STATUS = 86
 """Exit status of a worker whose launch could never end."""
 
@@ -18,17 +20,21 @@ class Session:
     """What every worker of a pool loads first.
 
     Attributes:
-        target: path of the target's folder.
+        target: what variants are of.
         backend: ``host`` or ``cuda``.
         cases: names of the cases they will be asked about.
         reference: folder with the reference's recorded outputs.
     """
 
-    target: Path
+    target: Target
     backend: str
     cases: tuple[str, ...]
     reference: Path
 
+
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
+"""Environment of processes that load what workers do. Threads that numpy would start have nothing
+to do there, cost a third of the start, and a process that forks should have none."""
 
 _SUSPECT = re.compile(r"suspect (\d+)\n")
 

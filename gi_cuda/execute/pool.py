@@ -23,8 +23,9 @@ from typing import Any, Generic, TypeVar, cast
 
 from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.execute.model import GetReady, Program, Request, Survival
-from gi_cuda.execute.session import ONE_THREAD, Session
+from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
+from gi_cuda.threads import ONE_THREAD
 
 Key = TypeVar("Key")
 

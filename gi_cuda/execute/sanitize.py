@@ -26,7 +26,8 @@ from gi_cuda.cuda.toolkit import find_toolkit
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Program
 from gi_cuda.execute.once import Errand
-from gi_cuda.execute.session import ONE_THREAD, Session
+from gi_cuda.execute.session import Session
+from gi_cuda.threads import ONE_THREAD
 
 LIMIT = 300.0
 """Seconds that a watched run may take, on the device's clock and by the wall."""

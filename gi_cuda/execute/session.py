@@ -32,10 +32,6 @@ class Session:
     reference: Path
 
 
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-"""Environment of processes that load what workers do. Threads that numpy would start have nothing
-to do there, cost a third of the start, and a process that forks should have none."""
-
 _SUSPECT = re.compile(r"suspect (\d+)\n")
 
 

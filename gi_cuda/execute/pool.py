@@ -25,6 +25,7 @@ from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.execute.model import GetReady, Program, Request, Survival
 from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
+from gi_cuda.threads import ONE_THREAD
 
 Key = TypeVar("Key")
 
@@ -101,6 +102,7 @@ class Pool(Generic[Key]):
         self._zygote = subprocess.Popen(
             [sys.executable, "-m", "gi_cuda.execute.zygote", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
+            env={**os.environ, **ONE_THREAD},
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )

@@ -29,7 +29,7 @@ FAULTS = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[9999]"),
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3999]"),
     "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
     "write to an input": (
         "        out[at] = mine;\n        ((int *)in)[at] = 1;\n",

@@ -11,11 +11,14 @@ from gi_cuda.build.model import Compiler
 from gi_cuda.build.namespaces import namespaces
 from gi_cuda.build.nvcc import NvccCompiler
 from gi_cuda.build.preprocess import prelude
+from gi_cuda.build.ptx_batch import PtxCompiler
 from gi_cuda.cuda import Toolkit, find_toolkit, query, require_gpu
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.host import find_compiler
 from gi_cuda.machine import processor_name, said_version, versions
+from gi_cuda.ptx_subject import PtxSubject
 from gi_cuda.subject import Subject
 
 CREW = 4
@@ -54,7 +57,7 @@ class Backend(Protocol):
             UserError: it cannot measure so many at a time.
         """
 
-    def compiler(self, subject: Subject, jobs: int) -> Compiler:
+    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
         """The compiler for a subject, with so many processes at a time."""
 
     def device(self) -> str:
@@ -80,7 +83,7 @@ class HostBackend:
         """One for each core."""
         return asked or cores
 
-    def compiler(self, subject: Subject, jobs: int) -> HostCompiler:
+    def compiler(self, subject: Evolvable, jobs: int) -> HostCompiler:
         """g++ or clang++."""
         return host_compiler(subject, jobs, self.cxx)
 
@@ -132,8 +135,8 @@ class CudaBackend:
             )
         return 1
 
-    def compiler(self, subject: Subject, jobs: int) -> NvccCompiler:
-        """nvcc for this GPU."""
+    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
+        """nvcc, or its ptxas, for this GPU."""
         return cuda_compiler(subject, jobs, self.toolkit, self.architecture)
 
     def device(self) -> str:
@@ -162,7 +165,7 @@ def open_backend(name: str) -> Backend:
     return CudaBackend(toolkit, gpu.architecture, gpu.name, query().version, gpu.memory)
 
 
-def open_compiler(subject: Subject, jobs: int) -> Compiler:
+def open_compiler(subject: Evolvable, jobs: int) -> Compiler:
     """The compiler of a subject's back end, where nothing is going to be executed.
 
     Raises:
@@ -170,12 +173,24 @@ def open_compiler(subject: Subject, jobs: int) -> Compiler:
     """
     if subject.backend == "host":
         return host_compiler(subject, jobs, find_compiler())
+    return cuda_compiler(subject, jobs, find_toolkit(), _architecture())
+
+
+def open_nvcc(subject: Subject, jobs: int) -> NvccCompiler:
+    """nvcc for a source, where nothing is going to be executed.
+
+    Raises:
+        UserError: there is none.
+    """
+    return nvcc_compiler(subject, jobs, find_toolkit(), _architecture())
+
+
+def _architecture() -> str:
     gpus = query().gpus
-    architecture = gpus[0].architecture if gpus else DEFAULT_ARCHITECTURE
-    return cuda_compiler(subject, jobs, find_toolkit(), architecture)
+    return gpus[0].architecture if gpus else DEFAULT_ARCHITECTURE
 
 
-def host_compiler(subject: Subject, jobs: int, cxx: str) -> HostCompiler:
+def host_compiler(subject: Evolvable, jobs: int, cxx: str) -> HostCompiler:
     """``cxx`` as the compiler of a subject."""
     return HostCompiler(
         cxx=cxx,
@@ -189,8 +204,18 @@ def host_compiler(subject: Subject, jobs: int, cxx: str) -> HostCompiler:
     )
 
 
-def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
-    """nvcc as the compiler of a subject."""
+def cuda_compiler(subject: Evolvable, jobs: int, toolkit: Toolkit, architecture: str) -> Compiler:
+    """nvcc as the compiler of a source, its ptxas as that of PTX."""
+    if isinstance(subject, PtxSubject):
+        nvcc = nvcc_compiler(subject.cuda, jobs, toolkit, architecture)
+        return PtxCompiler(nvcc, subject.grammar.source.name)
+    return nvcc_compiler(subject, jobs, toolkit, architecture)
+
+
+def nvcc_compiler(
+    subject: Evolvable, jobs: int, toolkit: Toolkit, architecture: str
+) -> NvccCompiler:
+    """nvcc as the compiler of a source."""
     return NvccCompiler(
         nvcc=str(toolkit.nvcc),
         architecture=architecture,
@@ -205,15 +230,15 @@ def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: s
     )
 
 
-def _front(subject: Subject) -> str:
+def _front(subject: Evolvable) -> str:
     return prelude(subject.grammar.source.text, subject.macros(subject.space.default))
 
 
-def _options(subject: Subject) -> tuple[str, ...]:
+def _options(subject: Evolvable) -> tuple[str, ...]:
     target = subject.target
     folders: Sequence[object] = (*target.build.include, target.source.parent)
     return (f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders))
 
 
-def _symbols(subject: Subject) -> tuple[str, ...]:
+def _symbols(subject: Evolvable) -> tuple[str, ...]:
     return tuple(b.symbol for b in subject.target.buffers if b.symbol is not None)

@@ -15,6 +15,7 @@ import numpy as np
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import (
     CountLoops,
     LoopCounts,
@@ -30,8 +31,7 @@ from gi_cuda.execute.model import (
 from gi_cuda.execute.pool import Lost, Pool
 from gi_cuda.execute.statistics import judge, median_interval, ratios
 from gi_cuda.genome import Delete, Genotype
-from gi_cuda.grammar import RuleType, instrument
-from gi_cuda.subject import Subject
+from gi_cuda.grammar import RuleType
 from gi_cuda.target import CaseRole
 
 COPIES = 4
@@ -97,14 +97,14 @@ class Caught:
     message: str
 
 
-def broken(subject: Subject) -> Genotype:
+def broken(subject: Evolvable) -> Genotype:
     """A variant that cannot be right: every statement of every evolved function deleted."""
     statements = [r.name for r in subject.grammar.rules if r.type is RuleType.STATEMENT]
     return replace(subject.original, edits=tuple(Delete(name) for name in statements))
 
 
 def compile_reference(
-    subject: Subject, compiler: Compiler, texts: Sequence[str], folder: Path
+    subject: Evolvable, compiler: Compiler, texts: Sequence[str], folder: Path
 ) -> list[Binary]:
     """Compile texts under the default configuration; they must compile.
 
@@ -123,7 +123,7 @@ def compile_reference(
     return binaries
 
 
-def _does_not_compile(subject: Subject, message: str) -> UserError:
+def _does_not_compile(subject: Evolvable, message: str) -> UserError:
     name, line, text = [*message.split(":", 2), "", ""][:3]
     known = name in subject.grammar.source.names and line.isdigit()
     source = subject.target.source
@@ -136,7 +136,7 @@ def _does_not_compile(subject: Subject, message: str) -> UserError:
 
 
 def establish(
-    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, reference: Path
+    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path, reference: Path
 ) -> Baseline:
     """Find out all that a search must know about the reference, and store its outputs.
 
@@ -147,7 +147,7 @@ def establish(
     Raises:
         UserError: the source does not compile, the reference crashes, or its oracle rejects it.
     """
-    source = subject.device.source.text
+    source = subject.reference
     base, *copies = compile_reference(subject, compiler, [source] * (COPIES + 2), folder)
     train = subject.cases(CaseRole.TRAIN)
     everything = (*train, *subject.cases(CaseRole.HELD_OUT))
@@ -179,14 +179,14 @@ def establish(
 
 
 def try_broken(
-    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
+    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
 ) -> Caught:
     """Run the variant broken on purpose; it must be caught, which proves that variants count.
 
     Raises:
         UserError: the oracle accepts it.
     """
-    texts = [subject.device.source.text, subject.render(broken(subject), baseline.loops)]
+    texts = [subject.reference, subject.render(broken(subject), baseline.loops)]
     base, variant = compile_reference(subject, compiler, texts, folder)
     train = subject.cases(CaseRole.TRAIN)
     sampling = Sampling(limit=baseline.limit)
@@ -207,11 +207,11 @@ def try_broken(
     return Caught(answer.survival, answer.penalty, answer.message)
 
 
-def _program(subject: Subject, binary: Binary, cases: Sequence[str]) -> Program:
+def _program(subject: Evolvable, binary: Binary, cases: Sequence[str]) -> Program:
     return Program(binary, dict(subject.original.configuration), tuple(cases))
 
 
-def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
+def _fault(subject: Evolvable, answer: Lost | Refused, doing: str) -> UserError:
     what = answer.message if isinstance(answer, Refused) else f"{answer.survival}: {answer.message}"
     return UserError(
         f"the reference failed {doing}: {what}",
@@ -221,7 +221,7 @@ def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
     )
 
 
-def _record(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+def _record(subject: Evolvable, pool: Pool[int], program: Program, folder: Path) -> Recorded:
     runs = max(2, subject.target.oracle.runs)
     answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):
@@ -240,7 +240,7 @@ def _record(subject: Subject, pool: Pool[int], program: Program, folder: Path) -
 
 
 def _time_quietly(
-    subject: Subject, pool: Pool[int], copies: Sequence[Program], program: Program
+    subject: Evolvable, pool: Pool[int], copies: Sequence[Program], program: Program
 ) -> list[Measurement]:
     """Time copies of the reference against it; again where they differ much, since what disturbed
     them may be over. The quietest of the attempts."""
@@ -257,7 +257,7 @@ def _spread(timed: Sequence[Measurement]) -> float:
     return max(abs(bound - 1) for one in timed for bound in median_interval(ratios(one.samples)))
 
 
-def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) -> Measurement:
+def _time(subject: Evolvable, pool: Pool[int], copy: Program, program: Program) -> Measurement:
     """Time a copy of the reference against it, however long that takes.
 
     In the worker that is there, as variants are: fresh ones open the device meanwhile, and that
@@ -279,13 +279,13 @@ def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) ->
 
 
 def _count_loops(
-    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path
+    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path
 ) -> dict[int, int]:
     """The limit of each loop: twice the most iterations seen in the reference."""
     loops = subject.grammar.loops
     if not loops:
         return {}
-    (binary,) = compile_reference(subject, compiler, [instrument(subject.device)], folder)
+    (binary,) = compile_reference(subject, compiler, [subject.counting], folder)
     program = _program(subject, binary, subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):

@@ -18,12 +18,12 @@ import xxhash
 from gi_cuda.build.ahead import Ahead
 from gi_cuda.build.model import Binary, BuildFailure, Built, Compiler, Phenotype, Variant
 from gi_cuda.evaluation import Evaluation, lost, measured, not_built
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import Measure, Program, Refused, Sampling, Survival
 from gi_cuda.execute.pool import MOMENT, Lost, Pool
 from gi_cuda.genome import Genotype
 from gi_cuda.heats import Answer, Heats
 from gi_cuda.store import Phases
-from gi_cuda.subject import Subject
 from gi_cuda.target import Configuration
 
 T = TypeVar("T")
@@ -74,7 +74,7 @@ class Laboratory:
         codes: individual and record by machine code, of all that was measured before.
     """
 
-    subject: Subject
+    subject: Evolvable
     compiler: Compiler
     pool: Pool[int]
     cases: tuple[str, ...]

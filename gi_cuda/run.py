@@ -5,11 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from gi_cuda.analyze.replicates import (
     BUILDS,
@@ -25,15 +24,18 @@ from gi_cuda.backend import Backend, open_backend
 from gi_cuda.baseline import Baseline, establish
 from gi_cuda.build.model import Compiler
 from gi_cuda.errors import UserError
-from gi_cuda.execute.model import Sampling, Verdict
+from gi_cuda.evolvable import Evolvable
+from gi_cuda.execute.model import Sampling
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.search import Settings, Variation
+from gi_cuda.levels import source_of
+from gi_cuda.search import Variation
 from gi_cuda.store import Store
-from gi_cuda.subject import Subject, Tuning, load_subject
+from gi_cuda.stored import Plan, stored_baseline, stored_plan, stored_subject
+from gi_cuda.subject import Subject, Tuning
 from gi_cuda.target import CaseRole, content_hash
 
 DATABASE = "run.db"
@@ -42,29 +44,10 @@ FINALISTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """What a run is to do. All of it is stored, so that resuming needs nothing else.
-
-    Attributes:
-        preset: name of the strategy.
-        settings: its numbers.
-        seed: decides every choice of the search.
-        workers: measurements at a time.
-        jobs: compiler processes at a time.
-    """
-
-    preset: str
-    settings: Settings
-    seed: int
-    workers: int
-    jobs: int
-
-
-@dataclass(frozen=True, slots=True)
 class Tools:
     """A subject with the back end, the compiler and the workers that it runs on."""
 
-    subject: Subject
+    subject: Evolvable
     backend: Backend
     compiler: Compiler
     pool: Pool[int]
@@ -89,7 +72,7 @@ class Tools:
 
 
 @contextmanager
-def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
+def open_tools(subject: Evolvable, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
@@ -121,9 +104,18 @@ class Run:
     tools: Tools
 
     @property
-    def subject(self) -> Subject:
+    def subject(self) -> Evolvable:
         """What it evolves."""
         return self.tools.subject
+
+    @property
+    def source(self) -> Subject:
+        """What it evolves, for those who need that to be source.
+
+        Raises:
+            UserError: it is PTX.
+        """
+        return source_of(self.subject)
 
     def variation(self) -> Variation:
         """How its individuals vary."""
@@ -160,8 +152,8 @@ class Run:
 
     def patched(self, source: Source, genotype: Genotype) -> Candidate:
         """A source as a patch leaves it: an individual's winning values are its own defaults."""
-        macros = self.subject.upstream_macros(genotype)
-        return Candidate(self.subject.device_text(source), genotype.configuration, macros)
+        macros = self.source.upstream_macros(genotype)
+        return Candidate(self.source.device_text(source), genotype.configuration, macros)
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""
@@ -219,7 +211,7 @@ def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
 
 
 @contextmanager
-def create_run(subject: Subject, folder: Path, plan: Plan) -> Iterator[Run]:
+def create_run(subject: Evolvable, folder: Path, plan: Plan) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
     The folder appears complete or not at all.
@@ -288,7 +280,9 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -> dict[str, object]:
+def _facts(
+    subject: Evolvable, plan: Plan, baseline: Baseline, backend: Backend
+) -> dict[str, object]:
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),
@@ -296,6 +290,7 @@ def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -
         "grammar_files": [str(path) for path in subject.grammar_files],
         "backend": subject.backend,
         "edits": subject.edits,
+        "level": subject.level,
         "plan": asdict(plan),
         "baseline": asdict(baseline),
         "device": backend.device(),
@@ -342,52 +337,3 @@ def open_run(folder: Path) -> Iterator[Run]:
         baseline = stored_baseline(store)
         with open_tools(subject, folder, workers=plan.workers, jobs=plan.jobs) as tools:
             yield Run(folder, plan, baseline, store, tools)
-
-
-def stored_subject(store: Store, folder: Path) -> Subject:
-    """The subject of a stored run.
-
-    Raises:
-        UserError: target or grammar are gone or changed since the run began.
-    """
-    files = [Path(path) for path in store.get("grammar_files")]
-    bnf, scope = files or (None, None)
-    subject = load_subject(
-        Path(store.get("target")),
-        store.get("backend"),
-        bnf=bnf,
-        scope=scope,
-        edits=store.get("edits", "paper"),
-    )
-    if content_hash(subject.target) != store.get("target_hash"):
-        raise UserError(
-            "the target changed since this run began",
-            where=str(subject.target.folder),
-            hint=f"put it back as it was, or start a new run; {folder} holds the old results",
-        )
-    if subject.fingerprint != store.get("grammar_hash"):
-        raise UserError(
-            "the grammar changed since this run began",
-            where=str(folder),
-            hint="put the .bnf and .scope files back as they were, or start a new run",
-        )
-    return subject
-
-
-def stored_plan(store: Store) -> Plan:
-    """What a stored run was to do."""
-    stored: Mapping[str, Any] = store.get("plan")
-    return Plan(**{**stored, "settings": Settings(**stored["settings"])})
-
-
-def stored_baseline(store: Store) -> Baseline:
-    """The baseline of a stored run."""
-    stored: Mapping[str, Any] = store.get("baseline")
-    return Baseline(
-        **{
-            **stored,
-            "copies": tuple(stored["copies"]),
-            "loops": {int(ident): most for ident, most in stored["loops"].items()},
-            "verdict": Verdict(stored["verdict"]),
-        }
-    )

@@ -12,6 +12,7 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import (
     Genotype,
     Space,
@@ -30,6 +31,7 @@ from gi_cuda.grammar import (
     Source,
     convert,
     in_force,
+    instrument,
     read_files,
     read_grammar,
     render,
@@ -52,7 +54,7 @@ from gi_cuda.target import (
 
 @dataclass(frozen=True)
 class Subject:
-    """What is being evolved. Implements the search's :class:`~gi_cuda.search.Variation`.
+    """What is being evolved. Implements :class:`~gi_cuda.evolvable.Evolvable`.
 
     Attributes:
         target: the target as loaded.
@@ -61,6 +63,7 @@ class Subject:
         backend: where it runs.
         edits: which rule types the grammar was asked for: ``paper`` or ``full``.
         grammar_files: the ``.bnf`` and ``.scope`` that the grammar was read from, if it was.
+        level: what it is that evolves.
     """
 
     target: Target
@@ -69,6 +72,7 @@ class Subject:
     backend: str
     grammar_files: tuple[Path, ...] = ()
     edits: str = "paper"
+    level: str = "source"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -106,6 +110,16 @@ class Subject:
     def device(self) -> Grammar:
         """The grammar of the device code alone: host functions and launches are blank."""
         return device_code(self.grammar)
+
+    @property
+    def reference(self) -> str:
+        """The device code of the original."""
+        return self.device.source.text
+
+    @property
+    def counting(self) -> str:
+        """The same with every loop counting its iterations."""
+        return instrument(self.device)
 
     def expansions(self, genotype: Genotype) -> dict[str, Expansion]:
         """What a genotype makes of each rule, without edits that its configuration makes void."""
@@ -185,7 +199,7 @@ class Subject:
 class Tuning:
     """A subject of which the configuration alone varies: what a tuner would do with it."""
 
-    subject: Subject
+    subject: Evolvable
 
     @property
     def original(self) -> Genotype:

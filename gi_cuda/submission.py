@@ -71,7 +71,7 @@ def submit(run: Run, winner: Winner, steps: Sequence[Step], *, check: bool) -> S
         UserError: there is nothing to patch, a configuration breaks a constraint, a patched file
             fails on the held-out cases, or git does not take a patch.
     """
-    subject = run.subject
+    subject = run.source
     if not steps:
         raise UserError(
             f"{winner} changes nothing in the source",

@@ -14,8 +14,9 @@ from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.patch import by_path, defined_value
-from gi_cuda.run import DATABASE, open_store, stored_plan, stored_subject
+from gi_cuda.run import DATABASE, open_store
 from gi_cuda.store import Store
+from gi_cuda.stored import stored_plan, stored_subject
 from gi_cuda.subject import Subject
 from gi_cuda.target import ParameterKind
 from gi_cuda.upstream import apply_in_scratch
@@ -114,6 +115,10 @@ def _of_genotype(name: str, genotype: Genotype, subject: Subject) -> Contestant:
 def _of_run(folder: Path, subject: Subject) -> Contestant:
     with open_store(folder) as store:
         own = stored_subject(store, folder)
+        if not isinstance(own, Subject):
+            raise UserError(
+                "runs that evolve PTX cannot be compared with others yet", where=str(folder)
+            )
         if own.target.file.resolve() != subject.target.file.resolve():
             raise UserError(
                 f"the run is of another target: {own.target.folder}",

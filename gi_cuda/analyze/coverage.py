@@ -76,7 +76,7 @@ def coverage(
         configuration: under which the source is compiled.
         cases: names of cases that the run's workers have.
     """
-    subject, tools = run.subject, run.tools
+    subject, tools = run.source, run.tools
     macros, options = subject.macros(configuration), subject.options(configuration)
     variants = [
         Variant(number, marked(subject.device, change.place), macros, options)

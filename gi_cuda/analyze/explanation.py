@@ -70,7 +70,7 @@ class Explanation:
 
 def explain(run: Run, winner: Winner) -> list[Explanation]:
     """Explain every change of a winner, in the order of their numbers."""
-    subject = run.subject
+    subject = run.source
     changed = winner.changes(subject)
     cases = (*run.tools.train(), *run.tools.held_out())
     reached = coverage(run, winner.genotype.configuration, changed.changes, cases)

@@ -13,8 +13,8 @@ from gi_cuda.analyze.acceptance import Acceptance, Tried
 from gi_cuda.analyze.reading import SpeedUp
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.store import Store
-from gi_cuda.subject import Subject
 
 FORMAT = 1
 
@@ -45,7 +45,7 @@ class Measured:
     validation: Validation
 
 
-def measured(store: Store, subject: Subject, result: Acceptance, one: Tried) -> Measured:
+def measured(store: Store, subject: Evolvable, result: Acceptance, one: Tried) -> Measured:
     """A validation made here, ready to travel."""
     return Measured(
         FORMAT,

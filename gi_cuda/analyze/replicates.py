@@ -10,10 +10,10 @@ from typing import TypeAlias
 from gi_cuda.analyze.reading import Reading
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Built, Compiler, Phenotype, Variant
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import Measure, Measurement, Program, Refused, Sample, Sampling
 from gi_cuda.execute.pool import Lost, Pool
 from gi_cuda.genome import Genotype
-from gi_cuda.subject import Subject
 from gi_cuda.target import Configuration
 
 BUILDS = 5
@@ -65,7 +65,7 @@ class Replicates:
         pairs: pairs of launches in each.
     """
 
-    subject: Subject
+    subject: Evolvable
     compiler: Compiler
     pool: Pool[int]
     run: Run
@@ -78,7 +78,7 @@ class Replicates:
     def reference(self) -> Candidate:
         """The unmodified source in the default configuration."""
         default = self.subject.original.configuration
-        return Candidate(self.subject.device.source.text, default, self.subject.macros(default))
+        return Candidate(self.subject.reference, default, self.subject.macros(default))
 
     def read(self, candidates: Sequence[Candidate]) -> list[Reading]:
         """Measure candidates beside the reference, all compiled in one batch."""
@@ -200,7 +200,7 @@ class GenotypeAssay:
         ]
 
 
-def candidate(subject: Subject, genotype: Genotype) -> Candidate:
+def candidate(subject: Evolvable, genotype: Genotype) -> Candidate:
     """An individual as a maintainer would get it: without loop guards."""
     configuration = genotype.configuration
     text = subject.render(genotype, None)

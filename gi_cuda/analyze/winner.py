@@ -10,9 +10,9 @@ from gi_cuda.analyze.interactions import Interactions
 from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.errors import UserError
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.store import Individual, Store
-from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Winner:
     def __str__(self) -> str:
         return f"individual {self.ident}" + (", minimized" if self.minimized else "")
 
-    def changes(self, subject: Subject) -> Changed:
+    def changes(self, subject: Evolvable) -> Changed:
         """What it changes; the numbers that commands show are positions in this, from 1."""
         return Changed.of(self.genotype, subject.original, subject.order)
 
@@ -87,7 +87,7 @@ def stored_dependencies(store: Store, winner: Winner) -> Interactions | None:
 
 
 def find_winner(
-    store: Store, subject: Subject, folder: Path, individual: int | None, *, as_found: bool
+    store: Store, subject: Evolvable, folder: Path, individual: int | None, *, as_found: bool
 ) -> Winner:
     """The run's validated winner, or a given individual.
 

@@ -121,9 +121,10 @@ class NvccCompiler:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             source = Path(scratch) / "batch.cu"
             source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-            return run([*self._command(), "-E", source], limit=PREPROCESS_LIMIT)
+            return run([*self.command(), "-E", source], limit=PREPROCESS_LIMIT)
 
-    def _command(self) -> list[str | Path]:
+    def command(self) -> list[str | Path]:
+        """How nvcc is called, whatever it is to make."""
         return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
@@ -157,7 +158,7 @@ class NvccCompiler:
         return found
 
     def _prepare(self, options: tuple[str, ...]) -> Prepared | None:
-        words = [str(word) for word in self._command()[1:]]
+        words = [str(word) for word in self.command()[1:]]
         return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
 
     def compile_whole(self, shard: Sequence[Phenotype], path: Path) -> Finished:
@@ -166,7 +167,7 @@ class NvccCompiler:
         text = shard_text(self.front, shard, self.namespaces)
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         # With -objtemp what lies between the stages goes where the shard is, and goes with it.
-        command = [*self._command(), *shard[0].options, "-objtemp", "-cubin"]
+        command = [*self.command(), *shard[0].options, "-objtemp", "-cubin"]
         return run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
 
 
@@ -190,7 +191,7 @@ class _Batch:
         else:
             text = shard_text("", shard, compiler.namespaces)
             finished = compile_staged(ready, text, shard, self.twins, path, COMPILE_LIMIT)
-        return finished if finished.ok else _brought_home(finished, compiler.file_name)
+        return finished if finished.ok else brought_home(finished, compiler.file_name)
 
     def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
         cubin = path.with_suffix(".cubin")
@@ -199,7 +200,7 @@ class _Batch:
         for ident in (p.ident for p in shard):
             other = self.twins.of(ident)
             if other is None:
-                found.append(_binary(ident, cubin, content.get(ident), self.pointed_at))
+                found.append(binary_of(ident, cubin, content.get(ident), self.pointed_at))
             else:
                 found.append(Twin(ident, other))
         return found
@@ -257,7 +258,7 @@ def without_c_linkage(text: str) -> str:
     )
 
 
-def _brought_home(finished: Finished, file_name: str) -> Finished:
+def brought_home(finished: Finished, file_name: str) -> Finished:
     """The same with ptxas's messages about kernels as messages about their variants' sources."""
     home = []
     for message in _ASSEMBLER.findall(finished.stderr):
@@ -269,7 +270,8 @@ def _brought_home(finished: Finished, file_name: str) -> Finished:
     return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
 
 
-def _binary(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:
+def binary_of(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:
+    """A variant of a shard that compiled; ``names`` as :func:`pointed_at` gives them."""
     if content is None or not content.kernels:
         return BuildFailure(ident, "the compiled source holds no kernel")
     kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}

@@ -14,11 +14,12 @@ import xxhash
 
 from gi_cuda.build.cubin import name_parts, owner
 
-_BEGIN = re.compile(
+BEGIN = re.compile(
     r"^(?:\.(?:visible|weak|extern|common)\s+)?"
     r"(?:(?P<function>\.(?:entry|func))|\.(?:global|const|shared))\b",
     re.M,
 )
+"""How a function or variable begins at module level."""
 _NAME = re.compile(r"\b_ZZ?(N\w+)")
 _COMMENT = re.compile(r"//[^\n]*")
 _HEAD = re.compile(r"\s*(?:\.(?:version|target|address_size)\b[^\n]*\s*)*\Z")
@@ -53,9 +54,9 @@ def read_module(text: str) -> Module | None:
         return None
     parts: dict[int, list[str]] = {}
     rest, at = [], 0
-    while begin := _BEGIN.search(text, at):
+    while begin := BEGIN.search(text, at):
         rest.append(text[at : begin.start()])
-        at = _end(text, begin)
+        at = end_of(text, begin)
         name = _NAME.search(text, begin.start(), at)
         ident = owner(name_parts(f"_Z{name[1]}")) if name else None
         if ident is None:
@@ -69,7 +70,7 @@ def read_module(text: str) -> Module | None:
     return Module(head.strip() + "\n", texts, keys)
 
 
-def _end(text: str, begin: re.Match[str]) -> int:
+def end_of(text: str, begin: re.Match[str]) -> int:
     """Where a function or variable ends: bodies end with a brace in the first column."""
     semicolon = text.find(";", begin.end())
     if begin["function"]:

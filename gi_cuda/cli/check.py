@@ -9,11 +9,21 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
 from gi_cuda.baseline import Baseline, Caught, establish, try_broken
-from gi_cuda.cli.common import Backend, Bnf, Jobs, Scope, TargetPath, check_backend, console, cores
+from gi_cuda.cli.common import (
+    Backend,
+    Bnf,
+    Jobs,
+    Level,
+    Scope,
+    TargetPath,
+    check_backend,
+    console,
+    cores,
+)
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Verdict
+from gi_cuda.levels import load_evolvable
 from gi_cuda.run import open_tools
-from gi_cuda.subject import load_subject
 
 NOISIEST = 0.2
 """A noise floor above this makes any search pointless."""
@@ -24,11 +34,12 @@ def command(
     backend: Backend = "host",
     bnf: Bnf = None,
     scope: Scope = None,
+    level: Level = "source",
     jobs: Jobs = 0,
 ) -> None:
     """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
     variant broken on purpose is caught; print the noise floor."""
-    subject = load_subject(target, check_backend(backend), bnf=bnf, scope=scope)
+    subject = load_evolvable(target, check_backend(backend), level, bnf=bnf, scope=scope)
     with (
         tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch,
         open_tools(subject, Path(scratch), workers=1, jobs=jobs or cores()) as tools,

@@ -49,6 +49,14 @@ Edits: TypeAlias = Annotated[
         "right-hand sides and parts of conditions as well).",
     ),
 ]
+Level: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--level",
+        help="What evolves: source, or ptx (what nvcc makes of the source's default"
+        " configuration).",
+    ),
+]
 IndividualNumber: TypeAlias = Annotated[
     int | None, typer.Option("--individual", help="This individual instead of the winner.")
 ]

@@ -9,12 +9,14 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import Edits, Force, check_edits, check_new, console, write_new
+from gi_cuda.cli.common import Edits, Force, Level, check_edits, check_new, console, write_new
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Space
 from gi_cuda.grammar import EDIT_SETS, Joined, convert, read_files, write_bnf, write_scope
 from gi_cuda.grammar.cuda.account import account
-from gi_cuda.report.explain import edits_table, kept_lines, lines_table, share_table
+from gi_cuda.levels import check_level, ptx_subject
+from gi_cuda.report.explain import edits_table, kept_lines, lines_table, ptx_table, share_table
+from gi_cuda.subject import load_subject
 from gi_cuda.target import load_target
 
 
@@ -41,9 +43,17 @@ def command(
         Path | None,
         typer.Option("--output", "-o", help="Folder for both files; by default the target's."),
     ] = None,
+    level: Level = "source",
     force: Force = False,
 ) -> None:
-    """Turn the source into a grammar: SOURCE.bnf with its rules, SOURCE.scope with their places."""
+    """Turn the source into a grammar: SOURCE.bnf with its rules, SOURCE.scope with their places.
+
+    With --level ptx, write the PTX of a target and its SOURCE.ptx.bnf.
+    """
+    check_level(level, "cuda")
+    if level == "ptx":
+        _convert_ptx(target, kernel, output, explain=explain, force=force)
+        return
     types = EDIT_SETS[check_edits(edits)]
     asked = _asked(target, kernel)
     source = asked.joined.source
@@ -64,6 +74,29 @@ def command(
     write_new(scope, write_scope(grammar), force=force)
     console.print(edits_table(grammar, asked.macros))
     console.print(f"wrote {bnf} and {scope}", highlight=False, soft_wrap=True)
+
+
+def _convert_ptx(
+    path: Path, kernels: list[str] | None, output: Path | None, *, explain: bool, force: bool
+) -> None:
+    if kernels or explain or (path.is_file() and path.suffix != ".toml"):
+        raise UserError(
+            "PTX is made of a target, without --kernel and --explain",
+            where="--level ptx",
+            hint="name a target; `gi-cuda init` makes one of a source",
+        )
+    subject = ptx_subject(load_subject(path, "cuda"))
+    source = subject.grammar.source
+    folder = output or subject.target.folder
+    ptx, bnf = folder / source.name, folder / f"{source.name}.bnf"
+    for file in (ptx, bnf):  # both or none
+        check_new(file, force=force)
+    write_new(ptx, source.text, force=force)
+    write_new(bnf, write_bnf(subject.grammar), force=force)
+    console.print(ptx_table(subject.grammar))
+    loops = len(subject.grammar.loops)
+    console.print(f"functions: {len(subject.grammar.bodies)}, loops: {loops}", highlight=False)
+    console.print(f"wrote {ptx} and {bnf}", highlight=False, soft_wrap=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from gi_cuda.cli.common import (
     Edits,
     Force,
     Jobs,
+    Level,
     Scope,
     TargetPath,
     Workers,
@@ -27,9 +28,10 @@ from gi_cuda.cli.common import (
 )
 from gi_cuda.cli.searching import TimeLimit, search
 from gi_cuda.errors import UserError
-from gi_cuda.run import Plan, create_run, default_folder
+from gi_cuda.levels import load_evolvable
+from gi_cuda.run import create_run, default_folder
 from gi_cuda.search import BARRACUDA, PRESETS
-from gi_cuda.subject import load_subject
+from gi_cuda.stored import Plan
 
 
 def command(
@@ -51,20 +53,28 @@ def command(
     time: TimeLimit = None,
     backend: Backend = "host",
     edits: Edits = "paper",
+    level: Level = "source",
     bnf: Bnf = None,
     scope: Scope = None,
     workers: Workers = 0,
     jobs: Jobs = 0,
     force: Force = False,
 ) -> None:
-    """Evolve a target's source; ends with the best individual validated on held-out cases."""
+    """Evolve a target's source or its PTX; ends with the best individual validated on held-out
+    cases."""
     if preset not in PRESETS:
         raise UserError(
             f"there is no preset {preset!r}", where="--preset", hint=f"one of: {', '.join(PRESETS)}"
         )
-    subject = load_subject(
-        target, check_backend(backend), bnf=bnf, scope=scope, edits=check_edits(edits)
+    subject = load_evolvable(
+        target, check_backend(backend), level, bnf=bnf, scope=scope, edits=check_edits(edits)
     )
+    if preset == "tune" and level != "source":
+        raise UserError(
+            "the tune preset varies parameters, and PTX has none",
+            where="--preset",
+            hint="choose another preset, or leave --level out",
+        )
     folder = run or default_folder(subject.target.name)
     settings = replace(BARRACUDA, population=population, generations=generations)
     # Before anything is removed: where it cannot be used, all stays as it is.

@@ -16,6 +16,7 @@ from gi_cuda.cli.common import (
     Bnf,
     Edits,
     Jobs,
+    Level,
     Scope,
     TargetPath,
     check_backend,
@@ -23,8 +24,8 @@ from gi_cuda.cli.common import (
     console,
     cores,
 )
+from gi_cuda.levels import load_evolvable
 from gi_cuda.sampling import Trials, draw, try_out
-from gi_cuda.subject import load_subject
 
 _MOST_ERRORS = 12
 
@@ -43,13 +44,14 @@ def command(
         typer.Option("--compile", help="Compile them, and report how many do, instead of diffs."),
     ] = False,
     backend: Backend = "host",
+    level: Level = "source",
     bnf: Bnf = None,
     scope: Scope = None,
     jobs: Jobs = 0,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
-    subject = load_subject(
-        target, check_backend(backend), bnf=bnf, scope=scope, edits=check_edits(edits)
+    subject = load_evolvable(
+        target, check_backend(backend), level, bnf=bnf, scope=scope, edits=check_edits(edits)
     )
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
     if compile_:

@@ -77,7 +77,7 @@ def command(
         winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
         changed = winner.changes(opened.subject)
         chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
-        parts = steps(opened.subject, changed, chosen)
+        parts = steps(opened.source, changed, chosen)
         if configuration == "defaults":
             parts = in_one(parts)
         files = _files(output, len(parts), format)
@@ -89,7 +89,7 @@ def command(
             if format == "mail":
                 texts = mails(opened, run, submission, sender)
                 if check:
-                    submission.check_mails(opened.subject, texts)
+                    submission.check_mails(opened.source, texts)
     if output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write("".join(texts).encode("utf-8", "surrogateescape"))

@@ -17,8 +17,9 @@ from gi_cuda.report.tables import (
     print_diff,
     print_individuals,
 )
-from gi_cuda.run import open_store, stored_subject
+from gi_cuda.run import open_store
 from gi_cuda.store import Phases, Store
+from gi_cuda.stored import stored_subject
 
 
 def command(

@@ -22,6 +22,7 @@ from gi_cuda.build.host import HostCompiler
 from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
 from gi_cuda.build.nvcc import NvccCompiler
 from gi_cuda.build.process import run
+from gi_cuda.build.ptx_batch import PtxCompiler
 from gi_cuda.cuda.toolkit import find_toolkit
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Program
@@ -144,8 +145,8 @@ def _library(gxx: str, name: str) -> str | None:
     return said if os.path.isabs(said) else None
 
 
-def device_sanitizers(compiler: NvccCompiler) -> list[Sanitizer]:
-    """The tools of compute-sanitizer.
+def device_sanitizers(compiler: NvccCompiler | PtxCompiler) -> list[Sanitizer]:
+    """The tools of compute-sanitizer; of PTX they name no lines.
 
     Raises:
         UserError: it is not there.
@@ -156,7 +157,9 @@ def device_sanitizers(compiler: NvccCompiler) -> list[Sanitizer]:
             "compute-sanitizer is neither beside nvcc nor on PATH",
             hint="pip install nvidia-cuda-sanitizer-api, or go without: --sanitizers none",
         )
-    watched = replace(compiler, options=(*compiler.options, "-lineinfo"))
+    watched: Compiler = compiler
+    if isinstance(compiler, NvccCompiler):
+        watched = replace(compiler, options=(*compiler.options, "-lineinfo"))
 
     def command_of(tool: str) -> Command:
         def command(file: Path, log: Path) -> tuple[list[str], Mapping[str, str]]:
@@ -174,7 +177,7 @@ def sanitizers(compiler: Compiler) -> list[Sanitizer]:
     Raises:
         UserError: they are not installed.
     """
-    if isinstance(compiler, NvccCompiler):
+    if isinstance(compiler, NvccCompiler | PtxCompiler):
         return device_sanitizers(compiler)
     assert isinstance(compiler, HostCompiler)
     return host_sanitizers(compiler)

@@ -20,11 +20,11 @@ from gi_cuda.errors import UserError
 from gi_cuda.genome.edits import Delete, Edit, Insert, Replace
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration, Space, spell
-from gi_cuda.grammar import Grammar, Operation, operations
+from gi_cuda.grammar import Operation, Rules
 from gi_cuda.target.model import Value
 
 
-def read_genotype(text: str, space: Space, grammar: Grammar) -> Genotype:
+def read_genotype(text: str, space: Space, grammar: Rules) -> Genotype:
     """The genotype that the text stands for; edits keep their order.
 
     An edit is taken if some configuration allows it, since crossover and changes of configuration
@@ -42,7 +42,7 @@ def read_genotype(text: str, space: Space, grammar: Grammar) -> Genotype:
 class _Reader:
     text: str
     space: Space
-    grammar: Grammar
+    grammar: Rules
 
     def read(self) -> Genotype:
         settings: dict[str, Value] = {}
@@ -81,11 +81,11 @@ class _Reader:
 
     def _edit(self, kind: str, place: Token, donor: Token | None = None) -> Edit:
         rule = self._place(place)
-        if kind not in operations(self.grammar, rule):
+        if kind not in self.grammar.operations(rule):
             raise self._error(
                 place,
                 f"{place} does not offer to {kind}",
-                "it offers " + (", ".join(operations(self.grammar, rule)) or "no edit at all"),
+                "it offers " + (", ".join(self.grammar.operations(rule)) or "no edit at all"),
             )
         if donor is None:
             return Delete(rule)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from gi_cuda.genome.edits import Delete, Edit, Insert, Replace, repeats
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
-from gi_cuda.grammar import Grammar, Operation, View, operations
+from gi_cuda.grammar import Offering, Operation, Rules
 from gi_cuda.target.model import Value
 
 ATTEMPTS = 32
@@ -32,21 +32,25 @@ class Rates:
         default: that a changed parameter goes back to its default.
         neighbour: that any other numeric parameter takes a neighbouring value, not a random one.
         hidden: that a code mutation may also touch rules that the configuration leaves out.
+        pairs: that a code mutation is a move or a swap of two rules, which is two edits.
     """
 
     configuration: float = 0.5
     default: float = 0.2
     neighbour: float = 0.5
     hidden: float = 0.0
+    pairs: float = 0.0
 
 
 PAPER = Rates()
 
 
 def mutate(
-    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
+    genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PAPER
 ) -> Genotype | None:
-    """A child that differs from the genotype by one value or one edit, with constraints kept.
+    """A child that differs from the genotype by one value, one edit, or the two of a move or swap.
+
+    Constraints are kept.
 
     Where configuration or code offers no change, the other one changes; None if neither does.
     """
@@ -57,9 +61,48 @@ def mutate(
             if configuration is not None:
                 return Genotype(configuration, genotype.edits)
         else:
-            edit = draw_edit(genotype, grammar, rng, rates)
-            if edit is not None:
-                return Genotype(genotype.configuration, (*genotype.edits, edit))
+            edits = _draw_edits(genotype, grammar, rng, rates)
+            if edits:
+                return Genotype(genotype.configuration, (*genotype.edits, *edits))
+    return None
+
+
+def _draw_edits(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates) -> tuple[Edit, ...]:
+    if rates.pairs and rng.random() < rates.pairs and (pair := draw_pair(genotype, grammar, rng)):
+        return pair
+    edit = draw_edit(genotype, grammar, rng, rates)
+    return () if edit is None else (edit,)
+
+
+def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Edit] | None:
+    """A random move or swap, each with equal chance, or None.
+
+    A move inserts a donor before a rule and deletes it in its own place; a swap puts each of two
+    rules in the place of the other (Liou et al. 2020, section 3.2).
+    """
+    view = grammar.under(genotype.configuration.macros)
+    if not view.mutable:
+        return None
+    for _ in range(ATTEMPTS):
+        place = rng.choice(view.mutable)
+        donors = view.donors(place)
+        if not donors:
+            continue
+        donor, is_move = rng.choice(donors), rng.random() < 0.5
+        if is_move and Operation.INSERT in view.operations(place):
+            if donor in grammar.specials or Operation.DELETE not in view.operations(donor):
+                continue
+            pair: tuple[Edit, Edit] = Insert(place, donor), Delete(donor)
+        elif not is_move and Operation.REPLACE in view.operations(place):
+            if donor in grammar.specials or place not in view.donors(donor):
+                continue
+            if Operation.REPLACE not in view.operations(donor):
+                continue
+            pair = Replace(place, donor), Replace(donor, place)
+        else:
+            continue
+        if not any(repeats(genotype.edits, edit) for edit in pair):
+            return pair
     return None
 
 
@@ -96,9 +139,7 @@ def _other_value(configuration: Configuration, at: int, rng: Random, rates: Rate
     return rng.choice(others)
 
 
-def draw_edit(
-    genotype: Genotype, grammar: Grammar, rng: Random, rates: Rates = PAPER
-) -> Edit | None:
+def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PAPER) -> Edit | None:
     """A random edit that says something new when appended to the genotype's own, or None.
 
     A rule that the configuration compiles, then one of the operations it offers, then one of the
@@ -106,7 +147,7 @@ def draw_edit(
     drawn, nor an edit that repeats the one which decides the rule's body already.
     """
     view = grammar.under(genotype.configuration.macros)
-    offers: Grammar | View = view
+    offers: Offering = view
     places: Sequence[str] = view.mutable
     if rates.hidden and rng.random() < rates.hidden:
         offers, places = grammar, [rule.name for rule in grammar.rules]
@@ -119,8 +160,8 @@ def draw_edit(
     return None
 
 
-def _edit_of(place: str, offers: Grammar | View, grammar: Grammar, rng: Random) -> Edit | None:
-    offered = list(operations(offers, place))
+def _edit_of(place: str, offers: Offering, grammar: Rules, rng: Random) -> Edit | None:
+    offered = list(offers.operations(place))
     while offered:
         operation = offered.pop(rng.randrange(len(offered)))
         match operation:
@@ -135,7 +176,7 @@ def _edit_of(place: str, offers: Grammar | View, grammar: Grammar, rng: Random) 
     return None
 
 
-def _other_text(place: str, donors: Sequence[str], grammar: Grammar, rng: Random) -> str | None:
+def _other_text(place: str, donors: Sequence[str], grammar: Rules, rng: Random) -> str | None:
     """A donor that spells something else than the place, each such donor with equal chance."""
     own = grammar.text(place)
     donor = rng.choice(donors)

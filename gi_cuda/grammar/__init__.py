@@ -3,6 +3,7 @@
 from gi_cuda.grammar.cuda import convert
 from gi_cuda.grammar.grammar import Function, Grammar, View, operations
 from gi_cuda.grammar.guard import instrument, touched_loops
+from gi_cuda.grammar.interface import Offering, Rules, Selection
 from gi_cuda.grammar.kinds import Operation
 from gi_cuda.grammar.model import (
     ALL_TYPES,
@@ -31,12 +32,15 @@ __all__ = [
     "Joined",
     "Kept",
     "Loop",
+    "Offering",
     "Operation",
     "Part",
     "Place",
     "Places",
     "Rule",
     "RuleType",
+    "Rules",
+    "Selection",
     "Source",
     "Tree",
     "View",

@@ -131,6 +131,10 @@ class Grammar:
             if candidate.donor != place and (candidate.donor, place) not in self.changes.forbidden
         )
 
+    def operations(self, place: str) -> tuple[Operation, ...]:
+        """Which edits apply to a rule under some configuration."""
+        return operations(self, place)
+
     def count(self, place: str) -> int:
         """How many donors may go to a place under some configuration."""
         rule = self.rule(place)
@@ -229,6 +233,10 @@ class View:
         if is_deduplicated(rule):
             return len(texts) - (grammar.text(place) in texts)
         return len(names) - (place in names)
+
+    def operations(self, place: str) -> tuple[Operation, ...]:
+        """Which edits apply to a rule."""
+        return operations(self, place)
 
     def is_active(self, name: str) -> bool:
         """Whether the configuration compiles a rule."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from gi_cuda.grammar.model import RuleType
+from gi_cuda.grammar.model import OPERAND_TYPES, RuleType
 
 
 class Operation(StrEnum):
@@ -53,6 +53,8 @@ KINDS: dict[RuleType, Kind] = {
     RuleType.COND: Kind(Join.OPERAND, "0"),
     RuleType.RHS: Kind(deleted=None),
     RuleType.OP: Kind(deleted=None),
+    RuleType.JUMP: Kind(Join.STATEMENTS, deleted=None),
+    **dict.fromkeys(OPERAND_TYPES, Kind(deleted=None)),
 }
 
 _NEW_CONDITIONS = (RuleType.WHILE, RuleType.COND)

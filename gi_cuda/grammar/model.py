@@ -23,6 +23,14 @@ class RuleType(StrEnum):
     COND = "COND"
     RHS = "rhs"
     OP = "op"
+    JUMP = "jump"
+    PRED = "pred"
+    B16 = "b16"
+    B32 = "b32"
+    B64 = "b64"
+    F32 = "f32"
+    F64 = "f64"
+    IMM = "imm"
 
 
 PAPER_TYPES = frozenset(
@@ -40,8 +48,24 @@ PAPER_TYPES = frozenset(
 )
 """The nine rule types of the BarraCUDA paper."""
 
-ALL_TYPES = frozenset(RuleType)
+ALL_TYPES = PAPER_TYPES | {RuleType.WHILE, RuleType.COND, RuleType.RHS, RuleType.OP}
 """Those, and the types with which source edits say what IR-level evolution found."""
+
+OPERAND_TYPES = frozenset(
+    {
+        RuleType.PRED,
+        RuleType.B16,
+        RuleType.B32,
+        RuleType.B64,
+        RuleType.F32,
+        RuleType.F64,
+        RuleType.IMM,
+    }
+)
+"""What PTX instructions read: registers by the type that they are declared with, and literals."""
+
+PTX_TYPES = OPERAND_TYPES | {RuleType.STATEMENT, RuleType.JUMP}
+"""The types of PTX: instructions are statements; before a jump something may be inserted."""
 
 EDIT_SETS: dict[str, frozenset[RuleType]] = {"paper": PAPER_TYPES, "full": ALL_TYPES}
 """The rule types that a grammar may be asked for, by name."""

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from gi_cuda.grammar import Grammar, Kept, Operation, View, operations
 from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind
+from gi_cuda.grammar.ptx import PtxGrammar
 
 _WIDEST = 60
 
@@ -84,6 +85,23 @@ def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
         table.add_row(str(kind), *map(str, (number, everywhere[kind], here[kind])))
     totals = (numbers.total(), everywhere.total(), here.total())
     table.add_row("all", *map(str, totals), style="bold")
+    return table
+
+
+def ptx_table(grammar: PtxGrammar) -> Table:
+    """Rules of PTX by type, and how many single edits they allow."""
+    numbers = Counter(rule.type for rule in grammar.rules)
+    edits: Counter[str] = Counter()
+    for rule in grammar.rules:
+        offered, donors = grammar.operations(rule.name), grammar.count(rule.name)
+        edits[rule.type] += sum(1 if one is Operation.DELETE else donors for one in offered)
+    table = Table(title="rules", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    table.add_column("type")
+    for name in ("number", "single edits"):
+        table.add_column(name, justify="right")
+    for kind, number in numbers.items():
+        table.add_row(str(kind), str(number), str(edits[kind]))
+    table.add_row("all", str(numbers.total()), str(edits.total()), style="bold")
     return table
 
 

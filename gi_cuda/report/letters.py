@@ -63,7 +63,7 @@ def _notes(run: Run, part: Part) -> Iterator[str]:
             f"Run under sanitizers ({', '.join(watched.findings)}): they found nothing that the"
             " file does not do without this patch."
         )
-    if outside := elsewhere(run.subject, part.step.genotype):
+    if outside := elsewhere(run.source, part.step.genotype):
         yield f"Not part of the source, and needed for this: {'; '.join(outside)}."
     if "\r\n" in part.diff:
         yield "The file has CRLF line ends: apply this with git am --keep-cr."

@@ -11,7 +11,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.interface import Rules
 from gi_cuda.grammar.model import Source
 from gi_cuda.grammar.notation.lines import (
     Item,
@@ -34,12 +34,13 @@ _HEADER = """\
 """
 
 
-def write_bnf(grammar: Grammar) -> str:
+def write_bnf(grammar: Rules) -> str:
     """The grammar's productions as text, special donors last."""
     lines = [_HEADER.format(name=grammar.source.name)]
     for production in productions(grammar.source, grammar.rules):
         lines.append(_write(production))
-    lines.append("\n# Donors that stand for no place in the source.\n")
+    if grammar.specials:
+        lines.append("\n# Donors that stand for no place in the source.\n")
     for name, text in grammar.specials.items():
         lines.append(_write(Production(name, (Text(text),))))
     return "".join(lines)

@@ -26,10 +26,11 @@ from gi_cuda.evaluation import Evaluation
 from gi_cuda.execute.model import Sampling, Survival, Verdict
 from gi_cuda.genome import Genotype
 from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.run import DATABASE, Tools, stored_baseline, stored_plan
+from gi_cuda.run import DATABASE, Tools
 from gi_cuda.search import PRESETS
 from gi_cuda.search.evolution import Evolution
 from gi_cuda.store import Individual, Phases, Store
+from gi_cuda.stored import stored_baseline, stored_plan
 from gi_cuda.subject import Subject
 
 KILLS = 10

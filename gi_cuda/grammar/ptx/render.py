@@ -1,0 +1,85 @@
+"""From edits back to PTX text: splices into the original."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gi_cuda.grammar.model import Expansion
+from gi_cuda.grammar.ptx.grammar import PtxGrammar
+from gi_cuda.grammar.ptx.guard import Guards, counters, guard
+from gi_cuda.grammar.ptx.variant import Altered, Placed, alter
+from gi_cuda.grammar.splice import Splice, indent, is_first, line_start, replacing, splice
+
+_REST_OF_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
+
+
+def render_ptx(
+    grammar: PtxGrammar,
+    expansions: Mapping[str, Expansion],
+    limits: Mapping[int, int] | None = None,
+) -> str:
+    """The variant's PTX; that of no expansions is the original, byte for byte.
+
+    Args:
+        expansions: by rule name, what becomes of it. What becomes of the operands of an instruction
+            that is deleted or replaced does not matter.
+        limits: by loop ident, the most iterations allowed; loops that the expansions touch are
+            guarded. None: no guards at all.
+
+    Raises:
+        KeyError: a rule or donor that the grammar does not have.
+    """
+    splices: list[Splice] = []
+    for altered in alter(grammar, expansions):
+        guards = Guards() if limits is None else guard(grammar, altered, limits)
+        splices += _splices(grammar, altered, guards)
+    return splice(grammar.source.text, splices)
+
+
+def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
+    """The PTX with every loop counting how often control goes back to its header.
+
+    Args:
+        grammar: what is read of the PTX.
+        counter: symbol of the array that is added; it holds the most for each loop, by ident.
+    """
+    splices: list[Splice] = []
+    for number, guards in enumerate(counters(grammar, counter)):
+        splices += _splices(grammar, Altered(number, {}), guards)
+    start = min(body.function.start for body in grammar.bodies)
+    size = 4 * max(1, len(grammar.loops))
+    splices.append(replacing(start, start, f".global .align 4 .b8 {counter}[{size}];\n"))
+    return splice(grammar.source.text, splices)
+
+
+def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[Splice]:
+    text, body = grammar.source.text, grammar.bodies[altered.body]
+    if guards.declarations:
+        start = body.function.body
+        yield replacing(start, start, "".join(f"\n\t{one}" for one in guards.declarations))
+    for label, lines in guards.before_label.items():
+        at = body.label_starts[label]
+        yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
+    for number in sorted({*altered.changes, *guards.labels, *guards.before}):
+        statement = body.statements[number]
+        found = altered.changes.get(number, (Placed(statement.instruction, True),))
+        pieces = [
+            *guards.labels.get(number, ()),
+            *(placed.instruction.text for placed in found if not placed.own),
+            *guards.before.get(number, ()),
+            *(placed.instruction.text for placed in found if placed.own),
+        ]
+        yield _put(text, statement.start, statement.end, pieces)
+
+
+def _put(text: str, start: int, end: int, pieces: Sequence[str]) -> Splice:
+    """Put instructions where one stands; where there are none its line goes with it."""
+    alone = is_first(text, start)
+    if pieces:
+        gap = "\n" + indent(text, start) if alone else " "
+        return replacing(start, end, gap.join(pieces))
+    rest = _REST_OF_LINE.match(text, end)
+    if rest is None or not alone:
+        return replacing(start, end, "")
+    return replacing(line_start(text, start), rest.end(), "")

@@ -1,0 +1,92 @@
+"""Opening a target at the level at which it is to be evolved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gi_cuda.backend import open_nvcc
+from gi_cuda.build.model import Variant
+from gi_cuda.build.ptx_batch import kernels_in, own_functions, ptx_of
+from gi_cuda.errors import UserError
+from gi_cuda.evolvable import LEVELS, Evolvable
+from gi_cuda.grammar import Source
+from gi_cuda.grammar.ptx import convert_ptx
+from gi_cuda.ptx_subject import PtxSubject
+from gi_cuda.subject import Subject, load_subject
+
+
+def load_evolvable(
+    path: Path,
+    backend: str,
+    level: str = "source",
+    *,
+    bnf: Path | None = None,
+    scope: Path | None = None,
+    edits: str = "paper",
+) -> Evolvable:
+    """Load a target at a level.
+
+    Args:
+        path: the target's folder or its ``target.toml``.
+        backend: ``host`` or ``cuda``; PTX runs on ``cuda`` only.
+        level: one of :data:`~gi_cuda.evolvable.LEVELS`.
+        bnf, scope: of the source: a grammar edited by hand, in place of the converted one.
+        edits: of the source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
+
+    Raises:
+        UserError: whatever is wrong with the target, the source, the grammar files or nvcc.
+    """
+    check_level(level, backend)
+    if level == "source":
+        return load_subject(path, backend, bnf=bnf, scope=scope, edits=edits)
+    if bnf is not None or scope is not None:
+        raise UserError(
+            "the grammar of PTX cannot be given",
+            where="--bnf",
+            hint="leave --bnf and --scope out with --level ptx",
+        )
+    return ptx_subject(load_subject(path, backend))
+
+
+def source_of(evolvable: Evolvable) -> Subject:
+    """The same, for those who need it to be a target's source.
+
+    Raises:
+        UserError: it is PTX.
+    """
+    if isinstance(evolvable, Subject):
+        return evolvable
+    raise UserError(
+        "this run evolves PTX, which has no source-level patch",
+        where=str(evolvable.target.folder),
+        hint="gi-cuda show RUN prints what changed in the PTX",
+    )
+
+
+def check_level(level: str, backend: str) -> None:
+    """Refuse a level that there is not, or not on a back end."""
+    if level not in LEVELS:
+        raise UserError(
+            f"there is no level {level!r}", where="--level", hint=f"one of: {', '.join(LEVELS)}"
+        )
+    if level == "ptx" and backend != "cuda":
+        raise UserError(
+            f"the {backend} back end does not run PTX",
+            where="--level",
+            hint="add --backend cuda, or leave --level out",
+        )
+
+
+def ptx_subject(cuda: Subject) -> PtxSubject:
+    """Compile a target's default configuration to PTX and read that.
+
+    Raises:
+        UserError: there is no nvcc, or the source does not compile.
+    """
+    configuration = cuda.original.configuration
+    text = cuda.device.source.text
+    variant = Variant(0, text, cuda.macros(configuration), cuda.options(configuration))
+    ptx = ptx_of(open_nvcc(cuda, 1), variant)
+    name = Path(cuda.grammar.source.name).with_suffix(".ptx").name
+    kernels = kernels_in(ptx, cuda.target.kernels)
+    return PtxSubject(cuda, convert_ptx(Source(name, ptx), kernels, own_functions(ptx)))

@@ -15,6 +15,8 @@ demo: $(VENV)/.run
 	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch
 	git apply --check --verbose $(RUN)/bwt_exact.patch
 
+# Hundreds of processes load the same modules: they are compiled once, whatever the environment says.
+test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .

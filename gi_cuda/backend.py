@@ -226,6 +226,7 @@ def nvcc_compiler(
         kernels=subject.target.kernels,
         symbols=_symbols(subject),
         namespaces=namespaces(subject.grammar.source.text),
+        disassembler=toolkit.tool("nvdisasm"),
     )
 
 

@@ -70,6 +70,12 @@ class Evaluation:
         return Outcome(str(self.verdict))
 
     @property
+    def sure_ratio(self) -> float | None:
+        """The upper end of the ratio's interval: it is at least as fast as that. Individuals are
+        ranked by it, since among a thousand some median looks good by luck."""
+        return self.ratio if self.high is None else self.high
+
+    @property
     def selectable(self) -> bool:
         """Zero penalty and faster than the reference beyond the noise."""
         return self.verdict is Verdict.FASTER

@@ -36,6 +36,12 @@ def with_defaults(source: Source, changes: Mapping[str, str | None]) -> Source:
     return source.with_texts(list(texts.values()))
 
 
+def defined_value(text: str, name: str) -> str | None:
+    """What a text defines a macro as, where it does so first; None where it does not."""
+    found = _definition(name).search(text)
+    return found["value"] if found else None
+
+
 def _definition(name: str) -> re.Pattern[str]:
     tail = r"(?P<tail>[ \t]*(?://[^\r\n]*|/\*[^\r\n]*)?\r?)$"
     return re.compile(

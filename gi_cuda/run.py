@@ -83,7 +83,7 @@ def open_tools(subject: Evolvable, folder: Path, *, workers: int, jobs: int) -> 
     """
     backend = open_backend(subject.backend)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
-    session = Session(subject.target.folder, subject.backend, names, folder / "reference")
+    session = Session(subject.target, subject.backend, names, folder / "reference")
     compiler = backend.compiler(subject, jobs)
     crew, extra = backend.processes(workers)
     with Pool[int](session, crew, backend.depth, extra) as pool:
@@ -178,7 +178,7 @@ class Run:
     def session(self) -> Session:
         """What a process of its own needs to run a variant as the pool's workers do."""
         subject, names = self.subject, (*self.tools.train(), *self.tools.held_out())
-        return Session(subject.target.folder, subject.backend, names, self.tools.reference)
+        return Session(subject.target, subject.backend, names, self.tools.reference)
 
     def assay(self, role: CaseRole, *, builds: int = BUILDS, pairs: int = PAIRS) -> GenotypeAssay:
         """Reads individuals, as a maintainer would get them, on the cases of one role.

@@ -25,6 +25,9 @@ T = TypeVar("T")
 
 SCHEMA_VERSION = 1
 
+_RANK = "COALESCE(high, ratio), individual"
+"""The order of faster individuals, the best first (see :attr:`Evaluation.sure_ratio`)."""
+
 _SCHEMA = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE tabu (kind TEXT NOT NULL, key BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
@@ -346,19 +349,19 @@ class Store:
         return {row[15]: (row[0], _evaluation(row)) for row in rows}
 
     def best_ratio(self, generation: int) -> float | None:
-        """The lowest ratio among a generation's faster individuals."""
-        (ratio,) = self._db.execute(
-            "SELECT MIN(ratio) FROM evaluation JOIN individual ON individual = id"
-            " WHERE generation = ? AND verdict = 'faster'",
+        """The ratio of the best among a generation's faster individuals."""
+        row = self._db.execute(
+            "SELECT ratio FROM evaluation JOIN individual ON individual = id"
+            f" WHERE generation = ? AND verdict = 'faster' ORDER BY {_RANK} LIMIT 1",
             (generation,),
         ).fetchone()
-        return None if ratio is None else float(ratio)
+        return None if row is None else float(row[0])
 
     def best(self, count: int) -> list[tuple[Individual, Evaluation]]:
-        """The individuals with the lowest ratio among those that are faster, best first."""
+        """The individuals that are surely the fastest, best first."""
         rows = self._db.execute(
             "SELECT individual.*, evaluation.* FROM individual JOIN evaluation ON individual = id"
-            " WHERE verdict = 'faster' ORDER BY ratio, id LIMIT ?",
+            f" WHERE verdict = 'faster' ORDER BY {_RANK} LIMIT ?",
             (count,),
         )
         return [(_individual(row[:7]), _evaluation(row[7:])) for row in rows]

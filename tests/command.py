@@ -30,6 +30,7 @@ _CONTEXT.set_forkserver_preload(
         "gi_cuda.scaffold",
         "gi_cuda.search",
         "gi_cuda.submission",
+        "gi_cuda.target.assemble",
         __name__,
     ]
 )

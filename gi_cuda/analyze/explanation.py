@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from gi_cuda.analyze.coverage import coverage
 from gi_cuda.analyze.interactions import Interactions
@@ -11,13 +14,13 @@ from gi_cuda.analyze.minimization import Kept
 from gi_cuda.analyze.reading import contrast
 from gi_cuda.analyze.winner import Winner, stored_dependencies
 from gi_cuda.build.batch import build_batch
-from gi_cuda.build.model import Binary, Variant
-from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
+from gi_cuda.build.model import Binary, Block, Variant
+from gi_cuda.genome import Change, Changed, Delete, Genotype, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
 from gi_cuda.grammar.kinds import type_of
 from gi_cuda.patch import files_diff
 from gi_cuda.run import Run
-from gi_cuda.target import CaseRole
+from gi_cuda.target import CaseRole, Target, find_case, load_case, plan
 
 TYPES: Mapping[RuleType, str] = {
     RuleType.STATEMENT: "a statement",
@@ -50,8 +53,8 @@ class Explanation:
             ``interactions`` was not asked.
         executed: by case, whether the place is reached in the original under the winner's
             configuration; None where that cannot be told.
-        resources: what the compiler says of the kernels, without the change and with it, where
-            the two differ.
+        resources: what the compiled kernels take, how many instructions of each class they have,
+            and their occupancy: without the change and with it, where the two differ.
         diff: what it changes in the source, with all the others made.
     """
 
@@ -153,12 +156,33 @@ def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]
         options = subject.options(one.configuration)
         variants.append(Variant(ident, one.text, one.macros, options))
     built = build_batch(tools.compiler, variants, tools.scratch("resources"))
+    scalars = load_case(subject.target, find_case(subject.target, tools.train()[0])).scalars
     taken = [
-        binary.resources if isinstance(binary := built[ident], Binary) else {}
-        for ident in range(len(genotypes))
+        {
+            **binary.resources,
+            **tools.compiler.inspect(binary, _blocks(subject.target, genotype, scalars)),
+        }
+        if isinstance(binary := built[ident], Binary)
+        else {}
+        for ident, genotype in enumerate(genotypes)
     ]
     whole = taken[0]
     return [
-        {name: (one[name], whole[name]) for name in one if one[name] != whole.get(name, one[name])}
+        {
+            name: (one.get(name, 0), whole.get(name, 0))
+            for name in dict.fromkeys((*one, *whole))
+            if one and whole and one.get(name, 0) != whole.get(name, 0)
+        }
         for one in taken[1:]
     ]
+
+
+def _blocks(
+    target: Target, genotype: Genotype, scalars: Mapping[str, np.generic]
+) -> dict[str, Block]:
+    """What a block of each kernel has, at its first launch on a case with these scalars."""
+    blocks: dict[str, Block] = {}
+    for launch in plan(target, genotype.configuration, scalars):
+        block = Block(math.prod(launch.block), launch.shared)
+        blocks.setdefault(launch.kernel, block)
+    return blocks

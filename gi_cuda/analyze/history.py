@@ -148,11 +148,11 @@ def _epochs(
     for generation in generations:
         here = members[generation.number]
         ratios = [
-            record.ratio
+            (record.sure_ratio, record.ratio)
             for one in here
             if (record := evaluations.get(one.ident)) and record.selectable and record.ratio
         ]
-        best = 1 / min(ratios) if ratios else None
+        best = 1 / min(ratios)[1] if ratios else None
         so_far = max((speed for speed in (so_far, best) if speed is not None), default=None)
         bred = [one for one in here if one.parents]
         tally, evaluated = generation.tally, sum(generation.outcomes.values())

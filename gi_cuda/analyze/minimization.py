@@ -229,12 +229,17 @@ class _Search:
 
     def _is_good(self, genotype: Genotype) -> bool:
         """Right on the train cases, and not measurably slower than the winner."""
-        return self.train[genotype].right and self._loss(genotype).low <= 1 + self.threshold
+        return self.train[genotype].right and self._is_bearable(self._loss(genotype))
+
+    def _is_bearable(self, loss: SpeedUp) -> bool:
+        return loss.low <= 1 + self.threshold
 
     def _free(self) -> list[int]:
         """The changes without which the rest is good, the least contribution first."""
-        free = [at for at in sorted(self.left) if self._is_good(self._without(at))]
-        return sorted(free, key=lambda at: self._loss(self._without(at)).value)
+        variants = {at: self._without(at) for at in sorted(self.left)}
+        losses = {at: self._loss(one) for at, one in variants.items() if self.train[one].right}
+        free = [at for at, loss in losses.items() if self._is_bearable(loss)]
+        return sorted(free, key=lambda at: losses[at].value)
 
     def _drop_largest(self, free: list[int], anchored: Genotype) -> bool:
         """Leave out as many of the first free changes as can go together, if any can."""

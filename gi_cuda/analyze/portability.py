@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -87,20 +88,24 @@ def read(path: Path) -> Measured:
     return one
 
 
-def check_same(there: Measured, here: Measured, path: Path) -> None:
+def check_same(there: Measured, target_hash: str, genotypes: Sequence[str], path: Path) -> None:
     """Refuse to put validations of different things side by side.
+
+    Args:
+        target_hash: of the target here.
+        genotypes: those that are, or may be, validated here.
 
     Raises:
         UserError: they are of another target, or of another genotype.
     """
-    if there.target_hash != here.target_hash:
+    if there.target_hash != target_hash:
         raise UserError(
             f"the measurements are of another target: {there.target}, or another version of it",
             where=str(path),
         )
-    if there.genotype != here.genotype:
+    if there.genotype not in genotypes:
         raise UserError(
             f"the measurements are of another genotype: {there.genotype}",
             where=str(path),
-            hint=f"measure there: gi-cuda validate RUN --genotype '{here.genotype}' --export FILE",
+            hint=f"measure there: gi-cuda validate RUN --genotype '{genotypes[0]}' --export FILE",
         )

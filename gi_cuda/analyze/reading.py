@@ -15,7 +15,7 @@ from typing import Protocol
 import numpy as np
 
 from gi_cuda.execute.model import Sample
-from gi_cuda.execute.statistics import cluster_interval, ratios
+from gi_cuda.execute.statistics import central, cluster_interval, medians, ratios
 from gi_cuda.genome import Genotype
 
 DRAWS = 2000
@@ -55,7 +55,7 @@ class Reading:
     @cached_property
     def logarithms(self) -> np.ndarray:
         """For each build the logarithm of its median ratio, variant / reference; shape (builds,)"""
-        return np.array([np.log(np.median(ratios(one))) for one in self.builds])
+        return np.log([medians(ratios(one)) for one in self.builds])
 
     @cached_property
     def resampled(self) -> np.ndarray:
@@ -66,7 +66,7 @@ class Reading:
         values = self.logarithms
         rng = np.random.default_rng(values.view(np.uint64))
         picked = values[rng.integers(0, len(values), size=(DRAWS, len(values)))]
-        return np.asarray(np.median(picked, axis=1))
+        return medians(picked)
 
     @cached_property
     def speed_up(self) -> SpeedUp:
@@ -93,7 +93,7 @@ def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
     """
     values = [ratios(samples) for samples in builds]
     low, high = cluster_interval(values)
-    middle = float(np.median([np.median(one) for one in values]))
+    middle = float(medians(np.array([medians(one) for one in values])))
     return SpeedUp(1 / middle, 1 / high, 1 / low)
 
 
@@ -106,9 +106,9 @@ def contrast(terms: Sequence[tuple[int, Reading]]) -> SpeedUp:
     Args:
         terms: exponents and readings; no reading twice.
     """
-    value = -sum(exponent * float(np.median(one.logarithms)) for exponent, one in terms)
+    value = -sum(exponent * float(medians(one.logarithms)) for exponent, one in terms)
     drawn = -np.sum([exponent * one.resampled for exponent, one in terms], axis=0)
-    low, high = np.quantile(drawn, [0.025, 0.975])
+    low, high = central(drawn, 0.95)
     return SpeedUp(*(float(np.exp(one)) for one in (value, low, high)))
 
 

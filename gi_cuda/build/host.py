@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar
 
-from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
+from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
@@ -77,6 +77,10 @@ class HostCompiler:
         return build(
             phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, largest=self.largest
         )
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
+        """Nothing that would mean anything on a device."""
+        return {}
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         source = path.with_suffix(".cpp")

@@ -71,6 +71,19 @@ class BuildFailure:
 Built = Binary | BuildFailure
 
 
+@dataclass(frozen=True, slots=True)
+class Block:
+    """What a block of a launch has.
+
+    Attributes:
+        threads: how many.
+        shared: bytes of dynamic shared memory.
+    """
+
+    threads: int
+    shared: int
+
+
 class Compiler(Protocol):
     """What a back end's compiler does with a batch (one object per run)."""
 
@@ -83,3 +96,10 @@ class Compiler(Protocol):
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``; results come as shards end."""
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
+        """What a closer look at a binary tells beyond its resources: numbers by their names.
+
+        Args:
+            blocks: how its kernels are launched, by the kernels' names.
+        """

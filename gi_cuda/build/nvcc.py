@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.build.cubin import Content, Kernel, name_parts, owner, read_cubin
-from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype, Variant
+from gi_cuda.build.instructions import instructions
+from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import build
 from gi_cuda.build.staged import Prepared, Twin, Twins, compile_staged, prepare
+from gi_cuda.cuda.occupancy import occupancy
 from gi_cuda.kernel_names import identifier, is_plain, reference
 
 PREPROCESS_LIMIT = 120.0
@@ -85,6 +87,7 @@ class NvccCompiler:
         kernels, symbols: names of kernels and variables that must be found, as C++ has them
             (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
         namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
+        disassembler: ``nvdisasm``, where it is installed.
     """
 
     nvcc: str
@@ -97,6 +100,7 @@ class NvccCompiler:
     kernels: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    disassembler: Path | None = None
     disturbs: ClassVar[bool] = False
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
@@ -135,6 +139,23 @@ class NvccCompiler:
             phenotypes, folder, compile_shard, batch.collect, jobs=self.jobs, largest=self.largest
         )
         return batch.twins.follow(built)
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
+        """Instructions by class, where there is a disassembler, and each kernel's occupancy."""
+        assert isinstance(binary, CudaBinary)
+        found = {}
+        if self.disassembler is not None:
+            done = run([self.disassembler, "-c", binary.path], limit=COMPILE_LIMIT)
+            (ident,) = {owner(name_parts(kernel.symbol)) for kernel in binary.kernels.values()}
+            counted = instructions(done.stdout, lambda name: owner(name_parts(name)) == ident)
+            found = {f"instructions, {kind}": number for kind, number in counted.items()}
+        for name, block in blocks.items():
+            kernel = binary.kernels[identifier(name)]
+            shared = kernel.shared + block.shared
+            share = occupancy(self.architecture, block.threads, kernel.registers, shared)
+            if share is not None:
+                found[f"occupancy of {name} in percent"] = round(100 * share)
+        return found
 
     def _prepare(self, options: tuple[str, ...]) -> Prepared | None:
         words = [str(word) for word in self.command()[1:]]

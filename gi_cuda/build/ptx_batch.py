@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 import xxhash
 
 from gi_cuda.build.cubin import name_parts, owner, read_cubin
-from gi_cuda.build.model import BuildFailure, Built, Phenotype, Variant
+from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.nvcc import (
     COMPILE_LIMIT,
     LARGEST,
@@ -75,6 +75,10 @@ class PtxCompiler:
         return build(
             phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, largest=LARGEST
         )
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
+        """Instructions by class and occupancy, as of what nvcc makes of a source."""
+        return self.nvcc.inspect(binary, blocks)
 
     def _assemble(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         module = join(shard)

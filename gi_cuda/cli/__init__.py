@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -14,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 import gi_cuda
 from gi_cuda.cli.common import console, state
 from gi_cuda.errors import UserError, WorkerFault
+from gi_cuda.threads import ONE_THREAD
 
 _VERBS = (
     "init",
@@ -28,6 +30,7 @@ _VERBS = (
     "interactions",
     "history",
     "explain",
+    "compare",
     "patch",
     "doctor",
 )
@@ -101,6 +104,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
 
 def main() -> None:
     """Run the command line; what the user got wrong ends in one message and exit status 2."""
+    for name, value in ONE_THREAD.items():
+        os.environ.setdefault(name, value)
     try:
         app()
     except UserError as error:

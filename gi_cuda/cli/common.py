@@ -15,7 +15,6 @@ import typer
 from rich.console import Console
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import EDIT_SETS
 
 console = Console(soft_wrap=False)
 
@@ -93,6 +92,8 @@ def check_backend(name: str) -> str:
 
 def check_edits(name: str) -> str:
     """The name of a set of rule types, if there is such a set."""
+    from gi_cuda.grammar import EDIT_SETS
+
     if name not in EDIT_SETS:
         raise UserError(
             f"there is no set of edits {name!r}",

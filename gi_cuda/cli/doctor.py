@@ -80,7 +80,7 @@ def examine() -> Iterator[Finding]:
     )
     yield from _devices(driver)
     yield _guarded("PyCUDA", Need.CUDA, _pycuda)
-    yield _tool("cuobjdump", "shows machine code", "pip install nvidia-cuda-cuobjdump")
+    yield _tool("nvdisasm", "counts instructions", "pip install nvidia-cuda-nvdisasm")
     yield _tool(
         "compute-sanitizer", "validates memory accesses", "pip install nvidia-cuda-sanitizer-api"
     )

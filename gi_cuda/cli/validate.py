@@ -67,6 +67,9 @@ def command(
             candidates = [Entry("the given genotype", None, given)]
         else:
             candidates = entries(_winners(opened, individual, best, as_found=as_found))
+        for path, there in elsewhere.items():  # before anybody waits for measurements in vain
+            texts = [str(one.genotype) for one in candidates]
+            portability.check_same(there, opened.store.get("target_hash"), texts, path)
         tools, unwatched = _sanitizers(opened, sanitizers)
         with console.status("validating on the held-out cases"):
             result = accept(opened, candidates, tools)
@@ -75,7 +78,7 @@ def command(
         here = portability.measured(opened.store, opened.subject, result, chosen)
     print_acceptance(console, result, unwatched)
     for path, there in elsewhere.items():
-        portability.check_same(there, here, path)
+        portability.check_same(there, here.target_hash, [here.genotype], path)
     if elsewhere:
         console.print(portability_table([here, *elsewhere.values()]))
     if export is not None:

@@ -52,8 +52,10 @@ class Toolkit:
         return found[1] if found else ""
 
     def tool(self, name: str) -> Path | None:
-        """Another program of CUDA's (cuobjdump, compute-sanitizer): beside nvcc, else on PATH."""
-        for folder in (self.nvcc.parent, self.nvcc.resolve().parent):
+        """Another program of CUDA's (nvdisasm, compute-sanitizer): beside nvcc, in pip packages,
+        else on PATH."""
+        packaged = [root / "bin" for root in _pip_roots()]
+        for folder in (self.nvcc.parent, self.nvcc.resolve().parent, *packaged):
             if os.access(folder / name, os.X_OK):
                 return folder / name
         found = shutil.which(name)

@@ -44,8 +44,8 @@ class Errand:
 def run(errand: Errand) -> int:
     """Run the launches of every case and judge what they wrote; the exit status."""
     workshop = Workshop.open(errand.session)
-    device = workshop.device(workshop.target, workshop.cases, Place(sys.stderr.fileno()))
-    bench = Bench(device, workshop.target, workshop.cases, errand.session.reference)
+    device = workshop.device(errand.session.target, workshop.cases, Place(sys.stderr.fileno()))
+    bench = Bench(device, errand.session.target, workshop.cases, errand.session.reference)
     loaded = device.load(errand.program.binary)
     for plan in bench.plans(errand.program):
         device.prepare(plan)

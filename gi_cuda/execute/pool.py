@@ -25,6 +25,7 @@ from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.execute.model import GetReady, Program, Request, Survival
 from gi_cuda.execute.session import Session
 from gi_cuda.execute.zygote import Forked, Gone
+from gi_cuda.threads import ONE_THREAD
 
 Key = TypeVar("Key")
 
@@ -101,6 +102,7 @@ class Pool(Generic[Key]):
         self._zygote = subprocess.Popen(
             [sys.executable, "-m", "gi_cuda.execute.zygote", str(theirs.fileno())],
             pass_fds=[theirs.fileno()],
+            env={**os.environ, **ONE_THREAD},
             stdin=subprocess.DEVNULL,
             start_new_session=True,
         )
@@ -172,10 +174,8 @@ class Pool(Generic[Key]):
         self._warm_up = GetReady(reference)
 
     def _take(self) -> _Worker[Key]:
-        """A worker that is ready; spares are forked so that the next ones are ready too."""
-        worker = self._idle.popleft() if self._idle else self._fork()
-        self._fork_spares()
-        return worker
+        """A worker that is ready."""
+        return self._idle.popleft() if self._idle else self._fork()
 
     def _take_fresh(self) -> _Worker[Key]:
         """A worker that was never asked anything, for a single request."""
@@ -184,16 +184,17 @@ class Pool(Generic[Key]):
             worker = self._fork()
         else:
             self._idle.remove(worker)
-        self._fork_spares()
         worker.alone = True
         return worker
 
     def _fork_spares(self) -> None:
+        """Have workers ready for when others die."""
         while sum(one.fresh for one in self._idle) <= self._extra // 2:
             self._idle.append(self._fork())
 
     def one(self, request: Request) -> Any:
-        """Run a single request in a fresh worker; its answer or :class:`Lost`.
+        """Run a single request in a fresh worker; its answer or :class:`Lost`. No other worker
+        starts meanwhile.
 
         Raises:
             UserError: see :meth:`map`.
@@ -270,6 +271,9 @@ class Pool(Generic[Key]):
         """Send requests until every worker has as many as it may be sent ahead; whether none was
         ready though the workers could take more."""
         while True:
+            if len(busy) > 1:
+                # Not beside a single request: opening the device would disturb what it times.
+                self._fork_spares()
             while self._alone and len(busy) < self._workers + self._extra:
                 self._send(busy, self._take_fresh(), self._alone.popleft())
             if self._alone and not self._extra:

@@ -28,6 +28,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Program
 from gi_cuda.execute.once import Errand
 from gi_cuda.execute.session import Session
+from gi_cuda.threads import ONE_THREAD
 
 LIMIT = 300.0
 """Seconds that a watched run may take, on the device's clock and by the wall."""
@@ -90,7 +91,7 @@ class Sanitizer:
             try:
                 done = subprocess.run(
                     words,
-                    env={**os.environ, **environment},
+                    env={**os.environ, **ONE_THREAD, **environment},
                     stdin=subprocess.DEVNULL,
                     capture_output=True,
                     text=True,

@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.target import Target
+
 HUNG_STATUS = 86
 """Exit status of a worker whose launch could never end."""
 
@@ -18,13 +20,13 @@ class Session:
     """What every worker of a pool loads first.
 
     Attributes:
-        target: path of the target's folder.
+        target: what variants are of.
         backend: ``host`` or ``cuda``.
         cases: names of the cases they will be asked about.
         reference: folder with the reference's recorded outputs.
     """
 
-    target: Path
+    target: Target
     backend: str
     cases: tuple[str, ...]
     reference: Path

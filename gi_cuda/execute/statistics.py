@@ -40,6 +40,22 @@ def ratios(samples: Sequence[Sample]) -> np.ndarray:
     return np.asarray(np.exp(np.log(table).mean(axis=0)))
 
 
+def medians(rows: np.ndarray) -> np.ndarray:
+    """The median of each row, finite numbers all; of many short rows in a fifth of the time that
+    ``np.median`` takes."""
+    ordered, count = np.sort(rows, axis=-1), rows.shape[-1]
+    return np.asarray((ordered[..., (count - 1) // 2] + ordered[..., count // 2]) / 2)
+
+
+def central(values: np.ndarray, confidence: float) -> tuple[float, float]:
+    """The quantiles between which a share of the values lies, as many beyond either; what
+    ``np.quantile`` gives, in a third of the time for a few thousand values."""
+    ordered, tail = np.sort(values), (1 - confidence) / 2
+    places = np.array([tail, 1 - tail]) * (len(values) - 1)
+    low, high = np.interp(places, np.arange(len(values)), ordered)
+    return (float(low), float(high))
+
+
 @lru_cache(maxsize=1024)
 def _rank(count: int, confidence: float) -> int:
     """Largest r so that the r-th smallest and r-th largest of ``count`` enclose the median."""
@@ -79,13 +95,10 @@ def cluster_interval(
     drawn = np.empty((len(clusters), draws, len(clusters)))
     for i, values in enumerate(clusters):
         picked = rng.integers(0, len(values), size=(draws * len(clusters), len(values)))
-        drawn[i] = np.median(values[picked], axis=1).reshape(draws, len(clusters))
+        drawn[i] = medians(values[picked]).reshape(draws, len(clusters))
     which = rng.integers(0, len(clusters), size=(draws, len(clusters)))
     rows, columns = np.indices(which.shape)
-    medians = np.median(drawn[which, rows, columns], axis=1)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(medians, [tail, 1 - tail])
-    return (float(low), float(high))
+    return central(medians(drawn[which, rows, columns]), confidence)
 
 
 def judge(values: np.ndarray, floor: float) -> Verdict:

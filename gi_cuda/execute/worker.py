@@ -16,7 +16,7 @@ from gi_cuda.execute.measure import Bench, count_loops, get_ready, record
 from gi_cuda.execute.model import CountLoops, GetReady, Heat, Measure, Record, Refused
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.execute.turns import Place
-from gi_cuda.target import CaseData, Target, load_case, load_target
+from gi_cuda.target import CaseData, Target, load_case
 
 _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
     Measure: measure,
@@ -54,23 +54,21 @@ def device_maker(backend: str) -> DeviceMaker:
 
 @dataclass(frozen=True, slots=True)
 class Workshop:
-    """What is loaded before workers are forked: target, cases, code. Holds no device.
+    """What is loaded before workers are forked: cases and code. Holds no device.
 
     Attributes:
         session: what the workers are for.
-        target: what variants are of.
         cases: its cases by name.
         device: makes the device of one worker, after the fork.
     """
 
     session: Session
-    target: Target
     cases: Mapping[str, CaseData]
     device: DeviceMaker
 
     @classmethod
     def open(cls, session: Session) -> Workshop:
-        """Load the target, its cases and the back end's code.
+        """Load the target's cases and the back end's code.
 
         Raises:
             UserError: what is wrong with them.
@@ -79,15 +77,16 @@ class Workshop:
         import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
 
         device = device_maker(session.backend)
-        target = load_target(session.target)
+        target = session.target
         wanted = [case for case in target.cases if case.name in session.cases]
         cases = {case.name: load_case(target, case) for case in wanted}
-        return cls(session, target, cases, device)
+        return cls(session, cases, device)
 
     def answerer(self, place: Place) -> Answerer:
         """What one worker does with requests; one without a device says why to each of them."""
+        target = self.session.target
         try:
-            device = self.device(self.target, self.cases, place)
+            device = self.device(target, self.cases, place)
         except UserError as error:
             return partial(_regret, error)
         except LaunchRefused as error:
@@ -96,7 +95,7 @@ class Workshop:
                 hint="does another program hold its memory? See `gi-cuda doctor`",
             )
             return partial(_regret, trouble)
-        bench = Bench(device, self.target, self.cases, self.session.reference)
+        bench = Bench(device, target, self.cases, self.session.reference)
         return partial(_answer, bench, place.words)
 
 

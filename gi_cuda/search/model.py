@@ -37,7 +37,7 @@ class Member:
     Attributes:
         ident: its number in the run.
         genotype: its genes.
-        ratio: its time over the reference's; infinite where it has none.
+        ratio: its time over the reference's is at most this; infinite where it has none.
         selectable: whether it may become a parent at all.
     """
 

@@ -9,6 +9,7 @@ import numpy as np
 from gi_cuda.errors import UserError
 from gi_cuda.target import oracle as oracles
 from gi_cuda.target import schema
+from gi_cuda.target.hints import did_you_mean
 from gi_cuda.target.locate import Key, Places
 from gi_cuda.target.model import (
     BACKENDS,
@@ -37,7 +38,6 @@ from gi_cuda.target.names import (
     check_distinct,
     kinds_of_names,
 )
-from gi_cuda.target.schema import did_you_mean
 
 
 def assemble(table: schema.TargetFile, places: Places) -> Target:

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from gi_cuda.errors import UserError
 from gi_cuda.target.configuration import defaults
 from gi_cuda.target.expression import ExpressionError
+from gi_cuda.target.hints import did_you_mean
 from gi_cuda.target.model import Buffer, Case, CaseRole, Scalar, Target
 from gi_cuda.target.modules import line_of, load_function
-from gi_cuda.target.schema import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

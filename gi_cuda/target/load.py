@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import Any
-
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from typing import TYPE_CHECKING, Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.target.assemble import assemble
 from gi_cuda.target.locate import Key, Places
 from gi_cuda.target.model import Target
-from gi_cuda.target.schema import TargetFile
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_core import ErrorDetails
 
 FILE_NAME = "target.toml"
 
@@ -29,6 +28,12 @@ def load_target(path: Path | str) -> Target:
     Raises:
         UserError: naming file, line and key of what is wrong, and what to do.
     """
+    # Loaded here, since workers are sent their target and start sooner without.
+    from pydantic import ValidationError
+
+    from gi_cuda.target.assemble import assemble
+    from gi_cuda.target.schema import TargetFile
+
     path = Path(path)
     file = path / FILE_NAME if path.is_dir() else path
     text = _read(file)

@@ -9,8 +9,8 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 from gi_cuda.target import schema
 from gi_cuda.target.expression import Expression, ExpressionError, parse
+from gi_cuda.target.hints import did_you_mean
 from gi_cuda.target.locate import Key, Places
-from gi_cuda.target.schema import did_you_mean
 
 PARAMETER, SCALAR = "parameter", "scalar"
 OTHER_PARAMETER = "parameter with values that are not integers"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
-from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -17,6 +15,8 @@ from pydantic import (
     model_validator,
 )
 from pydantic_core import PydanticCustomError
+
+from gi_cuda.target.hints import did_you_mean
 
 TYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -32,14 +32,6 @@ _C_TYPES = {
 def mistake(what: str, hint: str = "") -> PydanticCustomError:
     """An error about the value at hand."""
     return PydanticCustomError("target", "{what}", {"what": what, "hint": hint})
-
-
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """A hint that offers what was probably meant, or else all there is."""
-    close = difflib.get_close_matches(word, known, n=1)
-    if close:
-        return f"Did you mean {close[0]}?"
-    return f"There is: {', '.join(known)}." if known else "There is none."
 
 
 def _name(text: str) -> str:

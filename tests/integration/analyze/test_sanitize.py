@@ -30,7 +30,7 @@ def watch(scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathF
     assert isinstance(tools.compiler, HostCompiler)
     (sanitizer,) = host_sanitizers(tools.compiler)
     cases = (*tools.train(), *tools.held_out())
-    session = Session(scale.target.folder, "host", cases, tools.reference)
+    session = Session(scale.target, "host", cases, tools.reference)
     default = scale.original.configuration
 
     def run(text: str) -> tuple[list[Finding], str]:

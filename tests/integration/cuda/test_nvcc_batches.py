@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gi_cuda.build.model import BuildFailure
+from gi_cuda.build.model import Block, BuildFailure
 from gi_cuda.build.nvcc import CudaBinary
 from gi_cuda.cuda import Toolkit
 from gi_cuda.cuda.helpers import build_helpers
@@ -224,3 +225,32 @@ def test_variants_of_one_ptx_share_machine_code(nvcc: Any, options: tuple[str, .
     assert len({one.code_key, two.code_key, three.code_key}) == 3
     # The twin is not assembled: it is in the other one's cubin, under its name.
     assert (twin.code_key, twin.kernels, twin.path) == (two.code_key, two.kernels, two.path)
+
+
+def test_a_closer_look_counts_instructions_and_warps(nvcc: Any, toolkit: Toolkit) -> None:
+    text = """
+    __device__ __noinline__ float part(float a) { return a * a + 1.5f; }
+    __global__ void k(float *out) {
+        __shared__ float s[64];
+        s[threadIdx.x] = part(out[threadIdx.x]);
+        __syncthreads();
+        out[threadIdx.x] = s[63 - threadIdx.x];
+    }
+    """
+    tool = toolkit.tool("nvdisasm")
+    if tool is None:
+        pytest.skip("nvdisasm is not installed")
+    compiler = replace(nvcc.compiler, disassembler=tool)
+    one, same, more = nvcc.binaries([text, text, text.replace("1.5f", "a * sinf(a)")])
+    blocks = {"k": Block(64, 0)}
+    seen = compiler.inspect(one, blocks)
+    assert seen["occupancy of k in percent"] == 100
+    assert seen["instructions, barrier"] >= 1
+    assert seen["instructions, shared memory"] == 2
+    assert seen["instructions, global memory"] == 2
+    assert seen["instructions, floating point"] >= 1
+    assert "instructions, other" not in seen
+    assert compiler.inspect(same, blocks) == seen
+    floating = "instructions, floating point"
+    assert compiler.inspect(more, blocks)[floating] > seen[floating]
+    assert compiler.inspect(one, {"k": Block(64, 100 * 1024)})["occupancy of k in percent"] == 6

@@ -9,7 +9,7 @@ import pytest
 from gi_cuda.baseline import compile_reference
 from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling, Survival
 from gi_cuda.execute.pool import Lost, Pool
-from gi_cuda.run import Tools
+from gi_cuda.run import Tools, open_tools
 from gi_cuda.subject import Subject
 
 LAST = "        out[at] = mine;\n"
@@ -29,7 +29,7 @@ FAULTS = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[9999]"),
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3999]"),
     "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
     "write to an input": (
         "        out[at] = mine;\n        ((int *)in)[at] = 1;\n",
@@ -111,9 +111,20 @@ def test_faults_do_not_disturb_their_neighbours(
             assert answer.correct == (name in fine), name
 
 
-def test_workers_end_with_the_pool(tmp_path: Path, scale_tools: Tools, scale: Subject) -> None:
-    from gi_cuda.run import open_tools
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_no_worker_starts_beside_a_single_request(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    """What another one does when it opens a device would disturb the times."""
+    with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
+        zygote = tools.pool.process_id
+        tools.pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        list(tools.pool.map([(0, measure(programs, "fine 0"))]))
+        workers = Path(f"/proc/{zygote}/task/{zygote}/children").read_text().split()
+        assert len(workers) == 1
 
+
+def test_workers_end_with_the_pool(tmp_path: Path, scale_tools: Tools, scale: Subject) -> None:
     with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
         zygote = tools.pool.process_id
         assert Path(f"/proc/{zygote}").exists() or not Path("/proc").exists()

@@ -10,12 +10,13 @@ import pytest
 from gi_cuda.errors import UserError
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
+from gi_cuda.target import load_target
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 
 
 def session(backend: str, folder: Path) -> Session:
-    return Session(SCALE, backend, ("train",), folder)
+    return Session(load_target(SCALE), backend, ("train",), folder)
 
 
 def test_without_a_runtime_library_the_pool_does_not_open_and_says_why(

@@ -3,6 +3,7 @@
 Compiled in one batch by the host's compiler, run, and held against an alignment in plain Python.
 """
 
+import faulthandler
 import importlib.util
 import itertools
 import multiprocessing
@@ -238,9 +239,9 @@ def run_apart(
     library: Path, variants: Sequence[tuple[str, Configuration]], cases: Sequence[Case]
 ) -> list[list[tuple[Answers | str, int]]]:
     """The same in a process of its own; where a variant takes it down, without that one."""
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     try:
-        with ProcessPoolExecutor(1, mp_context=context) as pool:
+        with ProcessPoolExecutor(1, context, faulthandler.disable) as pool:
             return pool.submit(run_all, library, variants, cases).result(timeout=300)
     except BrokenProcessPool:
         if len(variants) == 1:
@@ -288,7 +289,7 @@ def shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
     batch.write_text('#include "gi_cuda_host.hpp"\n' + "".join(parts))
     options = compiler_options(target(), default, "host")
     command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
-    subprocess.run([*command, "-o", folder / "batch.so", batch], check=True, timeout=300)
+    subprocess.run([*command, "-O1", "-o", folder / "batch.so", batch], check=True, timeout=300)
     return folder / "batch.so"
 
 

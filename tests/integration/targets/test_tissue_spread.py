@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from gi_cuda import host
 from gi_cuda.target import (
     CaseData,
     Configuration,
+    Reference,
     Target,
     buffer_sizes,
     cases_for,
@@ -114,6 +116,7 @@ NO_FAULTS = {
 }
 
 
+@cache
 def target() -> Target:
     return load_target(FOLDER)
 
@@ -129,6 +132,7 @@ def replaced(change: tuple[str, str]) -> str:
     return text.replace(*change, 1)
 
 
+@cache
 def configurations() -> list[Configuration]:
     """The default, each value of each parameter once, and some that are drawn."""
     shipped = target()
@@ -153,7 +157,7 @@ def text_of(variant: Variant) -> str:
     return f"{before}{_INCLUDE.sub('', text)}\n{after}"
 
 
-def compiled(variants: Sequence[Variant], folder: Path) -> Path:
+def compiled(variants: Sequence[Variant], folder: Path, optimisation: str) -> Path:
     """A library of all variants, v0, v1, ..."""
     shipped = target()
     text = "".join(
@@ -164,7 +168,7 @@ def compiled(variants: Sequence[Variant], folder: Path) -> Path:
     cpp.write_text('#include "gi_cuda_host.hpp"\n' + text)
     options = compiler_options(shipped, defaults(shipped), "host")
     command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
-    subprocess.run([*command, "-o", library, cpp], check=True, timeout=240)
+    subprocess.run([*command, optimisation, "-o", library, cpp], check=True, timeout=240)
     return library
 
 
@@ -198,15 +202,25 @@ class Tissue:
         return {name: self.buffers[storage[name]].copy() for name in judged}
 
 
+def recorded(library: Path, case_name: str) -> Reference:
+    """Ten runs of the first variant of the library."""
+    shipped = target()
+    tissue = Tissue(library, load_case(shipped, find_case(shipped, case_name)))
+    runs = [tissue.run(0, defaults(shipped)) for _ in range(shipped.oracle.runs)]
+    return shipped.oracle.reference(runs)
+
+
 def penalties(
-    library: Path, chosen: Sequence[tuple[int, Configuration]], case_name: str, runs: int
+    library: Path,
+    chosen: Sequence[tuple[int, Configuration]],
+    case_name: str,
+    reference: Reference,
+    runs: int,
 ) -> list[list[tuple[float, str]]]:
-    """What the oracle says of variants, by ten runs of the first variant of the library."""
+    """What the oracle says of variants."""
     shipped = target()
     case = load_case(shipped, find_case(shipped, case_name))
     tissue = Tissue(library, case)
-    recorded = [tissue.run(0, defaults(shipped)) for _ in range(shipped.oracle.runs)]
-    reference = shipped.oracle.reference(recorded)
     found = []
     for number, configuration in chosen:
         outputs = (tissue.run(number, configuration) for _ in range(runs))
@@ -219,10 +233,11 @@ def apart(library: Path, chosen: Sequence[int], case_name: str, runs: int) -> It
     """For each variant: what became of it, in processes which a fault may take down."""
     context = multiprocessing.get_context("fork")
     default = defaults(target())
+    reference = recorded(library, case_name)
     for number in chosen:
         with ProcessPoolExecutor(1, context, faulthandler.disable) as pool:
             future: Future[list[list[tuple[float, str]]]] = pool.submit(
-                penalties, library, [(number, default)], case_name, runs
+                penalties, library, [(number, default)], case_name, reference, runs
             )
             try:
                 (verdicts,) = future.result(timeout=60)
@@ -246,19 +261,21 @@ def host_cases() -> list[str]:
 def configured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """All configurations, compiled by one compiler process."""
     folder = tmp_path_factory.mktemp("configured")
-    return compiled([(one, source()) for one in configurations()], folder)
+    return compiled([(one, source()) for one in configurations()], folder, "-O1")
 
 
 @pytest.mark.parametrize("case_name", host_cases())
 def test_every_configuration_gives_runs_of_the_model(configured: Path, case_name: str):
     chosen = configurations()
-    found = penalties(configured, list(enumerate(chosen)), case_name, runs=1)
+    reference = recorded(configured, case_name)
+    found = penalties(configured, list(enumerate(chosen)), case_name, reference, runs=1)
     wrong = [(c, v) for c, (v,) in zip(chosen, found, strict=True) if v[0]]
     assert not wrong
 
 
 def test_no_right_run_is_rejected(configured: Path):
-    (verdicts,) = penalties(configured, [(0, defaults(target()))], "small", A_A_RUNS)
+    chosen, reference = [(0, defaults(target()))], recorded(configured, "small")
+    (verdicts,) = penalties(configured, chosen, "small", reference, A_A_RUNS)
     assert [reason for penalty, reason in verdicts if penalty] == []
 
 
@@ -272,7 +289,7 @@ def test_runs_differ(configured: Path):
 def test_planted_faults_are_caught(tmp_path: Path):
     default = defaults(target())
     texts = [source(), *(replaced(change) for change in FAULTS.values())]
-    library = compiled([(default, text) for text in texts], tmp_path)
+    library = compiled([(default, text) for text in texts], tmp_path, "-O0")
     found = apart(library, range(1, len(texts)), "small", FAULTY_RUNS)
     assert [name for name, what in zip(FAULTS, found, strict=True) if not what] == []
 
@@ -280,7 +297,7 @@ def test_planted_faults_are_caught(tmp_path: Path):
 def test_other_ways_to_draw_are_accepted(tmp_path: Path):
     default = defaults(target())
     texts = [source(), *(replaced(change) for change in NO_FAULTS.values())]
-    library = compiled([(default, text) for text in texts], tmp_path)
+    library = compiled([(default, text) for text in texts], tmp_path, "-O0")
     found = apart(library, range(1, len(texts)), "small", FAULTY_RUNS)
     assert [(name, what) for name, what in zip(NO_FAULTS, found, strict=True) if what] == []
 

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.execute.model import Sample, Verdict
-from gi_cuda.execute.statistics import cluster_interval, judge, median_interval, ratios
+from gi_cuda.execute.statistics import (
+    central,
+    cluster_interval,
+    judge,
+    median_interval,
+    medians,
+    ratios,
+)
 
 RATIOS = st.lists(st.floats(0.1, 10), min_size=1, max_size=60).map(np.array)
 
@@ -24,6 +31,14 @@ def test_a_repetition_that_missed_a_case_is_left_out() -> None:
     samples = [Sample("a", 2, 1), Sample("b", 2, 1), Sample("a", 9, 1)]
     assert ratios(samples) == pytest.approx([2.0])
     assert len(ratios([])) == 0
+
+
+@given(RATIOS, st.integers(1, 4))
+def test_medians_and_quantiles_are_those_of_numpy(values: np.ndarray, rows: int) -> None:
+    table = np.array([np.roll(values, row) * (row + 1) for row in range(rows)])
+    assert np.array_equal(medians(table), np.median(table, axis=1))
+    assert medians(values) == np.median(values)
+    assert central(values, 0.95) == pytest.approx(np.quantile(values, [0.025, 0.975]))
 
 
 @given(RATIOS)

@@ -178,6 +178,15 @@ def test_the_best_are_faster_and_best_first(store: Store) -> None:
     assert store.best_ratio(2) is None
 
 
+def test_a_lucky_median_is_not_the_best(store: Store) -> None:
+    store.add_generation(0, Tally(), [one(1), one(2)], Tabued())
+    for ident, (ratio, low, high) in {1: (0.5, 0.4, 0.95), 2: (0.7, 0.69, 0.71)}.items():
+        faster = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, ratio, low, high)
+        store.add_evaluation(ident, faster)
+    assert [individual.ident for individual, _ in store.best(9)] == [2, 1]
+    assert store.best_ratio(0) == 0.7
+
+
 @given(st.dictionaries(TEXT, st.none() | st.integers() | TEXT | st.lists(NUMBERS), max_size=4))
 def test_facts_come_back(facts: dict[str, object]) -> None:
     with Store(Path(":memory:"), create=True) as store:

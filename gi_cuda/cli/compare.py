@@ -1,0 +1,97 @@
+"""``gi-cuda compare``: several winners, genotypes and patches in one measurement."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda.cli.common import (
+    Backend,
+    Force,
+    check_backend,
+    check_new,
+    console,
+    cores,
+    write_new,
+)
+from gi_cuda.errors import UserError
+
+
+def command(
+    contestants: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CONTESTANT...",
+            help="Each a run's folder (its winner), a patch, or a genotype in notation.",
+        ),
+    ],
+    target: Annotated[
+        Path | None,
+        typer.Option(help="The target, where it is not that of a run; goes with --backend."),
+    ] = None,
+    backend: Backend = "host",
+    output: Annotated[
+        Path | None, typer.Option("--csv", help="Write all figures, comma-separated.")
+    ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(help="Draw how fast the runs found what they found, here.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Measure contestants side by side, on train and held-out cases, in one session; with what
+    their searches spent."""
+    from gi_cuda.analyze.comparison import compare
+    from gi_cuda.analyze.contestants import read_contestant
+    from gi_cuda.baseline import establish
+    from gi_cuda.report.comparison import comma_separated, print_comparison
+    from gi_cuda.run import open_tools
+    from gi_cuda.subject import load_subject
+
+    if output is not None:
+        check_new(output, force=force)
+    subject = load_subject(*_ground(contestants, target, backend), edits="full")
+    entered = [read_contestant(word, subject) for word in contestants]
+    with (
+        tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch,
+        # One worker: two would take the machine from each other.
+        open_tools(subject, Path(scratch), workers=1, jobs=cores()) as tools,
+        console.status("measuring"),
+    ):
+        baseline = establish(
+            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+        )
+        result = compare(tools, entered, baseline.limit)
+    print_comparison(console, result)
+    files = []
+    if output is not None:
+        write_new(output, comma_separated(result), force=force)
+        files.append(output)
+    searches = [one.search for one in entered if one.search and one.search.milestones]
+    if figures is not None and searches:
+        from gi_cuda.report.figures import save
+        from gi_cuda.report.race import race
+
+        files += save(race(searches), figures, "race")
+    for file in files:
+        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
+    """The target and the back end: those of the first run, where they are not given."""
+    from gi_cuda.analyze.contestants import is_run
+    from gi_cuda.run import open_store
+
+    if target is not None:
+        return target, check_backend(backend)
+    first = next((Path(word) for word in words if is_run(word)), None)
+    if first is None:
+        raise UserError(
+            "no contestant is a run, so the target is not known",
+            where="--target",
+            hint="name the target's folder: --target targets/NAME",
+        )
+    with open_store(first) as store:
+        return Path(store.get("target")), store.get("backend")

@@ -1,0 +1,117 @@
+"""What a comparison found: tables, comma-separated values, and a figure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from gi_cuda.analyze.comparison import Comparison, Result
+from gi_cuda.analyze.contestants import Milestone, Search
+from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.report.tables import table
+
+LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
+"""Speed-ups of which it is told when a search was sure of them."""
+
+
+def print_comparison(console: Console, comparison: Comparison) -> None:
+    """Speed-ups of all contestants, what their searches spent, and why some failed."""
+    console.print(results_table(comparison))
+    searches = _searches(comparison)
+    levels = [level for level in LEVELS if any(_reached(one, level) for _, one in searches)]
+    if levels:
+        console.print(levels_table(searches, levels))
+    for result in comparison.results:
+        if result.failure:
+            said = f"{result.contestant.name}: {result.failure}"
+            console.print(said, markup=False, highlight=False, soft_wrap=True)
+
+
+def results_table(comparison: Comparison) -> Table:
+    """One row a contestant, and the copy of the reference."""
+    names = list(dict.fromkeys(name for one in comparison.results for name in one.resources))
+    shown = [name for name in ("registers", "local", "shared") if name in names]
+    rows = table("speed-up over the reference, with 95 % intervals")
+    rows.add_column("contestant", overflow="fold")
+    for heading in ("train cases", "held-out cases"):
+        rows.add_column(heading, no_wrap=True)
+    for heading in ("changes", *shown):
+        rows.add_column(heading, justify="right")
+    for one in comparison.results:
+        changes = one.contestant.changes
+        rows.add_row(
+            Text(one.contestant.name),
+            *([str(one.train), str(one.held_out)] if one.train else ["fails", ""]),
+            "" if changes is None else str(changes),
+            *(str(one.resources.get(name, "")) for name in shown),
+        )
+    rows.add_row("copy of the reference", str(comparison.noise), "", *[""] * (1 + len(shown)))
+    return rows
+
+
+def levels_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]) -> Table:
+    """When each search was sure of which speed-up on the train cases: evaluations and seconds."""
+    rows = table("evaluations, and seconds, until a speed-up was sure on the train cases")
+    rows.add_column("run", overflow="fold")
+    rows.add_column("search", overflow="fold")
+    for level in levels:
+        rows.add_column(f"{level:g}", justify="right")
+    for name, search in searches:
+        found = [_reached(search, level) for level in levels]
+        cells = [f"{one.evaluations}\n{one.seconds:.0f} s" if one else "-" for one in found]
+        rows.add_row(Text(name), f"{search.kind}, seed {search.seed}", *cells)
+    return rows
+
+
+def _searches(comparison: Comparison) -> list[tuple[str, Search]]:
+    contestants = [one.contestant for one in comparison.results]
+    return [(one.name, one.search) for one in contestants if one.search]
+
+
+def _reached(search: Search, level: float) -> Milestone | None:
+    found = (one for one in search.milestones if one.speed_up and one.speed_up >= level)
+    return next(found, None)
+
+
+def comma_separated(comparison: Comparison) -> str:
+    """All figures, one row a contestant; RFC 4180, but with plain line ends."""
+    names = list(dict.fromkeys(name for one in comparison.results for name in one.resources))
+    levels = [f"{what}_to_{level:g}" for level in LEVELS for what in ("evaluations", "seconds")]
+    headings = ["contestant", "what", "failure"]
+    for cases in ("train", "held_out"):
+        headings += [cases, f"{cases}_low", f"{cases}_high"]
+    headings += ["changes", "search", "seed", "evaluations", "seconds", *levels, *names]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(headings)
+    for one in comparison.results:
+        resources = [one.resources.get(name, "") for name in names]
+        writer.writerow([*_row(one), *resources])
+    return out.getvalue()
+
+
+def _row(one: Result) -> Iterator[object]:
+    contestant, search = one.contestant, one.contestant.search
+    yield from (contestant.name, contestant.what, one.failure)
+    yield from _numbers(one.train)
+    yield from _numbers(one.held_out)
+    yield "" if contestant.changes is None else contestant.changes
+    if search is None:
+        yield from [""] * (4 + 2 * len(LEVELS))
+        return
+    last = search.milestones[-1]
+    yield from (search.kind, search.seed, last.evaluations, f"{last.seconds:.3f}")
+    for level in LEVELS:
+        found = _reached(search, level)
+        yield from (found.evaluations, f"{found.seconds:.3f}") if found else ("", "")
+
+
+def _numbers(one: SpeedUp | None) -> tuple[object, object, object]:
+    if one is None:
+        return "", "", ""
+    return f"{one.value:.6f}", f"{one.low:.6f}", f"{one.high:.6f}"

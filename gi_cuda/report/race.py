@@ -1,0 +1,65 @@
+"""The figure of a comparison: how fast searches found what they found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gi_cuda.analyze.contestants import Milestone, Search
+from gi_cuda.report.figures import DARK, HEIGHT, LIGHT, MIDDLE, SPEED_UP, WIDTH
+
+_STYLES = [(color, line) for line in ("-", "--", ":", "-.") for color in (DARK, MIDDLE)]
+_BAND = 0.3
+"""Opacity of the band between the best and the worst of several seeds."""
+
+
+def race(searches: Sequence[Search]) -> Figure:
+    """The speed-up that was sure on the train cases against evaluations and against time.
+
+    One line a kind of search: the median over its seeds; with several of them a band from the
+    worst to the best.
+    """
+    figure = Figure(figsize=(WIDTH, HEIGHT), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    kinds: dict[str, list[Search]] = {}
+    for search in searches:
+        kinds.setdefault(search.kind, []).append(search)
+    _panel(left, kinds, lambda one: one.evaluations)
+    _panel(right, kinds, lambda one: one.seconds)
+    left.set_xlabel("evaluations (number)")
+    right.set_xlabel("wall time (s)")
+    left.set_ylabel(f"{SPEED_UP},\ntrain cases")
+    left.set_title("Speed-up found (lower end of the best interval)", loc="left")
+    handles, labels = left.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)
+    return figure
+
+
+def _panel(
+    axes: Axes, kinds: Mapping[str, Sequence[Search]], spent: Callable[[Milestone], float]
+) -> None:
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.axhline(1.0, color=LIGHT, linewidth=1)
+    for number, (kind, seeds) in enumerate(kinds.items()):
+        color, line = _STYLES[number % len(_STYLES)]
+        x = np.unique([0.0, *(spent(m) for one in seeds for m in one.milestones)])
+        # Beyond the end of the shortest search there is no fair median.
+        x = x[x <= min(spent(one.milestones[-1]) for one in seeds)]
+        found = np.array([_best(one, spent, x) for one in seeds])
+        label = kind if len(seeds) == 1 else f"{kind}, {len(seeds)} seeds"
+        style = {"color": color, "linestyle": line, "linewidth": 1.5}
+        axes.step(x, np.median(found, axis=0), where="post", label=label, **style)  # type: ignore[arg-type]
+        if len(seeds) > 1:
+            low, high = found.min(axis=0), found.max(axis=0)
+            axes.fill_between(x, low, high, step="post", color=color, alpha=_BAND, linewidth=0)
+    axes.set_xlim(left=0)
+
+
+def _best(search: Search, spent: Callable[[Milestone], float], x: np.ndarray) -> np.ndarray:
+    """The best speed-up after so much was spent; 1, the reference's own, before any."""
+    at = np.array([spent(one) for one in search.milestones])
+    speed = np.array([1.0, *(one.speed_up or 1.0 for one in search.milestones)])
+    return np.asarray(speed[np.searchsorted(at, x, side="right")])

@@ -186,8 +186,13 @@ class _Repetition:
 
 
 def _stages(sampling: Sampling) -> list[int]:
-    """After how many pairs it is asked whether there shall be more."""
-    return sorted({1, *range(sampling.screen, sampling.most, sampling.step), sampling.most})
+    """After how many pairs it is asked whether there shall be more.
+
+    After the first one only where variants race: who wants all pairs is to get all of them.
+    """
+    if sampling.screen >= sampling.most:
+        return [sampling.most]
+    return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
 
 
 _WORTHWHILE = 1e-4

@@ -18,7 +18,7 @@ from gi_cuda.execute.model import Sample, Verdict
 CONFIDENCE = 0.98
 """For "faster", on which selection rests; high, because sampling stops when it is reached."""
 
-FAR = 20.0
+FAR = 50.0
 """This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
 
 LOOSE = 0.85
@@ -104,7 +104,7 @@ def cluster_interval(
 def judge(values: np.ndarray, floor: float) -> Verdict:
     """The verdict on ratios: certain only where the whole interval lies on one side.
 
-    Far slower needs no interval: twenty times the noise floor, in every pair.
+    Far slower needs no interval: fifty times the noise floor, in every pair.
     """
     if len(values) and values.min() > 1 + FAR * floor:
         return Verdict.SLOWER

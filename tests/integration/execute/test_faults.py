@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,7 @@ def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
     texts |= {
         name: source.replace(LAST, fault) for name, (fault, *_) in {**FAULTS, **WRONG}.items()
     }
+    texts["slow"] = source.replace("40 * REPEAT", "4000 * REPEAT")
     binaries = compile_reference(
         scale, scale_tools.compiler, list(texts.values()), scale_tools.scratch("faults")
     )
@@ -91,6 +93,18 @@ def test_wrong_answers_are_caught(name: str, pool: Pool[int], programs: dict[str
     assert answer.survival is Survival.NORMAL
     assert answer.penalty
     assert WRONG[name][1] in answer.message
+
+
+def test_far_slower_is_told_at_once_and_who_wants_all_pairs_gets_them(
+    pool: Pool[int], programs: dict[str, Program]
+) -> None:
+    race = Sampling(screen=3, most=9, limit=5.0)
+    every = replace(race, screen=9)
+    for sampling, pairs in ((race, 1), (every, 9)):
+        answer = pool.one(Measure(programs["slow"], programs["reference"], sampling))
+        assert isinstance(answer, Measurement)
+        assert answer.correct
+        assert len(answer.samples) == pairs * len(programs["slow"].cases)
 
 
 def test_faults_do_not_disturb_their_neighbours(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.backend import open_nvcc
@@ -89,4 +90,6 @@ def ptx_subject(cuda: Subject) -> PtxSubject:
     ptx = ptx_of(open_nvcc(cuda, 1), variant)
     name = Path(cuda.grammar.source.name).with_suffix(".ptx").name
     kernels = kernels_in(ptx, cuda.target.kernels)
-    return PtxSubject(cuda, convert_ptx(Source(name, ptx), kernels, own_functions(ptx)))
+    grammar = convert_ptx(Source(name, ptx), kernels, own_functions(ptx))
+    fixed = tuple(replace(one, values=(one.default,)) for one in cuda.space.parameters)
+    return PtxSubject(cuda, grammar, replace(cuda.space, parameters=fixed))

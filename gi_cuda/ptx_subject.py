@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import unified_diff
 from functools import cached_property
 from pathlib import Path
@@ -12,14 +12,12 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.genome import (
+    Genetics,
     Genotype,
     Rates,
     Space,
-    crossover,
     expansions,
-    key,
     mutate,
-    read_genotype,
 )
 from gi_cuda.grammar.ptx import PtxGrammar, instrument_ptx, render_ptx
 from gi_cuda.subject import Subject
@@ -33,7 +31,7 @@ _COUNTER = "_ZN2v012gi_loop_mostE"
 
 
 @dataclass(frozen=True)
-class PtxSubject:
+class PtxSubject(Genetics):
     """What is being evolved. Implements :class:`~gi_cuda.evolvable.Evolvable`.
 
     Only code varies: the PTX stands for one configuration, the default one.
@@ -41,10 +39,12 @@ class PtxSubject:
     Attributes:
         cuda: the target's source, which the PTX was made of.
         grammar: the rules of the PTX.
+        space: the default configuration and no other.
     """
 
     cuda: Subject
     grammar: PtxGrammar
+    space: Space
     level: str = "ptx"
     edits: str = "ptx"
     grammar_files: tuple[Path, ...] = ()
@@ -60,23 +60,6 @@ class PtxSubject:
         return self.cuda.backend
 
     @cached_property
-    def space(self) -> Space:
-        """The default configuration and no other."""
-        space = self.cuda.space
-        fixed = tuple(replace(one, values=(one.default,)) for one in space.parameters)
-        return Space(fixed, space.constraints, space.defines)
-
-    @cached_property
-    def original(self) -> Genotype:
-        """The reference's genotype: no edits."""
-        return Genotype(self.space.default)
-
-    @cached_property
-    def order(self) -> Mapping[str, int]:
-        """Position of each rule in the grammar."""
-        return {rule.name: i for i, rule in enumerate(self.grammar.rules)}
-
-    @cached_property
     def fingerprint(self) -> str:
         """A 128-bit hash, in hexadecimal, of the PTX's code and the names of the rules in it."""
         code = self.reference.partition("\t.section\t.debug_str")[0]
@@ -86,18 +69,6 @@ class PtxSubject:
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
         """A mutant, or None where nothing can be changed."""
         return mutate(genotype, self.grammar, rng, GEVO)
-
-    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
-        return crossover(first, second, rng)
-
-    def key(self, genotype: Genotype) -> bytes:
-        """The genotypic tabu key."""
-        return key(genotype, self.order)
-
-    def read(self, text: str) -> Genotype:
-        """The genotype that a text in notation stands for."""
-        return read_genotype(text, self.space, self.grammar)
 
     @property
     def reference(self) -> str:

@@ -14,13 +14,11 @@ import xxhash
 from gi_cuda.errors import UserError
 from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import (
+    Genetics,
     Genotype,
     Space,
-    crossover,
     expansions,
-    key,
     mutate,
-    read_genotype,
 )
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.grammar import (
@@ -53,7 +51,7 @@ from gi_cuda.target import (
 
 
 @dataclass(frozen=True)
-class Subject:
+class Subject(Genetics):
     """What is being evolved. Implements :class:`~gi_cuda.evolvable.Evolvable`.
 
     Attributes:
@@ -80,31 +78,9 @@ class Subject:
         text = write_bnf(self.grammar) + write_scope(self.grammar)
         return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
 
-    @cached_property
-    def original(self) -> Genotype:
-        """The reference's genotype: default configuration, no edits."""
-        return Genotype(self.space.default)
-
-    @cached_property
-    def order(self) -> Mapping[str, int]:
-        """Position of each rule in the grammar."""
-        return {rule.name: i for i, rule in enumerate(self.grammar.rules)}
-
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
         """A mutant, or None where nothing can be changed."""
         return mutate(genotype, self.grammar, rng)
-
-    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
-        return crossover(first, second, rng)
-
-    def key(self, genotype: Genotype) -> bytes:
-        """The genotypic tabu key."""
-        return key(genotype, self.order)
-
-    def read(self, text: str) -> Genotype:
-        """The genotype that a text in notation stands for."""
-        return read_genotype(text, self.space, self.grammar)
 
     @cached_property
     def device(self) -> Grammar:

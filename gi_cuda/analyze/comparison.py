@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from gi_cuda.analyze.contestants import Contestant
 from gi_cuda.analyze.reading import Reading, SpeedUp, speed_up
-from gi_cuda.analyze.replicates import Candidate, Replicates, in_fresh_processes
-from gi_cuda.build.batch import build_batch
-from gi_cuda.build.model import Binary, Variant
+from gi_cuda.analyze.replicates import Replicates, in_fresh_processes
+from gi_cuda.analyze.resources import resources
 from gi_cuda.run import Tools
 
 
@@ -66,7 +65,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], limit: float) -> Co
     original, *readings = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
-    taken = _resources(tools, candidates)
+    taken = resources(tools, candidates)
     return Comparison(
         original.speed_up,
         tuple(
@@ -75,9 +74,9 @@ def compare(tools: Tools, contestants: Sequence[Contestant], limit: float) -> Co
                 reading.failure,
                 _on(reading, tools.train()),
                 _on(reading, tools.held_out()),
-                resources,
+                takes,
             )
-            for one, reading, resources in zip(contestants, readings, taken, strict=True)
+            for one, reading, takes in zip(contestants, readings, taken, strict=True)
         ),
     )
 
@@ -87,16 +86,3 @@ def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:
     if not reading.right:
         return None
     return speed_up([[one for one in build if one.case in cases] for build in reading.builds])
-
-
-def _resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str, int]]:
-    options = tools.subject.options
-    variants = [
-        Variant(ident, one.text, one.macros, options(one.configuration))
-        for ident, one in enumerate(candidates)
-    ]
-    built = build_batch(tools.compiler, variants, tools.scratch("resources"))
-    return [
-        {**one.resources, **tools.compiler.inspect(one, {})} if isinstance(one, Binary) else {}
-        for _, one in sorted(built.items())
-    ]

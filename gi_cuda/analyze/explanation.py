@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
 
 from gi_cuda.analyze.coverage import coverage
 from gi_cuda.analyze.interactions import Interactions
 from gi_cuda.analyze.minimization import Kept
 from gi_cuda.analyze.reading import contrast
+from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import Winner, stored_dependencies
-from gi_cuda.build.batch import build_batch
-from gi_cuda.build.model import Binary, Block, Variant
-from gi_cuda.genome import Change, Changed, Delete, Genotype, Insert, Replace, Setting
+from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
 from gi_cuda.grammar.kinds import type_of
 from gi_cuda.patch import files_diff
 from gi_cuda.run import Run
-from gi_cuda.target import CaseRole, Target, find_case, load_case, plan
+from gi_cuda.target import CaseRole
 
 TYPES: Mapping[RuleType, str] = {
     RuleType.STATEMENT: "a statement",
@@ -75,7 +71,7 @@ def explain(run: Run, winner: Winner) -> list[Explanation]:
     cases = (*run.tools.train(), *run.tools.held_out())
     reached = coverage(run, winner.genotype.configuration, changed.changes, cases)
     worth = _worth(run, winner, changed)
-    resources = _resources(run, changed)
+    taken = _resources(run, changed)
     dependencies = stored_dependencies(run.store, winner)
 
     def without(number: int) -> Source:
@@ -90,7 +86,7 @@ def explain(run: Run, winner: Winner) -> list[Explanation]:
             worth[number],
             _partners(dependencies, str(change)),
             reached[number],
-            resources[number],
+            taken[number],
             files_diff(without(number).files, whole.files, main),
         )
         for number, change in enumerate(changed.changes)
@@ -148,24 +144,8 @@ def _worth(run: Run, winner: Winner, changed: Changed) -> Sequence[Kept]:
 
 def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]]:
     """For each change what differs in the resources of the compiled kernels."""
-    subject, tools = run.subject, run.tools
     genotypes = [changed.whole, *(changed.having(changed.all - {at}) for at in sorted(changed.all))]
-    variants = []
-    for ident, genotype in enumerate(genotypes):
-        one = run.candidate(genotype)
-        options = subject.options(one.configuration)
-        variants.append(Variant(ident, one.text, one.macros, options))
-    built = build_batch(tools.compiler, variants, tools.scratch("resources"))
-    scalars = load_case(subject.target, find_case(subject.target, tools.train()[0])).scalars
-    taken = [
-        {
-            **binary.resources,
-            **tools.compiler.inspect(binary, _blocks(subject.target, genotype, scalars)),
-        }
-        if isinstance(binary := built[ident], Binary)
-        else {}
-        for ident, genotype in enumerate(genotypes)
-    ]
+    taken = resources(run.tools, [run.candidate(genotype) for genotype in genotypes])
     whole = taken[0]
     return [
         {
@@ -175,14 +155,3 @@ def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]
         }
         for one in taken[1:]
     ]
-
-
-def _blocks(
-    target: Target, genotype: Genotype, scalars: Mapping[str, np.generic]
-) -> dict[str, Block]:
-    """What a block of each kernel has, at its first launch on a case with these scalars."""
-    blocks: dict[str, Block] = {}
-    for launch in plan(target, genotype.configuration, scalars):
-        block = Block(math.prod(launch.block), launch.shared)
-        blocks.setdefault(launch.kernel, block)
-    return blocks

@@ -2,6 +2,7 @@
 
 from gi_cuda.genome.changes import Change, Changed, Setting
 from gi_cuda.genome.edits import EDIT_TYPES, Delete, Edit, Example, Insert, Replace, expansions
+from gi_cuda.genome.genetics import Genetics
 from gi_cuda.genome.genotype import Genotype, canonical, key, rule_order
 from gi_cuda.genome.notation import read_genotype
 from gi_cuda.genome.space import Configuration, Space
@@ -16,6 +17,7 @@ __all__ = [
     "Delete",
     "Edit",
     "Example",
+    "Genetics",
     "Genotype",
     "Insert",
     "Rates",

@@ -53,7 +53,7 @@ def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Ax
     return figure, axes
 
 
-def _legend(figure: Figure, axes: Axes) -> None:
+def legend(figure: Figure, axes: Axes) -> None:
     """What the marks mean, under the axes, where it covers none of them."""
     handles, labels = axes.get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)
@@ -88,7 +88,7 @@ def best(history: History) -> Figure:
     axes.axhline(1.0, color=LIGHT, linewidth=1)
     axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
     axes.set_title("Best speed-up", loc="left")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -106,7 +106,7 @@ def sizes(history: History) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_ylabel("changes of an individual (mean number)")
     axes.set_title("Size of genotypes", loc="left")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -129,7 +129,7 @@ def losses(history: History) -> Figure:
     axes.set_ylim(bottom=0)
     axes.set_ylabel("share of individuals (%)")
     axes.set_title("Duplicates and compile failures", loc="left")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -148,7 +148,7 @@ def speed_against_size(history: History) -> Figure:
     axes.set_xlabel(CHANGES)
     axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
     axes.set_title("Speed-up against number of changes", loc="left")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -216,7 +216,7 @@ def family(history: History) -> Figure:
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_title("The winner's family tree (numbers of individuals)", loc="left")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 
@@ -255,7 +255,7 @@ def added(steps: Sequence[tuple[str, SpeedUp | None]]) -> Figure:
     axes.set_xlabel("change added, in the order in which the search found them")
     axes.set_ylabel(f"{SPEED_UP},\ntrain cases")
     axes.set_title("Gain as changes are added", loc="left")
-    _legend(figure, axes)
+    legend(figure, axes)
     return figure
 
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gi_cuda.analyze.contestants import Milestone, Search
-from gi_cuda.report.figures import DARK, HEIGHT, LIGHT, MIDDLE, SPEED_UP, WIDTH
+from gi_cuda.report.figures import DARK, HEIGHT, LIGHT, MIDDLE, SPEED_UP, WIDTH, legend
 
 _STYLES = [(color, line) for line in ("-", "--", ":", "-.") for color in (DARK, MIDDLE)]
 _BAND = 0.3
@@ -33,8 +33,7 @@ def race(searches: Sequence[Search]) -> Figure:
     right.set_xlabel("wall time (s)")
     left.set_ylabel(f"{SPEED_UP},\ntrain cases")
     left.set_title("Speed-up found (lower end of the best interval)", loc="left")
-    handles, labels = left.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)
+    legend(figure, left)
     return figure
 
 

@@ -70,6 +70,8 @@ def test_what_cannot_be_compared_is_refused(finished: Any, patch: Path, tmp_path
     assert "neither a run, nor a patch, nor a genotype" in said
     said = refused(finished.folder, "<_kernel.cu_9999>", cwd=finished.repository)
     assert "9999" in said
+    said = refused(finished.folder, "BLOCK=128 REPEAT=2", cwd=finished.repository)
+    assert "enough is enough" in said
     assert "no run is stored here" in refused(tmp_path, "--target", SCALE, cwd=finished.repository)
     other = tmp_path / "other"
     shutil.copytree(SCALE, other)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Iterator
-from threading import Event
+from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -29,18 +31,30 @@ def test_what_a_job_raises_comes_out_where_its_result_is_asked_for() -> None:
 
 
 def test_leaving_waits_for_what_was_begun_and_drops_the_rest() -> None:
-    begun, done = Event(), []
+    begun, may_end, done = Event(), Event(), []
 
     def work(job: int) -> None:
         begun.set()
+        may_end.wait()
         done.append(job)
 
-    with Crew(work, 1) as crew:
-        crew.submit(0)
+    class Slow(Crew[int, None]):
+        """One whose work ends only once nothing but ends of threads is waiting for it."""
+
+        def __exit__(self, *reason: Any) -> None:
+            Thread(target=self._end_work).start()
+            super().__exit__(*reason)
+
+        def _end_work(self) -> None:
+            deadline = time.monotonic() + 20
+            while self._jobs.qsize() > 1 and time.monotonic() < deadline:
+                pass
+            may_end.set()
+
+    with Slow(work, 1) as crew:
+        for job in range(3):
+            crew.submit(job)
         begun.wait()
-    assert done == [0]
-    with Crew(work, 0) as nobody:
-        nobody.submit(1)
     assert done == [0]
 
 

@@ -1,0 +1,54 @@
+"""What compiled sources take of the device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from gi_cuda.analyze.replicates import Candidate
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.model import Binary, Block, Variant
+from gi_cuda.run import Tools
+from gi_cuda.target import Configuration, LaunchError, find_case, load_case, plan
+
+
+def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str, int]]:
+    """For each source, compiled in one batch, what the compiler says of its kernels, and what a
+    closer look tells: instructions by class, occupancy. Nothing for those that do not compile.
+
+    Occupancy is that of each kernel's first launch on the first train case.
+    """
+    options = tools.subject.options
+    variants = [
+        Variant(ident, one.text, one.macros, options(one.configuration))
+        for ident, one in enumerate(candidates)
+    ]
+    built = build_batch(tools.compiler, variants, tools.scratch("resources"))
+    blocks = _Blocks(tools)
+    return [
+        {**binary.resources, **tools.compiler.inspect(binary, blocks.of(one.configuration))}
+        if isinstance(binary := built[ident], Binary)
+        else {}
+        for ident, one in enumerate(candidates)
+    ]
+
+
+class _Blocks:
+    """What a block of each kernel has on the first train case."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._target = tools.subject.target
+        case = find_case(self._target, tools.train()[0])
+        self._scalars = load_case(self._target, case).scalars
+
+    def of(self, configuration: Configuration) -> dict[str, Block]:
+        """At each kernel's first launch; nothing where there is no valid launch."""
+        try:
+            launches = plan(self._target, configuration, self._scalars)
+        except LaunchError:
+            return {}
+        # Backwards, so that the first launch is what stays.
+        return {
+            launch.kernel: Block(math.prod(launch.block), launch.shared)
+            for launch in reversed(launches)
+        }

@@ -11,7 +11,9 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Mapping, Sequence
+from multiprocessing.connection import wait
 from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -35,6 +37,10 @@ _CONTEXT.set_forkserver_preload(
     ]
 )
 
+_STATUS = threading.Lock()
+"""Starting a process also reads the exit status of those that ended; the thread that waits for one
+of them would find nothing left to read, and take that for exit status 255."""
+
 Done = subprocess.CompletedProcess[str]
 
 
@@ -47,8 +53,11 @@ def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done
         streams = [os.devnull, str(said), str(complained)]
         arguments = (line, str(cwd or Path.cwd()), everything, streams)
         process = _CONTEXT.Process(target=_main, args=arguments)
-        process.start()
-        process.join()
+        with _STATUS:
+            process.start()
+        wait([process.sentinel])
+        with _STATUS:
+            process.join()
         assert process.exitcode is not None
         texts = [path.read_text("utf-8") for path in (said, complained)]
     return Done(line, process.exitcode, *texts)

@@ -34,7 +34,8 @@ COMMANDS = ("validate", "minimize", "interactions", "history", "explain", "patch
 @pytest.fixture(scope="module")
 def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the finished run with a winner of which is known what it does: the wasted work
-    goes, a check that nobody needs comes, and a value is set that is overwritten at once."""
+    goes, a check that nobody needs comes, and a value is set that is overwritten at once. Its place
+    before all that the search found is sure."""
     folder = tmp_path_factory.mktemp("runs") / "copy"
     shutil.copytree(finished.folder, folder)
     with Store(folder / DATABASE) as store:
@@ -43,7 +44,7 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         one = Individual(ident, last + 1, WINNER, b"winner", None, "crossover", parents)
         store.add_generation(last + 1, Tally(1), [one], Tabued())
         store.add_evaluation(
-            ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.5, 0.4, 0.6)
+            ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
         )
         store.add_phases(last + 1, Phases(), finished=True)
         speed_up = SpeedUp(2.0, 1.9, 2.1)
@@ -75,7 +76,7 @@ def test_minimize_keeps_what_pays(minimized: str, run: Path, finished: Any) -> N
 
 @pytest.mark.usefixtures("minimized")
 def test_validate_says_whether_the_winner_holds(run: Path, finished: Any) -> None:
-    done = gi_cuda("validate", run, "--best", 2, cwd=finished.repository)
+    done = gi_cuda("validate", run, "--best", 1, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     verdict, *table = done.stdout.splitlines()
     assert verdict.startswith("HOLDS: individual ")
@@ -83,6 +84,18 @@ def test_validate_says_whether_the_winner_holds(run: Path, finished: Any) -> Non
     assert "nothing found by address, undefined" in verdict
     assert any("copy of the reference" in line for line in table)
     assert any("clean" in line for line in table)
+
+
+def test_the_best_of_several_is_the_winner(run: Path, finished: Any, tmp_path: Path) -> None:
+    folder = tmp_path / "several"
+    shutil.copytree(run, folder)
+    words = ["--best", 3, "--as-found", "--sanitizers", "none"]
+    done = gi_cuda("validate", folder, *words, cwd=finished.repository)
+    assert done.returncode == 0, done.stderr
+    with Store(folder / DATABASE) as store:
+        champion = stored_champion(store)
+    assert champion is not None
+    assert f"individual {champion.ident}," in done.stdout.splitlines()[0]
 
 
 @pytest.mark.usefixtures("minimized")

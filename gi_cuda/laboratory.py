@@ -99,6 +99,12 @@ class Laboratory:
         configuration = genotype.configuration
         return Trial(ident, text, configuration, self.subject.macros(configuration))
 
+    def reference(self) -> Trial:
+        """The unmodified device code in the default configuration."""
+        subject = self.subject
+        macros = subject.macros(subject.standard)
+        return Trial(REFERENCE, subject.reference, subject.standard, macros)
+
     def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
         """Phenotypic tabu keys; None for what does not preprocess."""
         self._preprocess([self.trial(ident, genotype) for ident, genotype in batch.items()])
@@ -150,7 +156,7 @@ class Laboratory:
         trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
         kept = {REFERENCE, *batch}
         self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in kept}
-        reference = self.trial(REFERENCE, self.subject.original)
+        reference = self.reference()
         sorter = _Sorter(self, reference, trials)
         ahead = Ahead(self.build([reference, *trials.values()]))
         try:

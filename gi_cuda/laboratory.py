@@ -107,8 +107,13 @@ class Laboratory:
 
     def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
         """Phenotypic tabu keys; None for what does not preprocess."""
-        self._preprocess([self.trial(ident, genotype) for ident, genotype in batch.items()])
-        return {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
+        trials = [self.trial(ident, genotype) for ident, genotype in batch.items()]
+        self._preprocess(trials)
+        keys = {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
+        for one in trials:
+            if one.ident == REFERENCE and one != self.reference():
+                del self._phenotypes[REFERENCE]  # what a search starts from may be another one
+        return keys
 
     def _key(self, ident: int, genotype: Genotype) -> bytes | None:
         phenotype = self._phenotypes[ident]

@@ -11,6 +11,7 @@ knows all addresses; generic addresses, of which only the device knows what memo
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ACCESS = re.compile(
     r"""(?P<guard>@!?\s*%[\w$]+\s+)?
@@ -23,54 +24,46 @@ _ACCESS = re.compile(
 )
 _TYPE = re.compile(r"\.(?:[busf]|bf)(\d+)(x2)?(?=\.|\Z)")
 _VECTOR = re.compile(r"\.v([248])(?=\.|\Z)")
-_NARROW = re.compile(r"\.reg\s+\.[bsu]32\s+(%[A-Za-z_$]+)<")
-
 _RESERVED = 1024
 """Bytes of shared memory that the system has in front of a block's own, at most."""
 
 
-def confine(text: str, base: int, size: int) -> str:
-    """The same PTX, confined.
+@lru_cache(maxsize=1 << 14)
+def confine(instruction: str, narrow: frozenset[str], window: tuple[int, int]) -> str:
+    """An instruction with its access confined; one that has none, or none to confine, as it is.
 
     Args:
-        text: a module, or a piece of one.
-        base: the first address of the window in global memory, a multiple of its size.
-        size: of the window in bytes, a power of two.
+        instruction: from its guard or opcode to its semicolon.
+        narrow: the registers of 32 bits, among them those that hold addresses in shared memory.
+        window: the first address in global memory, a multiple of the size, and the size in bytes,
+            a power of two.
     """
-    narrow = frozenset(_NARROW.findall(text))
-
-    def confined(access: re.Match[str]) -> str:
-        width = _width(access["opcode"])
-        if width is None:
-            return access[0]
-        if access["space"] == "global":
-            kind, register = "b64", "%gi_address"
-            steps = [
-                f"and.b64 {register}, {register}, {size - width};",
-                f"or.b64 {register}, {register}, {base};",
-            ]
-        elif access["base"].rstrip("0123456789") in narrow:
-            kind, register = "b32", "%gi_place"
-            steps = [
-                f"and.b32 {register}, {register}, {2**32 - width};",
-                "mov.u32 %gi_end, %total_smem_size;",
-                f"add.u32 %gi_end, %gi_end, {_RESERVED - width};",
-                f"min.u32 {register}, {register}, %gi_end;",
-            ]
-        else:
-            return access[0]
-        first = f"add.s{kind[1:]} {register}, {access['base']}, {access['offset'] or 0};"
-        registers = f".reg .{kind} {register};"
-        if kind == "b32":
-            registers += " .reg .b32 %gi_end;"
-        last = (
-            f"{access['guard'] or ''}{access['opcode']}{access['before']}"
-            f"[{register}]{access['after']};"
-        )
-        # In a block of its own, for the sake of the registers, and on one line.
-        return " ".join(["{", registers, first, *steps, last, "}"])
-
-    return _ACCESS.sub(confined, text)
+    access, (base, size) = _ACCESS.fullmatch(instruction), window
+    width = _width(access["opcode"]) if access else None
+    if access is None or width is None:
+        return instruction
+    if access["space"] == "global":
+        kind, register = "b64", "%gi_address"
+        steps = [
+            f"and.b64 {register}, {register}, {size - width};",
+            f"or.b64 {register}, {register}, {base};",
+        ]
+    elif access["base"] in narrow:
+        kind, register = "b32", "%gi_place"
+        steps = [
+            f"and.b32 {register}, {register}, {2**32 - width};",
+            ".reg .b32 %gi_end;",
+            "mov.u32 %gi_end, %total_smem_size;",
+            f"add.u32 %gi_end, %gi_end, {_RESERVED - width};",
+            f"min.u32 {register}, {register}, %gi_end;",
+        ]
+    else:
+        return instruction
+    reached = f"add.s{kind[1:]} {register}, {access['base']}, {access['offset'] or 0};"
+    guard, opcode = access["guard"] or "", access["opcode"]
+    last = f"{guard}{opcode}{access['before']}[{register}]{access['after']};"
+    # In a block of its own, for the sake of the registers, and on one line.
+    return " ".join(["{", f".reg .{kind} {register};", reached, *steps, last, "}"])
 
 
 def _width(opcode: str) -> int | None:

@@ -2,7 +2,7 @@
 
 from gi_cuda.grammar.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.ptx.lines import Origin, origins
-from gi_cuda.grammar.ptx.render import instrument_ptx, mark_ptx, render_ptx
+from gi_cuda.grammar.ptx.render import instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
 
 __all__ = [
     "Origin",
@@ -11,5 +11,6 @@ __all__ = [
     "instrument_ptx",
     "mark_ptx",
     "origins",
+    "rehearse_ptx",
     "render_ptx",
 ]

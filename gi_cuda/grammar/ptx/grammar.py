@@ -71,6 +71,17 @@ class Body:
             self.steps.append(Step(tuple(waiting), None))
         self.flow = Flow(self.steps)
 
+    @cached_property
+    def narrow(self) -> frozenset[str]:
+        """The registers of 32 bits."""
+        registers = self.function.registers
+        return frozenset(name for name, kind in registers.items() if kind is RuleType.B32)
+
+    @cached_property
+    def accesses(self) -> tuple[int, ...]:
+        """The numbers of the statements that have an address in brackets."""
+        return tuple(n for n, one in enumerate(self.statements) if "[" in one.instruction.text)
+
     def mask(self, names: Iterable[str]) -> int:
         """Registers as a set of bits."""
         mask = 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.errors import UserError
 from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import Genotype
 
@@ -50,4 +51,13 @@ def beginning(subject: Evolvable, start: Start) -> Genotype:
     Raises:
         UserError: of source: it is no genotype of this grammar.
     """
-    return subject.read(start.genotype) if subject.level == "source" else subject.original
+    if subject.level != "source":
+        return subject.original
+    try:
+        return subject.read(start.genotype)
+    except UserError as error:
+        raise UserError(
+            f"it cannot be told in this grammar: {error.what}",
+            where=start.name,
+            hint=f"it was found with --edits {start.edits}",
+        ) from None

@@ -116,8 +116,8 @@ def numbered(source: Source) -> dict[str, dict[int, str]]:
     """The lines of each file of a source by their numbers."""
     files: dict[str, dict[int, str]] = {name: {} for name in source.names}
     for part in source.stretches:
-        lines = source.text[part.start : part.end].split("\n")
-        for number, line in enumerate(lines, part.line):
+        text = source.text[part.start : part.end].removesuffix("\n")
+        for number, line in enumerate(text.split("\n"), part.line):
             # Of two parts between which lines came, the first has what was there before.
             files[part.file].setdefault(number, line.rstrip("\r"))
     return files

@@ -17,7 +17,7 @@ from gi_cuda.analyze.reading import SpeedUp
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.cli import evolve as evolve_verb
 from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate
-from gi_cuda.cuda import Toolkit
+from gi_cuda.cuda import Toolkit, query
 from gi_cuda.errors import UserError
 from gi_cuda.evaluation import Evaluation
 from gi_cuda.evolvable import Evolvable
@@ -32,6 +32,7 @@ from gi_cuda.start import Start
 from gi_cuda.store import Individual, Phases, Tabued, Tally
 from gi_cuda.stored import Plan
 from gi_cuda.target import CaseRole
+from tests.command import gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 SMALL = Settings(population=4, generations=1)
@@ -120,7 +121,7 @@ def test_minimize_leaves_what_pays_and_the_others_go_on_with_it(
 
 
 def test_explain_traces_each_change_to_source_lines(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, toolkit: Toolkit, capsys: pytest.CaptureFixture[str]
 ) -> None:
     explain.command(run)
     said = capsys.readouterr().out
@@ -138,7 +139,9 @@ def test_explain_traces_each_change_to_source_lines(
         r"a copy of kernel\.ptx:\d+: shl\.b32 %r10, %r1, 2;\n     from kernel\.cu:24", said
     )
     assert "its place is executed on: train, held-out" in said
-    assert re.search(r"^   instructions, .*: \d+ becomes \d+$", said, re.M)
+    assert re.search(r"^   code: \d+ becomes \d+$", said, re.M)
+    if toolkit.tool("nvdisasm"):
+        assert re.search(r"^   instructions, .*: \d+ becomes \d+$", said, re.M)
     assert re.search(r"^-\s+setp\.eq\.s32 .*%r91, 123456789;$", said, re.M)
 
 
@@ -178,6 +181,26 @@ def test_a_patch_of_source_is_refused_and_the_way_out_named(format: str, run: Pa
 def test_options_about_patches_of_source_are_refused(run: Path) -> None:
     with pytest.raises(UserError, match="--check is about patches of source"):
         patch.command(run, format="ptx", check=True)
+
+
+def test_without_a_gpu_a_run_can_be_looked_at_and_not_measured(
+    run: Path, of_source: Path, tmp_path: Path
+) -> None:
+    """In processes of their own, where nothing is pretended."""
+    if query().gpus:
+        pytest.skip("there is a GPU")
+    shown = gi_cuda("show", run)
+    assert shown.returncode == 0, shown.stderr
+    assert "kernel.cu:29" in shown.stdout
+    new = tmp_path / "new"
+    begun = ("evolve", SCALE, "--level", "ptx", "--backend", "cuda", "--from", of_source)
+    verbs = [(verb, run) for verb in ("validate", "minimize", "interactions", "explain", "history")]
+    for words in [*verbs, ("patch", run, "--format", "ptx"), (*begun, "--run", new)]:
+        done = gi_cuda(*words)
+        assert done.returncode == 2, done.stdout
+        assert "no GPU can be used" in done.stderr
+        assert "Traceback" not in done.stderr
+    assert not new.exists()
 
 
 # -- from a winner of the source ---------------------------------------------------------------

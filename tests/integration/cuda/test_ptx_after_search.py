@@ -55,15 +55,11 @@ def a_run(subject: Evolvable, folder: Path, genotype: str) -> Path:
     return folder
 
 
-def rule_of(subject: PtxSubject, instruction: str) -> str:
-    """The rule of the only instruction that begins so."""
-    (name,) = (
-        rule.name
-        for rule in subject.grammar.rules
-        if rule.type is RuleType.STATEMENT
-        and " ".join(subject.grammar.text(rule.name).split()).startswith(instruction)
-    )
-    return name
+def statements(subject: PtxSubject) -> list[tuple[str, str]]:
+    """The instructions that may change, in order: rule and text."""
+    grammar = subject.grammar
+    whole = [rule.name for rule in grammar.rules if rule.type is RuleType.STATEMENT]
+    return [(name, " ".join(grammar.text(name).split())) for name in whole]
 
 
 def planted(subject: PtxSubject) -> Genotype:
@@ -76,9 +72,12 @@ def planted(subject: PtxSubject) -> Genotype:
         if rule.type is RuleType.B32
         and "123456789" in grammar.source.text.split("\n")[rule.line - 1]
     )
-    first = next(name for name in grammar.donors(compared) if grammar.text(name) == "%r1")
-    shift, tile = rule_of(subject, "shl.b32 %r10"), rule_of(subject, "mov.u32 %r11")
-    wide = rule_of(subject, "mul.wide.s32 %rd7")
+    found = statements(subject)
+    at = next(n for n, (_, text) in enumerate(found) if text.startswith("mov") and "tile" in text)
+    (shift, shifted), (tile, _) = found[at - 1 : at + 1]
+    assert shifted.startswith("shl")
+    *_, wide = (name for name, text in found if text.startswith("mul.wide"))
+    first = grammar.donors(compared)[0]
     edits = (Replace(compared, first), Insert(wide, shift), Insert(shift, tile), Delete(tile))
     return Genotype(subject.original.configuration, edits)
 
@@ -116,7 +115,7 @@ def test_minimize_leaves_what_pays_and_the_others_go_on_with_it(
     explain.command(run)
     said = capsys.readouterr().out
     assert "individual 7, minimized: 1 change\n" in said
-    assert "replaces an operand, a 32-bit register: %r91 becomes %r1" in said
+    assert re.search(r"replaces an operand, a 32-bit register: %r\d+ becomes %r\d+\n", said)
     assert "depends on" in said or "independent" in said
 
 
@@ -135,14 +134,12 @@ def test_explain_traces_each_change_to_source_lines(
     for number in (28, 29, 30):
         mark = ">" if number == 29 else " "
         assert f"   {mark} {number:5} | {source[number - 1]}".rstrip() in said
-    assert re.search(
-        r"a copy of kernel\.ptx:\d+: shl\.b32 %r10, %r1, 2;\n     from kernel\.cu:24", said
-    )
+    assert re.search(r"a copy of kernel\.ptx:\d+: shl\.b32 .*;\n     from kernel\.cu:24", said)
     assert "its place is executed on: train, held-out" in said
     assert re.search(r"^   code: \d+ becomes \d+$", said, re.M)
     if toolkit.tool("nvdisasm"):
         assert re.search(r"^   instructions, .*: \d+ becomes \d+$", said, re.M)
-    assert re.search(r"^-\s+setp\.eq\.s32 .*%r91, 123456789;$", said, re.M)
+    assert re.search(r"^-\s+setp\.eq\.s32 .*%r\d+, 123456789;$", said, re.M)
 
 
 def test_patch_writes_a_module_with_the_names_of_the_source_alone(
@@ -154,7 +151,7 @@ def test_patch_writes_a_module_with_the_names_of_the_source_alone(
     text = file.read_text("utf-8")
     assert "// Kernel scale: _Z5scalePKiPii\n" in text
     assert ".visible .entry _Z5scalePKiPii(" in text
-    assert "%r1, 123456789;" in text
+    assert "123456789" in text
     assert ".loc" not in text
     cubin = tmp_path / "winner.cubin"
     words = [toolkit.nvcc, "-arch=sm_90", "-cubin", "-o", cubin, file]

@@ -1,8 +1,12 @@
-"""PTX whose accesses to memory stay where they do no harm.
+"""PTX instructions made to do no harm: accesses stay in a window, and nobody is waited for.
 
 Software fault isolation (Wahbe et al., SOSP 1993): in front of every access through a register its
 address is forced into a window, and onto a multiple of its width. What stays in the window anyhow,
 as all that is right does, reads and writes what it did before.
+
+What threads of a warp do together (shuffles, votes) waits for all that its mask names. Here it is
+done by those that come there together, so that nobody waits for a thread that went elsewhere. In
+code that is right these are those of the mask: nvcc lets threads that parted meet again first.
 
 Left as they are: symbols used as addresses, and local, constant and parameter memory, where nvcc
 knows all addresses; generic addresses, of which only the device knows what memory they mean.
@@ -22,6 +26,14 @@ _ACCESS = re.compile(
         (?P<after>[^;\[\]]*);""",
     re.X,
 )
+_TOGETHER = re.compile(
+    r"""(?P<guard>@!?\s*%[\w$]+\s+)?
+        (?P<operation>(?:shfl|vote|match|redux|bar\.warp)\.(?:[\w.]*\.)?sync\b[^;]*?)
+        (?P<mask>-?[%\w$]+)\s*;""",
+    re.X,
+)
+"""What has the mask of those that take part as its last operand."""
+
 _TYPE = re.compile(r"\.(?:[busf]|bf)(\d+)(x2)?(?=\.|\Z)")
 _VECTOR = re.compile(r"\.v([248])(?=\.|\Z)")
 _RESERVED = 1024
@@ -30,7 +42,7 @@ _RESERVED = 1024
 
 @lru_cache(maxsize=1 << 14)
 def confine(instruction: str, narrow: frozenset[str], window: tuple[int, int]) -> str:
-    """An instruction with its access confined; one that has none, or none to confine, as it is.
+    """An instruction made to do no harm; one that does none as it is.
 
     Args:
         instruction: from its guard or opcode to its semicolon.
@@ -38,6 +50,10 @@ def confine(instruction: str, narrow: frozenset[str], window: tuple[int, int]) -
         window: the first address in global memory, a multiple of the size, and the size in bytes,
             a power of two.
     """
+    if together := _TOGETHER.fullmatch(instruction):
+        guard, operation = together["guard"] or "", together["operation"]
+        steps = [f"{guard}activemask.b32 %gi_active;", f"{guard}{operation}%gi_active;"]
+        return " ".join(["{", ".reg .b32 %gi_active;", *steps, "}"])
     access, (base, size) = _ACCESS.fullmatch(instruction), window
     width = _width(access["opcode"]) if access else None
     if access is None or width is None:

@@ -78,9 +78,10 @@ class Body:
         return frozenset(name for name, kind in registers.items() if kind is RuleType.B32)
 
     @cached_property
-    def accesses(self) -> tuple[int, ...]:
-        """The numbers of the statements that have an address in brackets."""
-        return tuple(n for n, one in enumerate(self.statements) if "[" in one.instruction.text)
+    def risky(self) -> tuple[int, ...]:
+        """The numbers of the statements that have an address in brackets, or wait for others."""
+        texts = [one.instruction.text for one in self.statements]
+        return tuple(n for n, text in enumerate(texts) if "[" in text or ".sync" in text)
 
     def mask(self, names: Iterable[str]) -> int:
         """Registers as a set of bits."""

@@ -47,7 +47,7 @@ def rehearse_ptx(
     window: tuple[int, int],
 ) -> str:
     """The variant's PTX made to do no harm, whatever its answers are: every loop is guarded, and
-    every access to memory confined.
+    every instruction confined.
 
     Args:
         expansions, limits: as for :func:`render_ptx`.
@@ -61,7 +61,7 @@ def rehearse_ptx(
     for number, body in enumerate(grammar.bodies):
         guards = guard(body, loops_in(grammar, number), limits)
         altered = changed.get(number, Altered(number, {}))
-        splices += _splices(grammar, altered, guards, body.accesses, window)
+        splices += _splices(grammar, altered, guards, body.risky, window)
     return splice(grammar.source.text, splices)
 
 
@@ -104,10 +104,11 @@ def _splices(
     grammar: PtxGrammar,
     altered: Altered,
     guards: Guards,
-    accesses: Collection[int] = (),
+    risky: Collection[int] = (),
     window: tuple[int, int] | None = None,
 ) -> Iterator[Splice]:
-    """A function's; ``accesses`` are rendered whether they changed or not, confined to a window."""
+    """A function's; ``risky`` statements are rendered whether they changed or not, confined to
+    a window."""
     text, body = grammar.source.text, grammar.bodies[altered.body]
     if guards.declarations:
         start = body.function.body
@@ -115,7 +116,7 @@ def _splices(
     for label, lines in guards.before_label.items():
         at = body.label_starts[label]
         yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
-    for number in sorted({*altered.changes, *guards.labels, *guards.before, *accesses}):
+    for number in sorted({*altered.changes, *guards.labels, *guards.before, *risky}):
         statement = body.statements[number]
         found = altered.changes.get(number, (Placed(statement.instruction, True),))
         texts = [(placed.instruction.text, placed.own) for placed in found]

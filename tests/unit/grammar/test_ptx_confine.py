@@ -93,10 +93,29 @@ def test_the_rest_of_the_instruction_stays() -> None:
         "st.local.v2.f64 \t[%rd1+16], {%fd3, %fd3};",
         "ld.const.u32 \t%r1, [%rd1];",
         "add.s64 \t%rd1, %rd2, 8;",
+        "bar.sync \t0;",
     ],
 )
 def test_what_cannot_go_wrong_or_is_not_understood_stays(text: str) -> None:
     assert confine(text, NARROW, WINDOW) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@%p3 shfl.sync.up.b32 \t%r1|%p5, %r2, %r3, %r4, MASK;",
+        "vote.sync.ballot.b32 \t%r1, %p6, MASK;",
+        "redux.sync.add.s32 \t%r1, %r2, MASK;",
+        "match.any.sync.b32 \t%r1, %r2, MASK;",
+        "bar.warp.sync \tMASK;",
+    ],
+)
+@pytest.mark.parametrize("mask", ["-1", "%r30"])
+def test_a_warp_waits_for_nobody(text: str, mask: str) -> None:
+    confined = confine(text.replace("MASK", mask), NARROW, WINDOW)
+    assert text.replace("MASK", "%gi_active") in confined
+    guard = "@%p3 " if "@" in text else ""
+    assert f" {guard}activemask.b32 %gi_active; {guard}" in confined
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)

@@ -86,9 +86,12 @@ def _head(
     yield f"Speed-up over the source as it is: {validation.overall} on the held-out cases of"
     yield f"{subject.target.name} ({run.store.get('device')})."
     yield f"Changes of nvcc's PTX: {genotype if genotype.edits else 'none'}"
-    launched = subject.launch_values(genotype.configuration)
-    if launched:
+    settings = subject.base.configuration.settings
+    yield f"Configuration: {' '.join(settings) or 'the default one'}"
+    if launched := subject.launch_values(genotype.configuration):
         yield f"To be launched as for: {launched}"
+    if options := subject.options(genotype.configuration):
+        yield f"To be assembled with: nvcc {' '.join(options)}"
 
 
 def _kernels(subject: PtxSubject, names: Names) -> Iterator[str]:

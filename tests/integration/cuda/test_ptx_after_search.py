@@ -280,6 +280,7 @@ def test_what_follows_such_a_search_is_measured_over_its_start(
     patch.command(folder, output=tmp_path / "p.ptx", format="ptx")
     text = (tmp_path / "p.ptx").read_text("utf-8")
     assert "as individual 7 of" in text.split("\n")[0]
+    assert "// Configuration: BLOCK=128 CHECKED=1\n" in text
     assert "// To be launched as for: BLOCK=128\n" in text
 
 

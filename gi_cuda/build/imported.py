@@ -164,12 +164,16 @@ def _read(data: bytes, cubin: Path, compiler: NvccCompiler, target: Interface) -
         built = binary_of(ident, cubin, content, pointed_at(compiler.kernels, compiler.symbols))
         if isinstance(built, CudaBinary):
             return _Found(built, tuple(kernels), variables, signatures)
+    found = {
+        identifier(name): kernels[symbol]
+        for name, symbol in _resolved("kernel", target.symbols, kernels)
+    }
     binary = CudaBinary(
         0,
         cubin,
         xxhash.xxh3_128_digest(data),
-        resources(kernels.values()) if kernels else {},
-        {identifier(n): kernels[s] for n, s in _resolved("kernel", target.symbols, kernels)},
+        resources(found.values()) if found else {},
+        found,
         {identifier(n): s for n, s in _resolved("variable", target.variables, variables)},
     )
     return _Found(binary, tuple(kernels), variables, signatures)

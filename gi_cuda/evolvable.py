@@ -69,6 +69,11 @@ class Evolvable(Variation, Protocol):
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's device code; with loop guards where ``limits`` are given."""
 
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str | None:
+        """The same made to do no harm, whatever its answers are; None where that cannot be. It runs
+        on the cases that give fitness, takes longer, and gives the same answers if they are
+        right."""
+
     def diff(self, genotype: Genotype) -> str:
         """What a genotype changes, as a unified diff."""
 

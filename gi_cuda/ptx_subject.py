@@ -11,6 +11,7 @@ from pathlib import Path
 
 import xxhash
 
+from gi_cuda.cuda.window import BASE, SIZE
 from gi_cuda.genome import (
     Genetics,
     Genotype,
@@ -19,7 +20,7 @@ from gi_cuda.genome import (
     expansions,
     mutate,
 )
-from gi_cuda.grammar.ptx import PtxGrammar, instrument_ptx, render_ptx
+from gi_cuda.grammar.ptx import PtxGrammar, instrument_ptx, rehearse_ptx, render_ptx
 from gi_cuda.subject import Subject
 from gi_cuda.target import CaseRole, Configuration, Target
 
@@ -83,6 +84,10 @@ class PtxSubject(Genetics):
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's PTX; with loop guards where ``limits`` are given."""
         return render_ptx(self.grammar, expansions(genotype.edits), limits)
+
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str:
+        """A variant's PTX with every loop guarded and every access to memory confined."""
+        return rehearse_ptx(self.grammar, expansions(genotype.edits), limits, (BASE, SIZE))
 
     def diff(self, genotype: Genotype) -> str:
         """What a genotype changes in the PTX, without loop guards."""

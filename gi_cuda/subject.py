@@ -108,6 +108,9 @@ class Subject(Genetics):
         """A variant's device code; with loop guards where ``limits`` are given."""
         return render(self.device, self.expansions(genotype), limits)
 
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> None:
+        """None: nothing keeps a source's accesses to memory from doing harm."""
+
     def upstream(self, genotype: Genotype) -> Source:
         """A variant's source, in its files, as a maintainer would adopt it.
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gi_cuda.grammar.model import Expansion
+from gi_cuda.grammar.ptx.confine import confine
 from gi_cuda.grammar.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.ptx.guard import Guards, counters, guard
+from gi_cuda.grammar.ptx.guard import Guards, counters, guard, loops_in, touched
 from gi_cuda.grammar.ptx.variant import Altered, Placed, alter
 from gi_cuda.grammar.splice import Splice, indent, is_first, line_start, replacing, splice
 
@@ -32,9 +33,35 @@ def render_ptx(
     """
     splices: list[Splice] = []
     for altered in alter(grammar, expansions):
-        guards = Guards() if limits is None else guard(grammar, altered, limits)
+        guards = Guards()
+        if limits is not None:
+            guards = guard(grammar.bodies[altered.body], touched(grammar, altered), limits)
         splices += _splices(grammar, altered, guards)
     return splice(grammar.source.text, splices)
+
+
+def rehearse_ptx(
+    grammar: PtxGrammar,
+    expansions: Mapping[str, Expansion],
+    limits: Mapping[int, int],
+    window: tuple[int, int],
+) -> str:
+    """The variant's PTX made to do no harm, whatever its answers are: every loop is guarded, and
+    every access to memory confined.
+
+    Args:
+        expansions, limits: as for :func:`render_ptx`.
+        window: base and size, see :func:`~gi_cuda.grammar.ptx.confine.confine`.
+
+    Raises:
+        KeyError: a rule or donor that the grammar does not have.
+    """
+    changed = {altered.body: altered for altered in alter(grammar, expansions)}
+    splices: list[Splice] = []
+    for number, body in enumerate(grammar.bodies):
+        guards = guard(body, loops_in(grammar, number), limits)
+        splices += _splices(grammar, changed.get(number, Altered(number, {})), guards)
+    return confine(splice(grammar.source.text, splices), *window)
 
 
 def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:

@@ -70,7 +70,7 @@ def read_import(
 def _ptx(file: Path, content: bytes, architecture: str) -> str:
     if file.suffix == ".ptx":
         return content.decode("utf-8", "surrogateescape")
-    return ptx_of_ir(content, bitcode=file.suffix == ".bc", architecture=architecture)
+    return ptx_of_ir(file, architecture)
 
 
 def _signatures(text: str) -> dict[str, Signature]:

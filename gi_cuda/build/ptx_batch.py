@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -127,39 +127,20 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
         UserError: it does not compile.
     """
     assert variant.ident == 0
-
-    def text(phenotype: Phenotype) -> str:
-        return shard_text(compiler.front, [phenotype], compiler.namespaces)
-
-    made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", _compile(compiler, variant, text, "-lineinfo"))
-    return made.replace(f'"{Path.cwd()}/v0/', '"v0/')
-
-
-def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
-    """The PTX that nvcc makes of a source on its own, not as a variant in a namespace.
-
-    Raises:
-        UserError: it does not compile.
-    """
-    return _compile(compiler, variant, lambda phenotype: f"{compiler.front}\n{phenotype.text}")
-
-
-def _compile(
-    compiler: NvccCompiler, variant: Variant, whole: Callable[[Phenotype], str], *options: str
-) -> str:
-    """The PTX of what is made of a variant's phenotype; names of its place are not in it."""
-    phenotype = compiler.preprocess([variant])[variant.ident]
+    phenotype = compiler.preprocess([variant])[0]
     if isinstance(phenotype, BuildFailure):
         raise _does_not_compile(phenotype.message)
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source, ptx = Path(scratch) / "shard.cu", Path(scratch) / "shard.ptx"
-        text = whole(phenotype)
+        text = shard_text(compiler.front, [phenotype], compiler.namespaces)
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-        command = [*compiler.command(), *variant.options, *options, "-ptx", "-o", ptx, source]
-        finished = run(command, limit=COMPILE_LIMIT)
+        command = [*compiler.command(), *variant.options, "-lineinfo", "-ptx"]
+        finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
         if not finished.ok:
             raise _does_not_compile(first_error(finished))
-        return ptx.read_text(encoding="utf-8", errors="surrogateescape").replace(f"{scratch}/", "")
+        made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
+    made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
+    return made.replace(f'"{Path.cwd()}/v0/', '"v0/').replace(f"{scratch}/", "")
 
 
 def _does_not_compile(message: str) -> UserError:

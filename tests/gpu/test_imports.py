@@ -29,6 +29,20 @@ STORE = re.compile(r"^(?P<before>\s*st\.global\.u32\s+\[%rd\d+\], )(?P<what>%r\d
 FIRST = re.compile(r"^\s*ld\.param", re.M)
 
 
+@pytest.fixture
+def scale(tmp_path: Path) -> Path:
+    """The small target with cases that are large enough to be timed well."""
+    target = tmp_path / "scale"
+    shutil.copytree(SCALE, target, ignore=shutil.ignore_patterns("__pycache__"))
+    file = target / "target.toml"
+    text = file.read_text()
+    for small in ("n = 4000", "n = 3111"):
+        assert small in text
+        text = text.replace(small, f"{small}000")
+    file.write_text(text)
+    return target
+
+
 def reference(subject: Subject) -> tuple[str, str]:
     """The PTX of a target's reference: as of its source alone, and as of a variant."""
     configuration = subject.original.configuration
@@ -68,8 +82,8 @@ def compared(contestants: Sequence[object], target: Path, folder: Path) -> list[
         return list(csv.DictReader(file))
 
 
-def test_faults_are_told_and_disturb_nobody(architecture: str, tmp_path: Path) -> None:
-    alone, variant = reference(load_subject(SCALE, "cuda"))
+def test_faults_are_told_and_disturb_nobody(architecture: str, scale: Path, tmp_path: Path) -> None:
+    alone, variant = reference(load_subject(scale, "cuda"))
     same = written(tmp_path, "same.ptx", alone)
     cubin = tmp_path / "same.cubin"
     command = [find_toolkit().nvcc, f"-arch={architecture}", "-cubin", "-o", cubin, same]
@@ -79,7 +93,7 @@ def test_faults_are_told_and_disturb_nobody(architecture: str, tmp_path: Path) -
         written(tmp_path, "wrong.ptx", wrong(alone)),
         written(tmp_path, "hanging.ptx", hanging(alone)),
     ]
-    rows = compared([*good, *bad, *good, *reversed(bad), *good], SCALE, tmp_path)
+    rows = compared([*good, *bad, *good, *reversed(bad), *good], scale, tmp_path)
     said = [row["verdict"] for row in rows]
     assert said[4:6] == said[10:12][::-1] == ["wrong", "hung"]
     assert said[:4] + said[6:10] + said[12:] == ["same"] * 12

@@ -210,7 +210,8 @@ class Laboratory:
         sorter = _Sorter(self, reference, trials, sampling)
         ahead = Ahead(self.build([reference, *trials.values()], known))
         try:
-            for ident, evaluation in self._measure(sorter.requests(iter(ahead)), ahead):
+            heats = Heats(self.together, rehearsal=not sampling.most)
+            for ident, evaluation in self._measure(sorter.requests(iter(ahead)), heats, ahead):
                 yield from sorter.take_unbuilt()
                 yield ident, sorter.complete(ident, evaluation)
         finally:
@@ -219,12 +220,11 @@ class Laboratory:
         yield from sorter.twins()
 
     def _measure(
-        self, requests: Iterator[tuple[int, Measure] | None], ahead: Ahead
+        self, requests: Iterator[tuple[int, Measure] | None], heats: Heats, ahead: Ahead
     ) -> Iterator[tuple[int, Evaluation]]:
         """Measure what is built as it comes, or all of it together once the compiler is done."""
         begun = time.perf_counter()
         run = verify = paused = 0.0
-        heats = Heats(self.together)
         if self.compiler.disturbs:
             requests = iter([one for one in _waiting(requests) if one is not None])
         try:

@@ -86,7 +86,7 @@ class PtxSubject(Genetics):
         return render_ptx(self.grammar, expansions(genotype.edits), limits)
 
     def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str:
-        """A variant's PTX with every loop guarded and every access to memory confined."""
+        """A variant's PTX with every loop guarded and every instruction confined."""
         return rehearse_ptx(self.grammar, expansions(genotype.edits), limits, (BASE, SIZE))
 
     def diff(self, genotype: Genotype) -> str:

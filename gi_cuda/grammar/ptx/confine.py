@@ -1,8 +1,12 @@
-"""PTX whose accesses to memory stay where they do no harm.
+"""PTX instructions made to do no harm: accesses stay in a window, and nobody is waited for.
 
 Software fault isolation (Wahbe et al., SOSP 1993): in front of every access through a register its
 address is forced into a window, and onto a multiple of its width. What stays in the window anyhow,
 as all that is right does, reads and writes what it did before.
+
+What threads of a warp do together (shuffles, votes) waits for all that its mask names. Here it is
+done by those that come there together, so that nobody waits for a thread that went elsewhere. In
+code that is right these are those of the mask: nvcc lets threads that parted meet again first.
 
 Left as they are: symbols used as addresses, and local, constant and parameter memory, where nvcc
 knows all addresses; generic addresses, of which only the device knows what memory they mean.
@@ -11,6 +15,7 @@ knows all addresses; generic addresses, of which only the device knows what memo
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _ACCESS = re.compile(
     r"""(?P<guard>@!?\s*%[\w$]+\s+)?
@@ -21,56 +26,60 @@ _ACCESS = re.compile(
         (?P<after>[^;\[\]]*);""",
     re.X,
 )
+_TOGETHER = re.compile(
+    r"""(?P<guard>@!?\s*%[\w$]+\s+)?
+        (?P<operation>(?:shfl|vote|match|redux|bar\.warp)\.(?:[\w.]*\.)?sync\b[^;]*?)
+        (?P<mask>-?[%\w$]+)\s*;""",
+    re.X,
+)
+"""What has the mask of those that take part as its last operand."""
+
 _TYPE = re.compile(r"\.(?:[busf]|bf)(\d+)(x2)?(?=\.|\Z)")
 _VECTOR = re.compile(r"\.v([248])(?=\.|\Z)")
-_NARROW = re.compile(r"\.reg\s+\.[bsu]32\s+(%[A-Za-z_$]+)<")
-
 _RESERVED = 1024
 """Bytes of shared memory that the system has in front of a block's own, at most."""
 
 
-def confine(text: str, base: int, size: int) -> str:
-    """The same PTX, confined.
+@lru_cache(maxsize=1 << 14)
+def confine(instruction: str, narrow: frozenset[str], window: tuple[int, int]) -> str:
+    """An instruction made to do no harm; one that does none as it is.
 
     Args:
-        text: a module, or a piece of one.
-        base: the first address of the window in global memory, a multiple of its size.
-        size: of the window in bytes, a power of two.
+        instruction: from its guard or opcode to its semicolon.
+        narrow: the registers of 32 bits, among them those that hold addresses in shared memory.
+        window: the first address in global memory, a multiple of the size, and the size in bytes,
+            a power of two.
     """
-    narrow = frozenset(_NARROW.findall(text))
-
-    def confined(access: re.Match[str]) -> str:
-        width = _width(access["opcode"])
-        if width is None:
-            return access[0]
-        if access["space"] == "global":
-            kind, register = "b64", "%gi_address"
-            steps = [
-                f"and.b64 {register}, {register}, {size - width};",
-                f"or.b64 {register}, {register}, {base};",
-            ]
-        elif access["base"].rstrip("0123456789") in narrow:
-            kind, register = "b32", "%gi_place"
-            steps = [
-                f"and.b32 {register}, {register}, {2**32 - width};",
-                "mov.u32 %gi_end, %total_smem_size;",
-                f"add.u32 %gi_end, %gi_end, {_RESERVED - width};",
-                f"min.u32 {register}, {register}, %gi_end;",
-            ]
-        else:
-            return access[0]
-        first = f"add.s{kind[1:]} {register}, {access['base']}, {access['offset'] or 0};"
-        registers = f".reg .{kind} {register};"
-        if kind == "b32":
-            registers += " .reg .b32 %gi_end;"
-        last = (
-            f"{access['guard'] or ''}{access['opcode']}{access['before']}"
-            f"[{register}]{access['after']};"
-        )
-        # In a block of its own, for the sake of the registers, and on one line.
-        return " ".join(["{", registers, first, *steps, last, "}"])
-
-    return _ACCESS.sub(confined, text)
+    if together := _TOGETHER.fullmatch(instruction):
+        guard, operation = together["guard"] or "", together["operation"]
+        steps = [f"{guard}activemask.b32 %gi_active;", f"{guard}{operation}%gi_active;"]
+        return " ".join(["{", ".reg .b32 %gi_active;", *steps, "}"])
+    access, (base, size) = _ACCESS.fullmatch(instruction), window
+    width = _width(access["opcode"]) if access else None
+    if access is None or width is None:
+        return instruction
+    if access["space"] == "global":
+        kind, register = "b64", "%gi_address"
+        steps = [
+            f"and.b64 {register}, {register}, {size - width};",
+            f"or.b64 {register}, {register}, {base};",
+        ]
+    elif access["base"] in narrow:
+        kind, register = "b32", "%gi_place"
+        steps = [
+            f"and.b32 {register}, {register}, {2**32 - width};",
+            ".reg .b32 %gi_end;",
+            "mov.u32 %gi_end, %total_smem_size;",
+            f"add.u32 %gi_end, %gi_end, {_RESERVED - width};",
+            f"min.u32 {register}, {register}, %gi_end;",
+        ]
+    else:
+        return instruction
+    reached = f"add.s{kind[1:]} {register}, {access['base']}, {access['offset'] or 0};"
+    guard, opcode = access["guard"] or "", access["opcode"]
+    last = f"{guard}{opcode}{access['before']}[{register}]{access['after']};"
+    # In a block of its own, for the sake of the registers, and on one line.
+    return " ".join(["{", f".reg .{kind} {register};", reached, *steps, last, "}"])
 
 
 def _width(opcode: str) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gi_cuda.grammar.model import Expansion
 from gi_cuda.grammar.ptx.confine import confine
@@ -47,7 +47,7 @@ def rehearse_ptx(
     window: tuple[int, int],
 ) -> str:
     """The variant's PTX made to do no harm, whatever its answers are: every loop is guarded, and
-    every access to memory confined.
+    every instruction confined.
 
     Args:
         expansions, limits: as for :func:`render_ptx`.
@@ -60,8 +60,9 @@ def rehearse_ptx(
     splices: list[Splice] = []
     for number, body in enumerate(grammar.bodies):
         guards = guard(body, loops_in(grammar, number), limits)
-        splices += _splices(grammar, changed.get(number, Altered(number, {})), guards)
-    return confine(splice(grammar.source.text, splices), *window)
+        altered = changed.get(number, Altered(number, {}))
+        splices += _splices(grammar, altered, guards, body.risky, window)
+    return splice(grammar.source.text, splices)
 
 
 def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
@@ -80,7 +81,15 @@ def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
     return splice(grammar.source.text, splices)
 
 
-def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[Splice]:
+def _splices(
+    grammar: PtxGrammar,
+    altered: Altered,
+    guards: Guards,
+    risky: Collection[int] = (),
+    window: tuple[int, int] | None = None,
+) -> Iterator[Splice]:
+    """A function's; ``risky`` statements are rendered whether they changed or not, confined to
+    a window."""
     text, body = grammar.source.text, grammar.bodies[altered.body]
     if guards.declarations:
         start = body.function.body
@@ -88,20 +97,25 @@ def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[
     for label, lines in guards.before_label.items():
         at = body.label_starts[label]
         yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
-    for number in sorted({*altered.changes, *guards.labels, *guards.before}):
+    for number in sorted({*altered.changes, *guards.labels, *guards.before, *risky}):
         statement = body.statements[number]
         found = altered.changes.get(number, (Placed(statement.instruction, True),))
+        texts = [(placed.instruction.text, placed.own) for placed in found]
+        if window is not None:
+            texts = [(confine(one, body.narrow, window), own) for one, own in texts]
         pieces = [
             *guards.labels.get(number, ()),
-            *(placed.instruction.text for placed in found if not placed.own),
+            *(one for one, own in texts if not own),
             *guards.before.get(number, ()),
-            *(placed.instruction.text for placed in found if placed.own),
+            *(one for one, own in texts if own),
         ]
         yield _put(text, statement.start, statement.end, pieces)
 
 
 def _put(text: str, start: int, end: int, pieces: Sequence[str]) -> Splice:
     """Put instructions where one stands; where there are none its line goes with it."""
+    if len(pieces) == 1:
+        return replacing(start, end, pieces[0])
     alone = is_first(text, start)
     if pieces:
         gap = "\n" + indent(text, start) if alone else " "

@@ -9,9 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gi_cuda.grammar import Source
+from gi_cuda.grammar.ptx import convert_ptx, rehearse_ptx
 from gi_cuda.grammar.ptx.confine import confine
 
-BASE, SIZE = 1 << 44, 1 << 35
+WINDOW = BASE, SIZE = 1 << 44, 1 << 35
+NARROW = frozenset({"%r7"})
 SHARED = 4096
 SAMPLES = sorted((Path(__file__).parents[2] / "sources" / "ptx").glob("*.ptx"))
 THROUGH_REGISTER = re.compile(
@@ -53,7 +56,7 @@ def test_what_stays_in_the_window_is_left_and_all_else_comes_there(
     address: int, offset: int, kind: tuple[str, int]
 ) -> None:
     name, width = kind
-    text = confine(f"ld.global.{name} \t%r1, [%rd7+{offset}];", BASE, SIZE)
+    text = confine(f"ld.global.{name} \t%r1, [%rd7+{offset}];", NARROW, WINDOW)
     wanted = (address + offset) % 2**64
     found = reached(text, {"%rd7": address}, 64)
     assert BASE <= found <= BASE + SIZE - width
@@ -64,8 +67,7 @@ def test_what_stays_in_the_window_is_left_and_all_else_comes_there(
 
 @given(st.integers(0, 2**32 - 1), offsets)
 def test_shared_memory_ends_where_the_block_has_no_more(address: int, offset: int) -> None:
-    declared = ".reg .b32 \t%r<9>;\n"
-    text = confine(f"{declared}st.shared.u32 \t[%r7+{offset}], %r1;", BASE, SIZE)
+    text = confine(f"st.shared.u32 \t[%r7+{offset}], %r1;", NARROW, WINDOW)
     wanted = (address + offset) % 2**32
     found = reached(text, {"%r7": address}, 32)
     assert found % 4 == 0
@@ -75,11 +77,10 @@ def test_shared_memory_ends_where_the_block_has_no_more(address: int, offset: in
 
 
 def test_the_rest_of_the_instruction_stays() -> None:
-    text = confine("\t@%p1 atom.global.cas.b32 \t%r5, [%rd3+8], %r6, %r7; // why\n", BASE, SIZE)
-    assert "@%p1 atom.global.cas.b32 \t%r5, [%gi_address], %r6, %r7; }" in text
-    assert text.endswith(" // why\n")
+    text = confine("@%p1 atom.global.cas.b32 \t%r5, [%rd3+8], %r6, %r7;", NARROW, WINDOW)
+    assert text.endswith("@%p1 atom.global.cas.b32 \t%r5, [%gi_address], %r6, %r7; }")
     assert "add.s64 %gi_address, %rd3, 8;" in text
-    assert text.count("\n") == 1
+    assert "\n" not in text
 
 
 @pytest.mark.parametrize(
@@ -92,14 +93,34 @@ def test_the_rest_of_the_instruction_stays() -> None:
         "st.local.v2.f64 \t[%rd1+16], {%fd3, %fd3};",
         "ld.const.u32 \t%r1, [%rd1];",
         "add.s64 \t%rd1, %rd2, 8;",
+        "bar.sync \t0;",
     ],
 )
 def test_what_cannot_go_wrong_or_is_not_understood_stays(text: str) -> None:
-    assert confine(text, BASE, SIZE) == text
+    assert confine(text, NARROW, WINDOW) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@%p3 shfl.sync.up.b32 \t%r1|%p5, %r2, %r3, %r4, MASK;",
+        "vote.sync.ballot.b32 \t%r1, %p6, MASK;",
+        "redux.sync.add.s32 \t%r1, %r2, MASK;",
+        "match.any.sync.b32 \t%r1, %r2, MASK;",
+        "bar.warp.sync \tMASK;",
+    ],
+)
+@pytest.mark.parametrize("mask", ["-1", "%r30"])
+def test_a_warp_waits_for_nobody(text: str, mask: str) -> None:
+    confined = confine(text.replace("MASK", mask), NARROW, WINDOW)
+    assert text.replace("MASK", "%gi_active") in confined
+    guard = "@%p3 " if "@" in text else ""
+    assert f" {guard}activemask.b32 %gi_active; {guard}" in confined
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_no_access_to_global_memory_through_a_register_of_the_variant_is_left(path: Path) -> None:
-    text = confine(path.read_text(encoding="utf-8"), BASE, SIZE)
+def test_no_access_to_global_memory_through_a_register_is_left(path: Path) -> None:
+    grammar = convert_ptx(Source(path.name, path.read_text(encoding="utf-8")))
+    text = rehearse_ptx(grammar, {}, {}, WINDOW)
     assert THROUGH_REGISTER.search(text) is None
     assert "[%gi_address]" in text

@@ -170,15 +170,14 @@ def build_candidates(
         folder: where binaries may be written.
     """
     built: dict[int, Built] = {}
-    batches: dict[int, tuple[Compiler, list[Variant]]] = {}
+    batches: dict[Compiler, list[Variant]] = {}
     for at, one in enumerate(candidates):
         if one.binary is not None:
             built[at] = replace(one.binary, ident=at)
             continue
-        by = one.compiler or compiler
         variant = Variant(at, one.text, one.macros, options(one.configuration))
-        batches.setdefault(id(by), (by, []))[1].append(variant)
-    for number, (by, variants) in enumerate(batches.values()):
+        batches.setdefault(one.compiler or compiler, []).append(variant)
+    for number, (by, variants) in enumerate(batches.items()):
         built.update(build_batch(by, variants, folder / str(number) if number else folder))
     return [built[at] for at in range(len(candidates))]
 

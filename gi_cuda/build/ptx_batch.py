@@ -90,13 +90,7 @@ class PtxCompiler:
         module = join(shard)
         source, cubin = path.with_suffix(".ptx"), path.with_suffix(".cubin")
         source.write_text(module.text, encoding="utf-8", errors="surrogateescape", newline="")
-        words = (f"-arch={self.nvcc.architecture}", *self.nvcc.options, *shard[0].options)
-        if stages := _stages(self.nvcc.nvcc, words):
-            command = stages.assemble.command(source, cubin)
-            finished = run(command, limit=COMPILE_LIMIT, environment=stages.environment)
-        else:
-            command = [self.nvcc.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
-            finished = run(command, limit=COMPILE_LIMIT)
+        finished = assemble(self.nvcc, shard[0].options, source, cubin)
         if finished.ok:
             return finished
         said = "".join(module.messages(finished.stderr, self.file_name))
@@ -106,6 +100,26 @@ class PtxCompiler:
 
 
 _stages = lru_cache(maxsize=32)(find_stages)
+
+
+def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin: Path) -> Finished:
+    """Assemble a PTX text as nvcc would assemble what it makes of a source.
+
+    Args:
+        options: of nvcc, besides those that the compiler has.
+    """
+    words = (f"-arch={compiler.architecture}", *compiler.options, *options)
+    if stages := _stages(compiler.nvcc, words):
+        command = stages.assemble.command(source, cubin)
+        return run(command, limit=COMPILE_LIMIT, environment=stages.environment)
+    command = [compiler.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
+    return run(command, limit=COMPILE_LIMIT)
+
+
+def messages(stderr: str) -> Iterator[tuple[int, str]]:
+    """ptxas's errors with the lines of the text that they are about."""
+    for found in _MESSAGE.finditer(stderr):
+        yield int(found["line"]), found["said"]
 
 
 def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
@@ -247,13 +261,12 @@ class Module:
     def messages(self, stderr: str, file_name: str) -> Iterator[str]:
         """ptxas's messages as messages about variants' texts."""
         lines = [piece.line for piece in self.pieces]
-        for found in _MESSAGE.finditer(stderr):
-            line = int(found["line"])
+        for line, message in messages(stderr):
             at = bisect_right(lines, line) - 1
             if at >= 0:
                 piece = self.pieces[at]
                 here = line - piece.line + piece.own_line
-                yield f"v{piece.ident}/{file_name}({here}): error: {found['said']}\n"
+                yield f"v{piece.ident}/{file_name}({here}): error: {message}\n"
 
 
 def join(shard: Sequence[Phenotype]) -> Module:

@@ -30,7 +30,7 @@ from gi_cuda.build.nvcc import (
     shard_text,
 )
 from gi_cuda.build.process import Finished, run
-from gi_cuda.build.ptx import BEGIN, end_of
+from gi_cuda.build.ptx import BEGIN, end_of, named_by
 from gi_cuda.build.shards import build, first_error
 from gi_cuda.build.stages import find_stages
 from gi_cuda.errors import UserError
@@ -199,11 +199,11 @@ def join(shard: Sequence[Phenotype]) -> Module:
     """Put variants into one module."""
     first = shard[0].text
     texts = ["".join(f"{line}\n" for line in _HEAD.findall(first))]
-    texts += [f"{text}\n" for text, ours, _ in _parts(first, f"v{shard[0].ident}") if not ours]
+    texts += [f"{text}\n" for text, ours, _ in _parts(first, shard[0].ident) if not ours]
     line = 1 + sum(text.count("\n") for text in texts)
     pieces = []
     for phenotype in shard:
-        for text, ours, at in _parts(phenotype.text, f"v{phenotype.ident}"):
+        for text, ours, at in _parts(phenotype.text, phenotype.ident):
             if ours:
                 pieces.append(_Piece(phenotype.ident, line, at))
                 texts.append(f"{text}\n")
@@ -211,9 +211,9 @@ def join(shard: Sequence[Phenotype]) -> Module:
     return Module("".join(texts), tuple(pieces))
 
 
-def _parts(text: str, own: str) -> Iterator[tuple[str, bool, int]]:
+def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
     """The functions and variables of a module: text, whether it is the variant's, first line."""
-    named = re.compile(rf"N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?{len(own)}{own}[\dA-Z]")
+    named = named_by(ident)
     at = line = 0
     while begin := BEGIN.search(text, at):
         line += text.count("\n", at, begin.start())

@@ -13,12 +13,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 _TOKEN = re.compile(
-    r"""(?P<aside>//[^\n]*|/\*.*?\*/)
-      | (?P<directive>^[ \t]*\#[^\n]*\n?)
+    r"""(?!(?:u8|[uUL])?R?["'])[A-Za-z_$][\w$]*
+      | [(){}[\];,*&]
+      | ^[ \t]*\#[^\n]*\n?
       | (?:u8|[uUL])?R"(?P<fence>[^()\\\s"]{0,16})\(.*?\)(?P=fence)"
       | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" | (?:u8|[uUL])?'(?:\\.|[^'\\\n])+'
+      | //[^\n]* | /\*.*?\*/
       | \.?[0-9](?:[eEpP][+-]|'?[\w.])*
-      | [A-Za-z_$][\w$]* | :: | -> | <=>? | >= | == | != | << | \S
+      | :: | -> | <=>? | >= | == | != | << | \S
     """,
     re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
@@ -33,6 +35,7 @@ _OF_ONE = re.compile(
 )
 """A pragma that belongs to what follows."""
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
+_CLOSED = frozenset(_CLOSING.values())
 
 _TYPE_KEYS = frozenset({"class", "struct", "union", "enum"})
 _TAKING = """
@@ -107,25 +110,27 @@ class Tokens:
 
 def read(text: str) -> Tokens | None:
     """Cut a preprocessed text into tokens; None where its brackets do not match."""
-    tokens, open_ = Tokens(), []
+    tokens = Tokens()
+    matches = []
     for match in _TOKEN.finditer(text):
         word = match[0]
-        if match["aside"]:
-            continue
-        if match["directive"] and not _OF_ONE.match(word):
+        if "#" in word and word.lstrip()[0] == "#" and not _OF_ONE.match(word):
             tokens.directives.append((match.start(), word))
             if not _STATE.match(word):
                 tokens.unknown.append(match.start())
-            continue
+        elif not word.startswith(("//", "/*")):
+            matches.append(match)
+    tokens.words = [match[0] for match in matches]
+    tokens.starts = [match.start() for match in matches]
+    tokens.ends = [match.end() for match in matches]
+    open_: list[int] = []
+    for at, word in enumerate(tokens.words):
         if word in _CLOSING:
-            open_.append(len(tokens.words))
-        elif word in ")]}":
+            open_.append(at)
+        elif word in _CLOSED:
             if not open_ or _CLOSING[tokens.words[open_[-1]]] != word:
                 return None
-            tokens.closes[open_.pop()] = len(tokens.words)
-        tokens.words.append(word)
-        tokens.starts.append(match.start())
-        tokens.ends.append(match.end())
+            tokens.closes[open_.pop()] = at
     return None if open_ else tokens
 
 

@@ -280,7 +280,7 @@ def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str]
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = without_c_linkage(phenotype.text)
-        loops = [int(number) for number in _COUNTED.findall(text)]
+        loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
         counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
         parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')

@@ -100,6 +100,12 @@ class Laboratory:
         configuration = genotype.configuration
         return Trial(ident, text, configuration, self.subject.macros(configuration))
 
+    def reference(self) -> Trial:
+        """The unmodified device code in the default configuration."""
+        subject = self.subject
+        macros = subject.macros(subject.standard)
+        return Trial(REFERENCE, subject.reference, subject.standard, macros)
+
     def _rehearsal(self, ident: int, genotype: Genotype) -> Trial | None:
         """An individual made to do no harm, where the subject can do that."""
         text = self.subject.rehearsal(genotype, self.bounds.loops)
@@ -112,7 +118,11 @@ class Laboratory:
         """Phenotypic tabu keys; None for what does not preprocess."""
         trials = [self.trial(ident, genotype) for ident, genotype in batch.items()]
         self._phenotypes.update(self._preprocess(trials))
-        return {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
+        keys = {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
+        for one in trials:
+            if one.ident == REFERENCE and one != self.reference():
+                del self._phenotypes[REFERENCE]  # what a search starts from may be another one
+        return keys
 
     def _key(self, ident: int, genotype: Genotype) -> bytes | None:
         phenotype = self._phenotypes[ident]
@@ -191,7 +201,7 @@ class Laboratory:
         trial = self._rehearsal(REFERENCE + 1, self.subject.original)
         if trial is None:
             return False
-        reference = self.trial(REFERENCE, self.subject.original)
+        reference = self.reference()
         base, binary = sorted(self.build([reference, trial], {}), key=lambda one: one.ident)
         if isinstance(base, BuildFailure) or isinstance(binary, BuildFailure):
             return False
@@ -206,7 +216,7 @@ class Laboratory:
         sampling: Sampling,
     ) -> Iterator[tuple[int, Evaluation]]:
         """Build and measure trials; yields records as they end."""
-        reference = self.trial(REFERENCE, self.subject.original)
+        reference = self.reference()
         sorter = _Sorter(self, reference, trials, sampling)
         ahead = Ahead(self.build([reference, *trials.values()], known))
         try:

@@ -71,6 +71,7 @@ class Replicates:
         limit: seconds after which a launch counts as hung.
         builds: builds of each source.
         pairs: pairs of launches in each.
+        beside: what they are timed beside, if that is not the reference.
     """
 
     subject: Evolvable
@@ -82,11 +83,11 @@ class Replicates:
     limit: float
     builds: int = BUILDS
     pairs: int = PAIRS
+    beside: Candidate | None = None
 
     def reference(self) -> Candidate:
-        """The unmodified source in the default configuration."""
-        default = self.subject.original.configuration
-        return Candidate(self.subject.reference, default, self.subject.macros(default))
+        """What they are timed beside: the unmodified source in the default configuration."""
+        return self.beside or unmodified(self.subject)
 
     def read(self, candidates: Sequence[Candidate]) -> list[Reading]:
         """Measure candidates beside the reference, all compiled in one batch."""
@@ -230,6 +231,11 @@ class GenotypeAssay:
             else ident
             for ident, genotype in enumerate(genotypes)
         ]
+
+
+def unmodified(subject: Evolvable) -> Candidate:
+    """The reference."""
+    return Candidate(subject.reference, subject.standard, subject.macros(subject.standard))
 
 
 def candidate(subject: Evolvable, genotype: Genotype) -> Candidate:

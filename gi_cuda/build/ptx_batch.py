@@ -31,6 +31,7 @@ from gi_cuda.build.nvcc import (
 )
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.ptx import BEGIN, end_of
+from gi_cuda.build.ptx_names import Names, pair
 from gi_cuda.build.shards import build, first_error
 from gi_cuda.build.stages import find_stages
 from gi_cuda.errors import UserError
@@ -131,13 +132,38 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
     Raises:
         UserError: it does not compile.
     """
+    phenotype = _only(compiler, variant)
+    return _made(compiler, shard_text(compiler.front, [phenotype], compiler.namespaces), variant)
+
+
+def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> Names | None:
+    """How nvcc names what a variant's PTX has when it compiles the source on its own.
+
+    None where that gives other code.
+
+    Args:
+        ptx: what :func:`ptx_of` made of the variant.
+
+    Raises:
+        UserError: it does not compile.
+    """
+    phenotype = _only(compiler, variant)
+    alone = _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
+    return pair(ptx, alone)
+
+
+def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
     assert variant.ident == 0
     phenotype = compiler.preprocess([variant])[0]
     if isinstance(phenotype, BuildFailure):
         raise _does_not_compile(phenotype.message)
+    return phenotype
+
+
+def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
+    """What nvcc makes of a text under a variant's options, free of where it was made."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        source, ptx = Path(scratch) / "shard.cu", Path(scratch) / "shard.ptx"
-        text = shard_text(compiler.front, [phenotype], compiler.namespaces)
+        source, ptx = Path(scratch) / name, Path(scratch) / "shard.ptx"
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         command = [*compiler.command(), *variant.options, "-lineinfo", "-ptx"]
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
@@ -146,6 +172,17 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
         made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
     made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
     return made.replace(f'"{Path.cwd()}/v0/', '"v0/').replace(f"{scratch}/", "")
+
+
+def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) -> str:
+    """Assemble a module on its own; what is wrong with it, "" where nothing is."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source = Path(scratch) / "module.ptx"
+        source.write_text(ptx, encoding="utf-8", errors="surrogateescape", newline="")
+        words = [compiler.nvcc, f"-arch={compiler.architecture}", *compiler.options, *options]
+        files: list[str | Path] = ["-o", source.with_suffix(".cubin"), source]
+        finished = run([*words, "-w", "-cubin", *files], limit=COMPILE_LIMIT)
+    return "" if finished.ok else first_error(finished)
 
 
 def _does_not_compile(message: str) -> UserError:
@@ -234,13 +271,15 @@ class Module:
 
 def join(shard: Sequence[Phenotype]) -> Module:
     """Put variants into one module."""
-    first = shard[0].text
-    texts = ["".join(f"{line}\n" for line in _HEAD.findall(first))]
-    texts += [f"{text}\n" for text, ours, _ in _parts(first, f"v{shard[0].ident}") if not ours]
+    parts = {p.ident: list(_parts(p.text, f"v{p.ident}")) for p in shard}
+    texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
+    # Of two modules of one source, one may use more of a header than the other.
+    shared = [text for some in parts.values() for text, ours, _ in some if not ours]
+    texts += [f"{text}\n" for text in dict.fromkeys(shared)]
     line = 1 + sum(text.count("\n") for text in texts)
     pieces = []
     for phenotype in shard:
-        for text, ours, at in _parts(phenotype.text, f"v{phenotype.ident}"):
+        for text, ours, at in parts[phenotype.ident]:
             if ours:
                 pieces.append(_Piece(phenotype.ident, line, at))
                 texts.append(f"{text}\n")

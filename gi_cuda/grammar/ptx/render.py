@@ -75,10 +75,29 @@ def instrument_ptx(grammar: PtxGrammar, counter: str) -> str:
     splices: list[Splice] = []
     for number, guards in enumerate(counters(grammar, counter)):
         splices += _splices(grammar, Altered(number, {}), guards)
-    start = min(body.function.start for body in grammar.bodies)
-    size = 4 * max(1, len(grammar.loops))
-    splices.append(replacing(start, start, f".global .align 4 .b8 {counter}[{size}];\n"))
+    splices.append(_array(grammar, counter, max(1, len(grammar.loops))))
     return splice(grammar.source.text, splices)
+
+
+def mark_ptx(grammar: PtxGrammar, name: str, counter: str) -> str:
+    """The PTX with a mark before the instruction that a rule is or is read by.
+
+    Args:
+        counter: symbol of an array of one number that is added; it is 1 once a thread was there,
+            whether or not the instruction's predicate held.
+
+    Raises:
+        KeyError: there is no such rule.
+    """
+    place = grammar.places[name]
+    reached = Guards(before={place.statement: [f"red.global.max.u32 [{counter}], 1;"]})
+    splices = [*_splices(grammar, Altered(place.body, {}), reached), _array(grammar, counter, 1)]
+    return splice(grammar.source.text, splices)
+
+
+def _array(grammar: PtxGrammar, name: str, length: int) -> Splice:
+    start = min(body.function.start for body in grammar.bodies)
+    return replacing(start, start, f".global .align 4 .b8 {name}[{4 * length}];\n")
 
 
 def _splices(

@@ -56,7 +56,7 @@ def resources_table(comparison: Comparison) -> Table:
     shown = [
         name for name in _TAKEN if any(_taken(one.resources, name) for one in comparison.results)
     ]
-    rows = table("what they change, and what their compiled kernels take")
+    rows = table("what they change and take" if shown else "what they change")
     rows.add_column("contestant", overflow="fold")
     for heading in ("changes", *shown):
         rows.add_column(heading, justify="right")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -12,8 +13,10 @@ import pytest
 
 from gi_cuda.analyze.contestants import Reader
 from gi_cuda.backend import open_nvcc
+from gi_cuda.build.batch import build_batch
+from gi_cuda.build.elf import Elf
 from gi_cuda.build.interface import source_ptx
-from gi_cuda.build.model import Variant
+from gi_cuda.build.model import Built, Variant
 from gi_cuda.build.nvcc import CudaBinary
 from gi_cuda.build.ptx_batch import ptx_of
 from gi_cuda.cuda import Toolkit
@@ -36,14 +39,25 @@ def subject_of(folder: Path) -> Subject:
     return load_subject(folder, "cuda")
 
 
+def reference(subject: Subject) -> Variant:
+    configuration = subject.original.configuration
+    macros, options = subject.macros(configuration), subject.options(configuration)
+    return Variant(0, subject.reference, macros, options)
+
+
 @cache
 def texts(folder: Path) -> dict[str, str]:
     """The PTX of a target's reference: as of its source alone, and as of a variant."""
     subject = subject_of(folder)
-    configuration = subject.original.configuration
-    macros, options = subject.macros(configuration), subject.options(configuration)
-    variant, compiler = Variant(0, subject.reference, macros, options), open_nvcc(subject, 1)
+    variant, compiler = reference(subject), open_nvcc(subject, 1)
     return {"alone": source_ptx(compiler, variant), "variant": ptx_of(compiler, variant)}
+
+
+def codes(binary: Built, names: Iterable[str]) -> list[bytes]:
+    """The machine code of kernels."""
+    assert isinstance(binary, CudaBinary), binary
+    elf, kernels = Elf(binary.path.read_bytes()), binary.kernels
+    return [elf.content(f".text.{kernels[identifier(name)].symbol}") for name in names]
 
 
 def imported(file: Path | str, folder: Path = SCALE) -> CudaBinary:
@@ -66,21 +80,20 @@ def refused(file: Path | str, folder: Path = SCALE) -> UserError:
     return caught.value
 
 
-@pytest.mark.parametrize(
-    "folder",
-    [
-        *(TARGETS / name for name in ("scale", "cpp_statics", "cpp_templates", "cpp_namespaces")),
-        *sorted(path.parent for path in SHIPPED.glob("*/target.toml")),
-    ],
-    ids=lambda path: path.name,
-)
-@pytest.mark.parametrize("form", ["alone", "variant"])
+OWN = [TARGETS / name for name in ("scale", "cpp_statics", "cpp_templates", "cpp_namespaces")]
+FORMS = [(folder, form) for folder in OWN for form in ("alone", "variant")]
+FORMS += [(path.parent, "alone") for path in sorted(SHIPPED.glob("*/target.toml"))]
+
+
+@pytest.mark.parametrize(("folder", "form"), FORMS, ids=lambda one: getattr(one, "name", one))
 def test_ptx_and_cubins_of_a_targets_own_reference_are_taken(
     folder: Path, form: str, tmp_path: Path
 ) -> None:
     target = subject_of(folder).target
     from_ptx = imported(written(tmp_path, texts(folder)[form]), folder)
-    assert {identifier(name) for name in target.kernels} <= set(from_ptx.kernels)
+    subject = subject_of(folder)
+    built = build_batch(open_nvcc(subject, 1), [reference(subject)], tmp_path / "reference")[0]
+    assert codes(from_ptx, target.kernels) == codes(built, target.kernels) != []
     symbols = {identifier(buffer.symbol) for buffer in target.buffers if buffer.symbol}
     assert symbols <= set(from_ptx.variables)
     cubin = Path(shutil.copyfile(from_ptx.path, tmp_path / "k.cubin"))

@@ -84,4 +84,5 @@ def gi_cuda(*words: str) -> str:
     return f"{time.monotonic() - begun:.0f} s; {' '.join(kept or lines[-1:])}"
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -11,6 +11,7 @@ from gi_cuda.build.model import Compiler
 from gi_cuda.build.namespaces import namespaces
 from gi_cuda.build.nvcc import NvccCompiler
 from gi_cuda.build.preprocess import prelude
+from gi_cuda.build.prune import identifiers
 from gi_cuda.build.ptx_batch import PtxCompiler
 from gi_cuda.cuda import Toolkit, find_toolkit, query, require_gpu
 from gi_cuda.cuda.helpers import build_helpers
@@ -227,11 +228,19 @@ def nvcc_compiler(
         symbols=_symbols(subject),
         namespaces=namespaces(subject.grammar.source.text),
         disassembler=toolkit.tool("nvdisasm"),
+        names=_names(subject),
     )
 
 
 def _front(subject: Evolvable) -> str:
     return prelude(subject.grammar.source.text, subject.macros(subject.space.default))
+
+
+def _names(subject: Evolvable) -> frozenset[str]:
+    """What variants may say: all they are made of is in the source or a parameter's value."""
+    values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
+    texts = (subject.reference, *subject.macros(subject.space.default).values(), *values)
+    return frozenset[str]().union(*map(identifiers, texts))
 
 
 def _options(subject: Evolvable) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.levels", description=__doc__)
     parser.add_argument("folder", type=Path, help="where the runs are")
     parser.add_argument("--targets", nargs="+", default=["bwt_exact", "sw_tuned"])
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS)[:5])
     parser.add_argument("--backend", choices=BACKENDS, default="cuda")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--population", type=int, default=250)
@@ -46,7 +46,7 @@ def main() -> None:
         for target in options.targets:
             compare(options.folder, target, [one for one in planned if one.target == target])
     else:
-        text = page(planned, options.folder, options.population, options.generations)
+        text = page(planned, options.folder)
         options.page.write_text(text, encoding="utf-8")
         print(f"wrote {options.page}")
 
@@ -56,8 +56,7 @@ def search(cell: Cell, how: Sequence[str]) -> None:
     words = ["resume", str(cell.folder)]
     if not (cell.folder / DATABASE).is_file():
         target = str(ROOT / "targets" / cell.target)
-        words = ["evolve", target, "--run", str(cell.folder), *KINDS[cell.kind], *how]
-        words += ["--seed", str(cell.seed)]
+        words = ["evolve", target, *cell.words, *how]
     print(f"{cell.target}, {cell.kind}, seed {cell.seed}: {gi_cuda(*words)}", flush=True)
 
 

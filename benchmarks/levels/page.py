@@ -23,7 +23,8 @@ class Found:
 
     Attributes:
         cell: which one.
-        evaluations: made, of all that were planned.
+        population, generations: as planned.
+        evaluations: made.
         seconds: of wall time, without baseline and validation.
         outcomes: how many evaluations ended how.
         best: the speed-up that its best individual was sure of on the train cases.
@@ -32,6 +33,8 @@ class Found:
     """
 
     cell: Cell
+    population: int
+    generations: int
     evaluations: int
     seconds: float
     outcomes: dict[Outcome, int]
@@ -51,8 +54,11 @@ def read(cell: Cell) -> Found:
         sure = [one.sure_ratio for one in evaluations if one.selectable and one.sure_ratio]
         seconds = sum(generation.phases.wall for generation in store.generations())
         floor = store.get("baseline")["floor"]
+        settings = store.get("plan")["settings"]
         return Found(
             cell,
+            settings["population"],
+            settings["generations"],
             len(evaluations),
             seconds,
             outcomes,
@@ -63,39 +69,35 @@ def read(cell: Cell) -> Found:
         )
 
 
-def page(planned: Sequence[Cell], folder: Path, population: int, generations: int) -> str:
+def page(planned: Sequence[Cell], folder: Path) -> str:
     """The page, in Markdown.
 
     Args:
         planned: all searches; those that are not done are named as such.
         folder: the experiment's.
-        population, generations: of each search.
     """
     done = [read(cell) for cell in planned if cell.done]
     targets = list(dict.fromkeys(cell.target for cell in planned))
-    seeds = max(cell.seed for cell in planned)
-    command = (
-        f"python -m benchmarks.levels {folder} --targets {' '.join(targets)} --seeds {seeds}"
-        f" --population {population} --generations {generations}"
-    )
     lines = [
         "# Source against PTX",
         "",
-        f"`{command}`, then the same with `--page`. Written by `benchmarks/levels/page.py` from the"
-        " runs' databases and from one `gi-cuda compare` a target.",
+        "Written by `python -m benchmarks.levels --page` from the runs' databases and from one"
+        " `gi-cuda compare` a target; what made them stands with each target.",
         "",
         *_where(done),
         "",
-        f"Each search evaluates {population * generations} individuals ({generations} generations"
-        f" of {population}). *Source line* has the nine rule types of the BarraCUDA paper, *source"
-        " full* all of them; both vary parameters as well. *PTX* varies the instructions that nvcc"
-        " makes of the default configuration, and no parameters, so what a parameter gains is out"
-        " of its reach. *Random* searches breed nothing: every individual is a random mutant.",
+        "All searches of a target evaluate as many individuals. *Source line* has the nine rule"
+        " types of the BarraCUDA paper, *source full* all of them; both vary parameters as well."
+        " *PTX* varies the instructions that nvcc makes of the default configuration, and no"
+        " parameters, so what a parameter gains is out of its reach. *Random* searches breed"
+        " nothing: every individual is a random mutant. *PTX after source full* spends as many"
+        " evaluations again, on the PTX of the winner that *source full* found with the same seed.",
         "",
     ]
     for target in targets:
         mine = [one for one in done if one.cell.target == target]
-        lines += [f"## `{target}`", "", *_searches(mine), "", *_winners(folder, target, mine), ""]
+        lines += [f"## `{target}`", "", *_command(folder, target, mine), "", *_searches(mine), ""]
+        lines += [*_winners(folder, target, mine), ""]
     missing = [cell for cell in planned if not cell.done]
     lines += ["## What was not run", ""]
     lines += [f"- {one.target}, {one.kind}, seed {one.seed}" for one in missing] or [
@@ -109,6 +111,16 @@ def _where(done: Sequence[Found]) -> Iterator[str]:
         versions = next(one.versions for one in done if one.device == device)
         said = ", ".join(f"{name} {version}" for name, version in versions.items())
         yield f"{device}; {said}."
+
+
+def _command(folder: Path, target: str, mine: Sequence[Found]) -> Iterator[str]:
+    kinds = " ".join(f'"{kind}"' for kind in dict.fromkeys(one.cell.kind for one in mine))
+    seeds = max((one.cell.seed for one in mine), default=0)
+    for population, generations in dict.fromkeys((one.population, one.generations) for one in mine):
+        yield (
+            f"`python -m benchmarks.levels {folder} --targets {target} --kinds {kinds} --seeds"
+            f" {seeds} --population {population} --generations {generations}`"
+        )
 
 
 def _searches(mine: Sequence[Found]) -> Iterator[str]:

@@ -9,14 +9,29 @@ from pathlib import Path
 from gi_cuda.run import DATABASE
 from gi_cuda.store import Store
 
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of search.
+
+    Attributes:
+        words: what tells ``gi-cuda evolve`` to do it.
+        start: the kind whose winner of the same seed it starts from; "": from the reference.
+    """
+
+    words: tuple[str, ...]
+    start: str = ""
+
+
 KINDS = {
-    "source line": ("--edits", "paper"),
-    "source full": ("--edits", "full"),
-    "PTX": ("--level", "ptx"),
-    "random source": ("--edits", "full", "--preset", "random"),
-    "random PTX": ("--level", "ptx", "--preset", "random"),
+    "source line": Kind(("--edits", "paper")),
+    "source full": Kind(("--edits", "full")),
+    "PTX": Kind(("--level", "ptx")),
+    "random source": Kind(("--edits", "full", "--preset", "random")),
+    "random PTX": Kind(("--level", "ptx", "--preset", "random")),
+    "PTX after source full": Kind(("--level", "ptx"), "source full"),
 }
-"""The searches that are compared, with what tells ``gi-cuda evolve`` to do them."""
+"""The searches that are compared."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +49,14 @@ class Cell:
     kind: str
     seed: int
     folder: Path
+
+    @property
+    def words(self) -> list[str]:
+        """What tells ``gi-cuda evolve`` to do it."""
+        kind = KINDS[self.kind]
+        start = self.folder.with_name(_name(kind.start, self.seed))
+        more = ["--from", str(start)] if kind.start else []
+        return [*kind.words, *more, "--run", str(self.folder), "--seed", str(self.seed)]
 
     @property
     def done(self) -> bool:
@@ -58,5 +81,8 @@ def cells(folder: Path, targets: Sequence[str], kinds: Sequence[str], seeds: int
     for seed in range(1, seeds + 1):
         for target in targets:
             for kind in kinds:
-                name = f"{kind.replace(' ', '-').lower()}-{seed}"
-                yield Cell(target, kind, seed, folder / target / name)
+                yield Cell(target, kind, seed, folder / target / _name(kind, seed))
+
+
+def _name(kind: str, seed: int) -> str:
+    return f"{kind.replace(' ', '-').lower()}-{seed}"

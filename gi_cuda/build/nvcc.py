@@ -22,8 +22,9 @@ from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, V
 from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
+from gi_cuda.build.prune import identifiers
 from gi_cuda.build.shards import build
-from gi_cuda.build.staged import Prepared, Twin, Twins, compile_staged, prepare
+from gi_cuda.build.staged import Prepared, Twin, Twins, compile_staged, prepare, same_code
 from gi_cuda.cuda.occupancy import occupancy
 from gi_cuda.kernel_names import identifier, is_plain, reference
 
@@ -34,8 +35,15 @@ COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
 LARGEST = 16
-"""Most variants in one shard. Reading the headers costs what some three variants do; but the sooner
-the first shards are done, the sooner their variants can be measured."""
+"""Most variants in one shard. Starting compiler and assembler costs about what one variant does;
+but the sooner the first shards are done, the sooner their variants can be measured."""
+
+WORTH = 32
+"""Fewest variants in a batch for which it pays to find out which part of the headers is needed."""
+
+TRIED = 4
+"""Most variants that are compiled in both ways to see whether they have the same code; one that
+compiles is enough."""
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
@@ -88,6 +96,8 @@ class NvccCompiler:
             (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
         namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
         disassembler: ``nvdisasm``, where it is installed.
+        names: all identifiers that a variant's text may hold before it is preprocessed; empty
+            where that is not known.
     """
 
     nvcc: str
@@ -101,7 +111,11 @@ class NvccCompiler:
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     disassembler: Path | None = None
+    names: frozenset[str] = frozenset()
     disturbs: ClassVar[bool] = False
+    _reached: dict[tuple[str, ...], Prepared | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a batch with one process, without the variants whose directives fail."""
@@ -130,15 +144,42 @@ class NvccCompiler:
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
         batch = _Batch(self, Twins(), pointed_at(self.kernels, self.symbols))
-        prepared = {options: self._prepare(options) for options in {p.options for p in phenotypes}}
-        for ready in prepared.values():
+        groups: dict[tuple[str, ...], list[Phenotype]] = {}
+        for phenotype in phenotypes:
+            groups.setdefault(phenotype.options, []).append(phenotype)
+        whole = {options: self._prepare(options) for options in groups}
+        found = {options: self._within_reach(group) for options, group in groups.items()}
+        reached = {options: ready for options, ready in found.items() if ready}
+        for ready in (*whole.values(), *reached.values()):
             if ready:
                 ready.put(folder)
-        compile_shard = partial(batch.compile, prepared)
         built = build(
-            phenotypes, folder, compile_shard, batch.collect, jobs=self.jobs, largest=self.largest
+            phenotypes,
+            folder,
+            partial(batch.compile, whole | reached),
+            batch.collect,
+            jobs=self.jobs,
+            largest=self.largest,
+            again=partial(batch.compile, whole) if reached else None,
         )
         return batch.twins.follow(built)
+
+    def _within_reach(self, group: Sequence[Phenotype]) -> Prepared | None:
+        """The prelude as far as variants with the same options need it; None where it is not known
+        that they then have the same code."""
+        options = group[0].options
+        if options not in self._reached and self.names and len(group) >= WORTH:
+            said = (_COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
+            names = self.names.union(*map(identifiers, said))
+            whole = self._prepare(options)
+            part = whole.within_reach_of(names) if whole else None
+            for phenotype in group[:TRIED]:
+                text = shard_text("", [phenotype], self.namespaces)
+                same = whole and part and same_code(whole, part, phenotype, text, COMPILE_LIMIT)
+                if same is not None:
+                    self._reached[options] = part if same else None
+                    break
+        return self._reached.get(options)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""
@@ -239,7 +280,7 @@ def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str]
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = without_c_linkage(phenotype.text)
-        loops = [int(number) for number in _COUNTED.findall(text)]
+        loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
         counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
         parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')

@@ -19,14 +19,17 @@ _MARKER = "#pragma gi_cuda variant "
 _DIRECTIVE = re.compile(
     r"^[ \t]*#(?:[^\\\n]|\\(?!\r?\n))*(?:\\\r?\n(?:[^\\\n]|\\(?!\r?\n))*)*", re.M
 )
-_INCLUDE = re.compile(r"^[ \t]*#[ \t]*(?:include|pragma[ \t]+once)\b[^\n]*", re.M)
-"""What goes from each variant: the prelude includes for all of them, and once is not enough."""
+_CHANGED = re.compile(
+    r"#[ \t]*(?:(?P<gone>include|pragma[ \t]+once)\b[^\n]*|(?:define|undef)[ \t]+(?P<macro>\w+)"
+    r'|(?P<line>line[ \t]+\d+[ \t]+")(?!v\d+/))'
+)
+"""What a variant's text is changed for. Includes go: the prelude includes for all of them, and once
+is not enough. Begins with a plain character, which makes it fast to find."""
 _IN_PLACE = re.compile(r"[ \t]*#[ \t]*include\b[^\n]*\n(?=[ \t]*#[ \t]*line\b)")
 """An include that is done with (see :mod:`gi_cuda.grammar.several`)."""
-_LINE = re.compile(r'^([ \t]*#[ \t]*line[ \t]+\d+[ \t]+")(?!v\d+/)', re.M)
 _MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
-_LINE_MARKER = re.compile(r"^#(?:line)? \d+[^\n]*\n?", re.M)
+_LINE_MARKER = re.compile(r"\n#(?:line)? \d+[^\n]*")
 
 
 NO_MACROS: Mapping[str, str] = MappingProxyType({})
@@ -63,13 +66,30 @@ def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
     """
     parts = [front]
     for variant in variants:
-        text = _INCLUDE.sub("", variant.text)
-        names = sorted({*variant.macros, *_MACRO.findall(text)})
+        text, macros = _within(variant)
+        names = sorted(macros.union(variant.macros))
         parts += [f"{_MARKER}{variant.ident}\n", _keep(names), _defined(variant.macros)]
-        text = _LINE.sub(rf"\g<1>v{variant.ident}/", text)
         parts += [f'#line 1 "v{variant.ident}/{file_name}"\n{text}\n', _restored(names)]
     parts.append(f"{_MARKER}end\n")
     return "".join(parts)
+
+
+def _within(variant: Variant) -> tuple[str, set[str]]:
+    """A variant's text as a part of a batch, and the macros that it sets or removes."""
+    parts, macros, at = [], set(), 0
+    for match in _CHANGED.finditer(variant.text):
+        begin = variant.text.rfind("\n", 0, match.start()) + 1
+        if variant.text[begin : match.start()].strip(" \t"):
+            continue  # Not a directive.
+        if match["gone"]:
+            parts.append(variant.text[at:begin])
+            at = match.end()
+        elif match["line"]:
+            parts.append(f"{variant.text[at : match.end()]}v{variant.ident}/")
+            at = match.end()
+        else:
+            macros.add(match["macro"])
+    return "".join([*parts, variant.text[at:]]), macros
 
 
 def _keep(names: Iterable[str]) -> str:
@@ -102,7 +122,7 @@ def split(output: str, variants: Sequence[Variant]) -> dict[int, Phenotype]:
 
 def normalised(text: str) -> str:
     """A phenotype without line markers and with runs of white space made one."""
-    return " ".join(_LINE_MARKER.sub("", text).split())
+    return " ".join(_LINE_MARKER.sub("", f"\n{text}").split())
 
 
 def key(text: str, options: Sequence[str]) -> bytes:

@@ -70,6 +70,21 @@ def read_module(text: str) -> Module | None:
     return Module(head.strip() + "\n", texts, keys)
 
 
+def named_by(ident: int) -> re.Pattern[str]:
+    """Finds names in a variant's namespace."""
+    own = f"v{ident}"
+    return re.compile(rf"N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?{len(own)}{own}[\dA-Z]")
+
+
+def pieces(text: str) -> frozenset[str]:
+    """A module's functions and variables, without the numbers that functions have in it."""
+    found, at = [], 0
+    while begin := BEGIN.search(text, at):
+        at = end_of(text, begin)
+        found.append(_unnumbered(text[begin.start() : at]))
+    return frozenset(found)
+
+
 def end_of(text: str, begin: re.Match[str]) -> int:
     """Where a function or variable ends: bodies end with a brace in the first column."""
     semicolon = text.find(";", begin.end())
@@ -86,8 +101,12 @@ def _key(ident: int, pieces: list[str]) -> bytes:
     same = []
     for piece in pieces:
         piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
-        if number := _FUNCTION_NUMBER.search(piece):
-            piece = piece.replace(f"{_LABEL}{number[1]}_", _LABEL)
-            piece = piece.replace(f"{_STACK}{number[1]}", _STACK)
-        same.append(piece)
+        same.append(_unnumbered(piece))
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
+
+
+def _unnumbered(piece: str) -> str:
+    if number := _FUNCTION_NUMBER.search(piece):
+        piece = piece.replace(f"{_LABEL}{number[1]}_", _LABEL)
+        piece = piece.replace(f"{_STACK}{number[1]}", _STACK)
+    return piece

@@ -30,7 +30,7 @@ from gi_cuda.build.nvcc import (
     shard_text,
 )
 from gi_cuda.build.process import Finished, run
-from gi_cuda.build.ptx import BEGIN, end_of
+from gi_cuda.build.ptx import BEGIN, end_of, named_by
 from gi_cuda.build.ptx_names import Names, pair
 from gi_cuda.build.shards import build, first_error
 from gi_cuda.build.stages import find_stages
@@ -279,7 +279,7 @@ class Module:
 
 def join(shard: Sequence[Phenotype]) -> Module:
     """Put variants into one module."""
-    parts = {p.ident: list(_parts(p.text, f"v{p.ident}")) for p in shard}
+    parts = {p.ident: list(_parts(p.text, p.ident)) for p in shard}
     texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
     # Of two modules of one source, one may use more of a header than the other.
     shared = [text for some in parts.values() for text, ours, _ in some if not ours]
@@ -295,9 +295,9 @@ def join(shard: Sequence[Phenotype]) -> Module:
     return Module("".join(texts), tuple(pieces))
 
 
-def _parts(text: str, own: str) -> Iterator[tuple[str, bool, int]]:
+def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
     """The functions and variables of a module: text, whether it is the variant's, first line."""
-    named = re.compile(rf"N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?{len(own)}{own}[\dA-Z]")
+    named = named_by(ident)
     at = line = 0
     while begin := BEGIN.search(text, at):
         line += text.count("\n", at, begin.start())

@@ -1,7 +1,8 @@
 """Batches in shards, one compiler process per core, and errors brought home to their variants.
 
 A shard that does not compile is tried again without the variants its messages name. What no
-message names is found by halving the shard.
+message names is found by halving the shard. Where shards are compiled in a way that may itself be
+at fault, what failed is compiled once more in another way before it is blamed.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gi_cuda.build.crew import Crew
 from gi_cuda.build.model import BuildFailure, Phenotype
@@ -74,6 +75,19 @@ def first_error(finished: Finished) -> str:
     return (named or lines or [f"the compiler ended with status {finished.status}"])[0]
 
 
+class _Job(NamedTuple):
+    """A shard to be compiled.
+
+    Attributes:
+        path: of its files, without suffix.
+        last: whether what fails now is to blame.
+    """
+
+    shard: list[Phenotype]
+    path: Path
+    last: bool
+
+
 def build(
     phenotypes: Sequence[Phenotype],
     folder: Path,
@@ -82,6 +96,7 @@ def build(
     *,
     jobs: int,
     largest: int,
+    again: CompileShard | None = None,
 ) -> Iterator[Collected | BuildFailure]:
     """Compile a batch in shards; yield each variant's binary or failure as shards end.
 
@@ -91,36 +106,49 @@ def build(
         compile_shard, collect: the back end's part.
         jobs: compiler processes at a time.
         largest: most variants in one shard.
+        again: compiles what failed once more. That waits until a process would be idle, so that
+            there are few such shards.
     """
     if not phenotypes:
         return
     folder.mkdir(parents=True, exist_ok=True)
     numbers = count()
 
-    def work(job: tuple[list[Phenotype], Path]) -> Finished:
-        return compile_shard(*job)
+    def work(job: _Job) -> Finished:
+        compile_job = again if again and job.last else compile_shard
+        return compile_job(job.shard, job.path)
 
     with Crew(work, jobs) as crew:
-        waiting = cut(phenotypes, jobs, largest)
         running = 0
-        while waiting or running:
-            for shard in waiting:
-                crew.submit((shard, folder / f"shard{next(numbers)}"))
-            running += len(waiting)
-            waiting = []
-            (shard, path), finished = crew.next()
+
+        def submit(shards: Sequence[list[Phenotype]], last: bool) -> None:
+            nonlocal running
+            for shard in shards:
+                crew.submit(_Job(shard, folder / f"shard{next(numbers)}", last))
+            running += len(shards)
+
+        submit(cut(phenotypes, jobs, largest), again is None)
+        doubtful: list[Phenotype] = []
+        while running or doubtful:
+            if doubtful and running < jobs:
+                submit(cut(doubtful, 1, largest), True)
+                doubtful = []
+            job, finished = crew.next()
             running -= 1
             if finished.ok:
-                yield from collect(shard, path)
+                yield from collect(job.shard, job.path)
                 continue
             failed = attribute(finished.stderr)
-            guilty = [p for p in shard if p.ident in failed]
+            if not failed and len(job.shard) == 1:
+                failed = {job.shard[0].ident: first_error(finished)}
+            guilty = [p for p in job.shard if p.ident in failed]
+            rest = [p for p in job.shard if p.ident not in failed]
             if guilty:
-                yield from (BuildFailure(p.ident, failed[p.ident]) for p in guilty)
-                rest = [p for p in shard if p.ident not in failed]
-                waiting = [rest] if rest else []
-            elif len(shard) == 1:
-                yield BuildFailure(shard[0].ident, first_error(finished))
+                submit([rest] if rest else [], job.last)
             else:
-                middle = len(shard) // 2
-                waiting = [shard[:middle], shard[middle:]]
+                middle = len(rest) // 2
+                submit([rest[:middle], rest[middle:]], job.last)
+            if job.last or finished.status is None:
+                yield from (BuildFailure(p.ident, failed[p.ident]) for p in guilty)
+            else:
+                doubtful += guilty

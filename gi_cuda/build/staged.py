@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import xxhash
 
 from gi_cuda.build.model import Built, Phenotype
 from gi_cuda.build.process import Finished, run
-from gi_cuda.build.ptx import read_module
+from gi_cuda.build.prune import expanded, pruned
+from gi_cuda.build.ptx import named_by, pieces, read_module
 from gi_cuda.build.stages import Stages, find_stages
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Prepared:
     """What all shards with the same options have in common.
 
@@ -30,15 +31,23 @@ class Prepared:
     front: str
     macros: str
 
+    @cached_property
+    def _name(self) -> str:
+        digest = xxhash.xxh3_64_hexdigest(self.front.encode("utf-8", "surrogateescape"))
+        return f"front-{digest}.ii"
+
     def place(self, folder: Path) -> Path:
         """Where shards in a folder include the prelude from."""
-        digest = xxhash.xxh3_64_hexdigest(self.front.encode("utf-8", "surrogateescape"))
-        return folder.resolve() / f"front-{digest}.ii"
+        return folder.resolve() / self._name
 
     def put(self, folder: Path) -> None:
         """Write the prelude to where shards in a folder include it from."""
         folder.mkdir(parents=True, exist_ok=True)
         _write(self.place(folder), self.front)
+
+    def within_reach_of(self, names: Iterable[str]) -> Prepared:
+        """The same with only that of the prelude which variants that say these names can reach."""
+        return replace(self, front=pruned(self.front, expanded(names, self.macros)))
 
     def preprocess(self, text: str, limit: float) -> Finished:
         """Preprocess what follows the prelude. Only the prelude's macros matter for that."""
@@ -137,6 +146,36 @@ class Twin:
         return replace(other, ident=self.ident)
 
 
+def compile_to_ptx(prepared: Prepared, text: str, ptx: Path, limit: float) -> Finished:
+    """Compile what follows the prelude; the prelude must be in the PTX's folder."""
+    source = ptx.with_suffix(".ii")
+    _write(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
+    command = prepared.stages.compile.command(source, ptx)
+    return run(command, limit=limit, environment=prepared.stages.environment)
+
+
+def same_code(
+    whole: Prepared, part: Prepared, phenotype: Phenotype, text: str, limit: float
+) -> bool | None:
+    """Whether a variant has the same PTX with either prelude; None where it does not compile.
+
+    Functions and variables of headers that only the whole one leaves in the module do not count.
+
+    Args:
+        text: the variant as it follows the prelude.
+    """
+    made: list[frozenset[str]] = []
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        ptx = Path(scratch) / "shard.ptx"
+        for prepared in (whole, part):
+            prepared.put(ptx.parent)
+            if not compile_to_ptx(prepared, text, ptx, limit).ok:
+                return False if made else None
+            made.append(pieces(_read(ptx)))
+    own = named_by(phenotype.ident)
+    return made[1] <= made[0] and not any(map(own.search, made[0] - made[1]))
+
+
 def compile_staged(
     prepared: Prepared,
     text: str,
@@ -155,10 +194,8 @@ def compile_staged(
         limit: seconds of wall time for each stage.
     """
     stages = prepared.stages
-    source, ptx, cubin = (path.with_suffix(suffix) for suffix in (".ii", ".ptx", ".cubin"))
-    _write(source, f'#include "{prepared.place(path.parent)}"\n{text}')
-    command = stages.compile.command(source, ptx)
-    finished = run(command, limit=limit, environment=stages.environment)
+    ptx, cubin = (path.with_suffix(suffix) for suffix in (".ptx", ".cubin"))
+    finished = compile_to_ptx(prepared, text, ptx, limit)
     if not finished.ok:
         return finished
     if module := read_module(_read(ptx)):

@@ -70,3 +70,45 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
     assert {failure.message for failure in failures} == {
         "k.cu:1: no" if named else "internal error"
     }
+
+
+def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path) -> None:
+    """A way of compiling that fails for some variants without need; one is really broken."""
+    needless, broken = {3, 11}, 12
+    retried: list[list[int]] = []
+
+    def quick(shard: Sequence[Phenotype], path: Path) -> Finished:
+        bad = [p.ident for p in shard if p.ident in {*needless, broken}]
+        lines = [f"v{i}/k.cu:1:1: error: unknown" for i in bad if i != 11]
+        return Finished(1, "", "\n".join(lines)) if bad else Finished(0, "", "")
+
+    def thorough(shard: Sequence[Phenotype], path: Path) -> Finished:
+        retried.append([p.ident for p in shard])
+        said = f"v{broken}/k.cu:7:1: error: broken" if broken in retried[-1] else ""
+        return Finished(1 if said else 0, "", said)
+
+    def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+        return [Binary(p.ident, path) for p in shard]
+
+    batch = [phenotype(i) for i in range(20)]
+    built = list(build(batch, tmp_path, quick, collect, jobs=1, largest=8, again=thorough))
+    assert sorted(one.ident for one in built) == list(range(20))
+    failures = [one for one in built if isinstance(one, BuildFailure)]
+    assert failures == [BuildFailure(broken, "k.cu:7: broken")]
+    # All that failed at once, then without what is broken.
+    assert [sorted(idents) for idents in retried] == [[3, 11, 12], [3, 11]]
+
+
+def test_what_runs_into_its_limit_is_not_tried_in_the_other_way(tmp_path: Path) -> None:
+    def never_ends(shard: Sequence[Phenotype], path: Path) -> Finished:
+        return Finished(None, "", "")
+
+    def thorough(shard: Sequence[Phenotype], path: Path) -> Finished:
+        raise AssertionError("as slow again")
+
+    def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+        return [Binary(p.ident, path) for p in shard]
+
+    batch = [phenotype(0)]
+    built = list(build(batch, tmp_path, never_ends, collect, jobs=1, largest=8, again=thorough))
+    assert built == [BuildFailure(0, "the compiler did not end within its limit")]

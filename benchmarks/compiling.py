@@ -1,0 +1,148 @@
+"""What a search costs without measuring: breeding, preprocessing and compiling with nvcc.
+
+Runs a search whose individuals are built and never executed, so it needs no GPU. Every other one of
+those that compile counts as a good parent. Prints, for each individual, the processor time of this
+process by phase and that of the compilers, and how much of a machine with ``--cores`` cores the
+search would take at ``--rate`` individuals a second. ``--profile FILE`` writes what ``pstats``
+reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import cProfile
+import os
+import resource
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gi_cuda.backend import open_compiler
+from gi_cuda.build.model import BuildFailure, Compiler, Phenotype, Variant
+from gi_cuda.evaluation import Evaluation, not_built
+from gi_cuda.evolvable import Evolvable
+from gi_cuda.execute.model import Survival, Verdict
+from gi_cuda.genome import Genotype
+from gi_cuda.levels import load_evolvable
+from gi_cuda.search import BARRACUDA, PRESETS
+from gi_cuda.search.evolution import Evolution
+from gi_cuda.store import Phases, Store
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Builder:
+    """A laboratory that builds and never measures.
+
+    Attributes:
+        spent: processor seconds of this process, by phase.
+        once: those before the first shards, most of them for what a run does once.
+    """
+
+    subject: Evolvable
+    compiler: Compiler
+    folder: Path
+    spent: Counter[str] = field(default_factory=Counter)
+    once: float = 0.0
+    _found: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
+
+    def phenotypes(self, batch: Mapping[int, Genotype]) -> Mapping[int, bytes | None]:
+        """Keys of the preprocessed texts."""
+        begun = time.process_time()
+        variants = [
+            Variant(
+                ident,
+                self.subject.render(genotype, {}),
+                self.subject.macros(genotype.configuration),
+                self.subject.options(genotype.configuration),
+            )
+            for ident, genotype in batch.items()
+        ]
+        self.spent["render"] += time.process_time() - begun
+        begun = time.process_time()
+        self._found.update(self.compiler.preprocess(variants))
+        self.spent["preprocess"] += time.process_time() - begun
+        found = {ident: self._found[ident] for ident in batch}
+        return {i: None if isinstance(p, BuildFailure) else p.key for i, p in found.items()}
+
+    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
+        """Build a batch; good parents are those with an even number."""
+        ready = [p for i in batch if isinstance(p := self._found[i], Phenotype)]
+        self._found.clear()
+        begun = time.process_time()
+        building = self.compiler.compile(ready, self.folder)
+        self.once += time.process_time() - begun
+        begun = time.process_time()
+        for built in building:
+            self.spent["compile"] += time.process_time() - begun
+            if isinstance(built, BuildFailure):
+                yield built.ident, not_built(built.message)
+            else:
+                verdict = (Verdict.FASTER, Verdict.SLOWER)[built.ident % 2]
+                yield (
+                    built.ident,
+                    Evaluation(True, Survival.NORMAL, 0.0, verdict, 0.9, code_key=built.code_key),
+                )
+            begun = time.process_time()
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", type=Path, default=ROOT / "targets" / "bwt_exact")
+    parser.add_argument("--population", type=int, default=250)
+    parser.add_argument("--generations", type=int, default=2)
+    parser.add_argument("--edits", choices=("paper", "full"), default="paper")
+    parser.add_argument("--cores", type=int, default=16)
+    parser.add_argument("--rate", type=float, default=250)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--profile", type=Path)
+    options = parser.parse_args()
+    subject = load_evolvable(options.target, "cuda", edits=options.edits)
+    compiler = open_compiler(subject, len(os.sched_getaffinity(0)))
+    settings = replace(BARRACUDA, population=options.population, generations=options.generations)
+    profile = cProfile.Profile(time.process_time)
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
+        builder = Builder(subject, compiler, Path(scratch) / "build")
+        with Store(Path(scratch) / "run.sqlite", create=True) as store:
+            evolution = Evolution(
+                store=store,
+                laboratory=builder,
+                phases=Phases,
+                strategy=PRESETS["barracuda"](settings),
+                variation=subject,
+                settings=settings,
+                seed=options.seed,
+                stop=lambda: False,
+            )
+            if options.profile:
+                profile.enable()
+            begun = time.process_time()
+            for _ in evolution.run():
+                pass
+            mine = time.process_time() - begun - builder.once
+            profile.disable()
+            evaluations = store.evaluations()
+    if options.profile:
+        profile.dump_stats(options.profile)
+    number = len(evaluations)
+    spent = {"search": mine - sum(builder.spent.values()), **builder.spent, "all": mine}
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    theirs = children.ru_utime + children.ru_stime
+    failed = sum(not one.built for one in evaluations.values())
+    print(f"{number} individuals, {failed} do not compile")
+    for phase, seconds in spent.items():
+        print(f"  {phase:<10} {1000 * seconds / number:7.3f} ms of this process for each")
+    print(f"  and {builder.once:.2f} s once")
+    print(f"  compilers  {1000 * theirs / number:7.1f} ms for each")
+    print(f"at {options.rate:g} a second: {100 * mine / number * options.rate:.1f} % of a core for")
+    print(f"the search, {100 * theirs / number * options.rate / options.cores:.0f} % of")
+    print(f"{options.cores} cores for compilers")
+
+
+if __name__ == "__main__":
+    main()

@@ -7,18 +7,14 @@ namespace, so the symbols here are those of a user who compiles the source.
 from __future__ import annotations
 
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from gi_cuda.build.model import BuildFailure, Variant
-from gi_cuda.build.nvcc import COMPILE_LIMIT, NvccCompiler
-from gi_cuda.build.process import run
-from gi_cuda.build.shards import first_error
+from gi_cuda.build.model import Variant
+from gi_cuda.build.nvcc import NvccCompiler
+from gi_cuda.build.ptx_batch import source_ptx
 from gi_cuda.build.signature import Signature, in_ptx
 from gi_cuda.build.symbols import plain_name
-from gi_cuda.errors import UserError
 from gi_cuda.kernel_names import is_plain
 
 _POINTER = re.compile(r"\bgi_(?P<what>kernel|symbol)_(?P<number>\d+)\s*=\s*(?:generic\()?(\w+)")
@@ -74,30 +70,3 @@ def _found(
         # A variable that no kernel uses may be gone.
         if not is_plain(name) or name in by_name
     }
-
-
-def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
-    """The PTX that nvcc makes of a source on its own, not as a variant in a namespace.
-
-    Raises:
-        UserError: it does not compile.
-    """
-    phenotype = compiler.preprocess([variant])[variant.ident]
-    if isinstance(phenotype, BuildFailure):
-        raise _does_not_compile(phenotype.message)
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        source, ptx = Path(scratch) / "source.cu", Path(scratch) / "source.ptx"
-        text = f"{compiler.front}\n{phenotype.text}\n"
-        source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-        command = [*compiler.command(), *variant.options, "-ptx", "-o", ptx, source]
-        finished = run(command, limit=COMPILE_LIMIT)
-        if not finished.ok:
-            raise _does_not_compile(first_error(finished))
-        return ptx.read_text(encoding="utf-8", errors="surrogateescape")
-
-
-def _does_not_compile(message: str) -> UserError:
-    return UserError(
-        f"the source does not compile: {message}",
-        hint="see [build] in target.toml (include, define, standard, options)",
-    )

@@ -147,9 +147,19 @@ def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> Names | N
     Raises:
         UserError: it does not compile.
     """
+    return pair(ptx, source_ptx(compiler, variant))
+
+
+def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
+    """The PTX that nvcc makes of a source on its own, not as a variant in a namespace.
+
+    The variant must have the number 0.
+
+    Raises:
+        UserError: it does not compile.
+    """
     phenotype = _only(compiler, variant)
-    alone = _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
-    return pair(ptx, alone)
+    return _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
 
 
 def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
@@ -179,9 +189,7 @@ def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) ->
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source = Path(scratch) / "module.ptx"
         source.write_text(ptx, encoding="utf-8", errors="surrogateescape", newline="")
-        words = [compiler.nvcc, f"-arch={compiler.architecture}", *compiler.options, *options]
-        files: list[str | Path] = ["-o", source.with_suffix(".cubin"), source]
-        finished = run([*words, "-w", "-cubin", *files], limit=COMPILE_LIMIT)
+        finished = assemble(compiler, options, source, source.with_suffix(".cubin"))
     return "" if finished.ok else first_error(finished)
 
 

@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backend import open_nvcc
-from gi_cuda.build.interface import source_ptx
 from gi_cuda.build.model import Variant
-from gi_cuda.build.ptx_batch import ptx_of
+from gi_cuda.build.ptx_batch import ptx_of, source_ptx
 from gi_cuda.cuda import find_toolkit
 from gi_cuda.subject import Subject, load_subject
 

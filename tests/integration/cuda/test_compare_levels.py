@@ -57,12 +57,17 @@ def test_both_levels_and_files_are_measured_in_one_session(tmp_path: Path) -> No
     one = Reader(source.subject, scratch, 1).read(str(file))
     assert one.candidate.binary is not None
     cubin = shutil.copyfile(one.candidate.binary.path, tmp_path / "k.cubin")
+    module = tmp_path / "winner.ptx"
+    words = ["patch", str(ptx.folder), "--format", "ptx", "--output", str(module)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, (done.output, done.exception)
     delete = f"<{next(rule for rule in ptx.subject.order if rule.startswith('_kernel.ptx'))}>"
     contestants = [source.folder, ptx.folder, delete, file, cubin, f"{file}:BLOCK=128", WASTE]
+    contestants.append(module)
     words = ["--figures", tmp_path / "figures"]
     rows, said = comparison(*contestants, *words, folder=tmp_path)
     assert [row["contestant"] for row in rows] == [str(one) for one in contestants]
-    kinds = ["run", "PTX run", "PTX genotype", "PTX", "cubin", "PTX", "genotype"]
+    kinds = ["run", "PTX run", "PTX genotype", "PTX", "cubin", "PTX", "genotype", "PTX"]
     assert [row["kind"] for row in rows] == kinds
     assert rows[0]["verdict"] == rows[1]["verdict"] == "faster"
     assert rows[1]["search"] == "barracuda, PTX edits"
@@ -71,6 +76,8 @@ def test_both_levels_and_files_are_measured_in_one_session(tmp_path: Path) -> No
     assert [float(row["train"]) for row in rows[3:6]] == [1] * 3
     assert rows[5]["what"] == "BLOCK=128"
     assert rows[6]["verdict"] == "faster"
+    # The winner's module is the winner.
+    assert rows[7]["train"] == rows[1]["train"]
     for row in rows:
         assert int(row["registers"]) > 0
         assert int(row["code"]) > 0

@@ -15,10 +15,9 @@ from gi_cuda.analyze.contestants import Reader
 from gi_cuda.backend import open_nvcc
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.elf import Elf
-from gi_cuda.build.interface import source_ptx
 from gi_cuda.build.model import Built, Variant
 from gi_cuda.build.nvcc import CudaBinary
-from gi_cuda.build.ptx_batch import ptx_of
+from gi_cuda.build.ptx_batch import ptx_of, source_ptx
 from gi_cuda.cuda import Toolkit
 from gi_cuda.errors import UserError
 from gi_cuda.kernel_names import identifier

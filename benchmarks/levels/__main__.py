@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.levels.page import FIGURES, page
+from benchmarks.levels.page import draw, page
 from benchmarks.levels.plan import KINDS, Cell, cells
 from gi_cuda.run import DATABASE
 from gi_cuda.target import BACKENDS
@@ -48,6 +48,7 @@ def main() -> None:
     else:
         text = page(planned, options.folder)
         options.page.write_text(text, encoding="utf-8")
+        draw(planned, options.page.parent)
         print(f"wrote {options.page}")
 
 
@@ -64,12 +65,7 @@ def compare(folder: Path, target: str, mine: Sequence[Cell]) -> None:
     """Measure all winners of a target in one session."""
     winners = [str(cell.folder) for cell in mine if cell.won]
     if winners:
-        words = (
-            "--csv",
-            str(folder / f"{target}.csv"),
-            "--figures",
-            str(folder / FIGURES / target),
-        )
+        words = ("--csv", str(folder / f"{target}.csv"))
         print(f"{target}: {gi_cuda('compare', *winners, *words, '--force')}", flush=True)
 
 

@@ -9,12 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.levels.plan import KINDS, Cell
+from gi_cuda.analyze.champion import Champion, stored_champion
+from gi_cuda.analyze.contestants import Milestone, Search, milestones
 from gi_cuda.evaluation import Outcome
+from gi_cuda.report.figures import save
+from gi_cuda.report.race import race
 from gi_cuda.run import DATABASE
 from gi_cuda.store import Store
 
 FIGURES = "figures"
-"""Folder of the figures of all targets, below the experiment's."""
+"""Folder of the figures, beside the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,9 @@ class Found:
         evaluations: made.
         seconds: of wall time, without baseline and validation.
         outcomes: how many evaluations ended how.
-        best: the speed-up that its best individual was sure of on the train cases.
-        floor: noise floor of its baseline.
+        milestones: how far it was after each generation; the last one has the best speed-up that
+            was sure on the train cases.
+        champion: its winner, validated on the held-out cases; None where nothing held.
         device, versions: what it ran on.
     """
 
@@ -38,10 +43,15 @@ class Found:
     evaluations: int
     seconds: float
     outcomes: dict[Outcome, int]
-    best: float
-    floor: float
+    milestones: tuple[Milestone, ...]
+    champion: Champion | None
     device: str
     versions: dict[str, str]
+
+    @property
+    def best(self) -> float:
+        """The best speed-up that was sure on the train cases; 1 is the reference's."""
+        return self.milestones[-1].speed_up or 1.0
 
 
 def read(cell: Cell) -> Found:
@@ -51,19 +61,17 @@ def read(cell: Cell) -> Found:
         outcomes = dict.fromkeys(Outcome, 0)
         for one in evaluations:
             outcomes[one.outcome] += 1
-        sure = [one.sure_ratio for one in evaluations if one.selectable and one.sure_ratio]
-        seconds = sum(generation.phases.wall for generation in store.generations())
-        floor = store.get("baseline")["floor"]
+        reached = tuple(milestones(store))
         settings = store.get("plan")["settings"]
         return Found(
             cell,
             settings["population"],
             settings["generations"],
             len(evaluations),
-            seconds,
+            reached[-1].seconds,
             outcomes,
-            1 / min(sure, default=1.0),
-            floor,
+            reached,
+            stored_champion(store),
             store.get("device"),
             store.get("versions"),
         )
@@ -81,8 +89,8 @@ def page(planned: Sequence[Cell], folder: Path) -> str:
     lines = [
         "# Source against PTX",
         "",
-        "Written by `python -m benchmarks.levels --page` from the runs' databases and from one"
-        " `gi-cuda compare` a target; what made them stands with each target.",
+        "Written by `python -m benchmarks.levels --page` from the runs' databases and from"
+        " one `gi-cuda compare` a target; what made them stands with each target.",
         "",
         *_where(done),
         "",
@@ -97,13 +105,28 @@ def page(planned: Sequence[Cell], folder: Path) -> str:
     for target in targets:
         mine = [one for one in done if one.cell.target == target]
         lines += [f"## `{target}`", "", *_command(folder, target, mine), "", *_searches(mine), ""]
-        lines += [*_winners(folder, target, mine), ""]
+        lines += [f"![speed-up against evaluations and time]({FIGURES}/levels-{target}.png)", ""]
+        lines += [*_winners(mine), ""]
+        if (folder / f"{target}.csv").exists():
+            lines += _side_by_side(folder / f"{target}.csv", mine)
     missing = [cell for cell in planned if not cell.done]
     lines += ["## What was not run", ""]
     lines += [f"- {one.target}, {one.kind}, seed {one.seed}" for one in missing] or [
         "All of the above was run. Targets, seeds and evaluations beyond it were not."
     ]
     return "\n".join(lines) + "\n"
+
+
+def draw(planned: Sequence[Cell], folder: Path) -> None:
+    """Draw how fast the searches of each target found what they found, for the page."""
+    done = [read(cell) for cell in planned if cell.done]
+    for target in dict.fromkeys(one.cell.target for one in done):
+        searches = [
+            Search(one.cell.kind, one.cell.seed, one.milestones)
+            for one in done
+            if one.cell.target == target
+        ]
+        save(race(searches), folder / FIGURES, f"levels-{target}")
 
 
 def _where(done: Sequence[Found]) -> Iterator[str]:
@@ -155,27 +178,35 @@ def _share(one: Found, *outcomes: Outcome) -> float:
     return sum(one.outcomes[outcome] for outcome in outcomes) / one.evaluations
 
 
-def _winners(folder: Path, target: str, mine: Sequence[Found]) -> Iterator[str]:
-    """One row a winner, as ``gi-cuda compare`` measured it beside all others."""
-    file = folder / f"{target}.csv"
-    without = [one.cell for one in mine if not one.cell.won]
-    if file.exists():
-        yield "The winners of all searches side by side, in one session, with 95 % intervals:"
-        yield ""
-        yield from _head(["search", "seed", "verdict", "train", "held-out", "changes", "registers"])
-        of = {str(one.cell.folder): one.cell for one in mine}
-        with file.open(encoding="utf-8", newline="") as rows:
-            for row in csv.DictReader(rows):
-                cell = of[row["contestant"]]
-                speeds = [_interval(row, "train"), _interval(row, "held_out")]
-                rest = row["changes"], row.get("registers", "")
-                yield _row(cell.kind, cell.seed, row["verdict"], *speeds, *rest)
-        yield ""
-        yield f"![speed-up against evaluations and time]({FIGURES}/{target}/race.png)"
-        yield ""
-    if without:
-        said = ", ".join(f"{cell.kind} seed {cell.seed}" for cell in without)
-        yield f"Found nothing that holds on the held-out cases: {said}."
+def _winners(mine: Sequence[Found]) -> Iterator[str]:
+    """One row a search: its winner as it was validated when the search ended."""
+    yield "The winner of each search, on the held-out cases, as `evolve` validated it at its end:"
+    yield ""
+    yield from _head(["search", "seed", "held-out, 95 % interval", "winner"])
+    for kind in KINDS:
+        for one in mine:
+            if one.cell.kind != kind:
+                continue
+            found, genotype = "nothing holds", ""
+            if one.champion is not None:
+                speed_up = one.champion.validation.overall
+                found, genotype = str(speed_up), f"`{one.champion.genotype}`"
+            yield _row(kind, one.cell.seed, found, genotype)
+
+
+def _side_by_side(file: Path, mine: Sequence[Found]) -> Iterator[str]:
+    """One row a winner, as ``gi-cuda compare`` measured it beside the others."""
+    yield "Winners side by side, in one session of `gi-cuda compare`, with 95 % intervals:"
+    yield ""
+    yield from _head(["search", "seed", "verdict", "train", "held-out", "changes", "registers"])
+    of = {str(one.cell.folder): one.cell for one in mine}
+    with file.open(encoding="utf-8", newline="") as rows:
+        for row in csv.DictReader(rows):
+            cell = of[row["contestant"]]
+            speeds = [_interval(row, "train"), _interval(row, "held_out")]
+            rest = row["changes"], row.get("registers", "")
+            yield _row(cell.kind, cell.seed, row["verdict"], *speeds, *rest)
+    yield ""
 
 
 def _interval(row: dict[str, str], name: str) -> str:

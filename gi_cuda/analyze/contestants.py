@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -163,15 +164,18 @@ class Reader:
 
 def _search(store: Store, subject: Evolvable) -> Search:
     plan = stored_plan(store)
+    edits = "PTX edits" if subject.level == "ptx" else f"{subject.edits} edits"
+    return Search(f"{plan.preset}, {edits}", plan.seed, tuple(milestones(store)))
+
+
+def milestones(store: Store) -> Iterator[Milestone]:
+    """How far a stored search was at the end of each of its generations."""
     evaluations, seconds = 0, 0.0
     best: float | None = None
-    milestones = []
     for generation in store.generations():
         records = store.evaluations(generation.number).values()
         evaluations += len(records)
         seconds += generation.phases.wall
         faster = [one.sure_ratio for one in records if one.selectable and one.sure_ratio]
         best = min([*faster, *([best] if best else [])], default=None)
-        milestones.append(Milestone(evaluations, seconds, 1 / best if best else None))
-    edits = "PTX edits" if subject.level == "ptx" else f"{subject.edits} edits"
-    return Search(f"{plan.preset}, {edits}", plan.seed, tuple(milestones))
+        yield Milestone(evaluations, seconds, 1 / best if best else None)

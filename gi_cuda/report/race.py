@@ -18,6 +18,9 @@ _COLORS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
 _BAND = 0.12
 """Opacity of the band between the best and the worst of several seeds."""
 
+_BEYOND = 1.05
+"""How far beyond their end lines are drawn."""
+
 
 def race(searches: Sequence[Search]) -> Figure:
     """The speed-up that was sure on the train cases against evaluations and against time.
@@ -51,6 +54,8 @@ def _panel(
         # Beyond the end of the shortest search there is no fair median.
         x = x[x <= min(spent(one.milestones[-1]) for one in seeds)]
         found = np.array([_best(one, spent, x) for one in seeds])
+        # What the last generation found would else have no length.
+        x, found = np.append(x, x[-1] * _BEYOND), np.hstack([found, found[:, -1:]])
         label = kind if len(seeds) == 1 else f"{kind}, {len(seeds)} seeds"
         style = {"color": color, "linestyle": line, "linewidth": 1.5}
         axes.step(x, np.median(found, axis=0), where="post", label=label, **style)  # type: ignore[arg-type]

@@ -33,13 +33,13 @@ def test_one_line_a_kind_the_median_over_its_seeds() -> None:
 
 
 @pytest.mark.parametrize("generations", [1, 50])
-def test_nothing_is_drawn_beyond_the_end_of_the_shortest_search(generations: int) -> None:
+def test_little_is_drawn_beyond_the_end_of_the_shortest_search(generations: int) -> None:
     long, short = search(1, *[1.5] * (generations + 5)), search(2, *[1.2] * generations)
     left, _ = race([long, short]).axes
     x, _ = line(left, "barracuda, 2 seeds")
-    assert max(x) == 100 * generations
+    assert 100 * generations < max(x) <= 110 * generations  # so that the last step is seen
 
 
 def test_a_search_that_found_nothing_stays_at_the_reference() -> None:
     left, _ = race([search(1, None, None)]).axes
-    assert line(left, "barracuda")[1] == [1, 1, 1]
+    assert line(left, "barracuda")[1] == [1, 1, 1, 1]

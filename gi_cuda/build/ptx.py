@@ -25,8 +25,10 @@ _COMMENT = re.compile(r"//[^\n]*")
 _HEAD = re.compile(r"\s*(?:\.(?:version|target|address_size)\b[^\n]*\s*)*\Z")
 _LABEL, _STACK = "$L__BB", "__local_depot"
 _FUNCTION_NUMBER = re.compile(r"(?:\$L__BB|__local_depot)(\d+)")
-_UNCERTAIN = ("_INTERNAL_", "_GLOBAL__N_", "$str", "__unnamed_")
-"""In names that count through the module, or carry its own name."""
+_UNCERTAIN = ("_GLOBAL__N_", "$str", "__unnamed_")
+"""In names that count through the module."""
+_INTERNAL = "_INTERNAL_"
+"""In names with internal linkage, which carry the module's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,8 @@ def _key(ident: int, pieces: list[str]) -> bytes:
     same = []
     for piece in pieces:
         piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
+        if _INTERNAL in piece:
+            piece = re.sub(rf"N\d+{_INTERNAL}\w+?{name[1:]}(?=\d)", "N_v", piece)
         same.append(_unnumbered(piece))
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
 

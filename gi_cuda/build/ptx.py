@@ -100,11 +100,12 @@ def end_of(text: str, begin: re.Match[str]) -> int:
 
 def _key(ident: int, pieces: list[str]) -> bytes:
     name = f"N{len(str(ident)) + 1}v{ident}"
+    internal = re.compile(rf"N\d+{_INTERNAL}\w+?{name[1:]}(?=\d)")
     same = []
     for piece in pieces:
         piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
-        if _INTERNAL in piece:
-            piece = re.sub(rf"N\d+{_INTERNAL}\w+?{name[1:]}(?=\d)", "N_v", piece)
+        if _INTERNAL in piece and (found := internal.search(piece)):
+            piece = piece.replace(found[0], "N_v")
         same.append(_unnumbered(piece))
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
 

@@ -17,7 +17,7 @@ demo: $(VENV)/.run
 
 # Hundreds of processes load the same modules: they are compiled once, whatever the environment says.
 test: export PYTHONDONTWRITEBYTECODE =
-test: $(VENV)/.dev
+test: $(VENV)/.dev $(VENV)/.nvcc
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -45,3 +45,10 @@ $(VENV)/.dev: pyproject.toml | requirements
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.run
+
+# Where no CUDA compiler is installed, pip's; without any, what needs it is skipped and says so.
+$(VENV)/.nvcc: pyproject.toml $(VENV)/.dev
+	@$(BIN)/python -c 'from gi_cuda.cuda import find_toolkit; find_toolkit()' 2>/dev/null \
+		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[nvcc]' \
+		|| echo "nvcc cannot be installed: tests that compile CUDA or PTX are skipped"
+	@touch $@

@@ -17,12 +17,13 @@ from rich.console import Console
 
 from gi_cuda.backend import open_backend
 from gi_cuda.evaluation import Outcome
+from gi_cuda.evolvable import LEVELS
+from gi_cuda.levels import load_evolvable
 from gi_cuda.report.tables import generations_table, phases_table
 from gi_cuda.run import Plan, create_run
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.evolution import Evolution
 from gi_cuda.store import Phases
-from gi_cuda.subject import load_subject
 from gi_cuda.target import BACKENDS
 
 ROOT = Path(__file__).parent.parent
@@ -36,13 +37,14 @@ def main() -> None:
     parser.add_argument("--population", type=int, default=100)
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--preset", choices=PRESETS, default="barracuda")
+    parser.add_argument("--level", choices=LEVELS, default="source")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     settings = replace(BARRACUDA, population=options.population, generations=options.generations)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
-        subject = load_subject(options.target, options.backend)
+        subject = load_evolvable(options.target, options.backend, options.level)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:

@@ -32,7 +32,7 @@ from gi_cuda.execute.pool import Lost, Pool
 from gi_cuda.execute.statistics import judge, median_interval, ratios
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
-from gi_cuda.target import CaseRole
+from gi_cuda.target import CaseRole, Configuration
 
 COPIES = 4
 """Copies of the reference that are timed against it to find the noise floor."""
@@ -106,14 +106,25 @@ def broken(subject: Evolvable) -> Genotype:
 def compile_reference(
     subject: Evolvable, compiler: Compiler, texts: Sequence[str], folder: Path
 ) -> list[Binary]:
-    """Compile texts under the default configuration; they must compile.
+    """Compile texts under the reference's configuration; they must compile.
 
     Raises:
         UserError: with the compiler's message, at the source's own line.
     """
-    configuration = subject.original.configuration
-    macros, options = subject.macros(configuration), subject.options(configuration)
-    variants = [Variant(i, text, macros, options) for i, text in enumerate(texts)]
+    return _compile(subject, compiler, [(text, subject.standard) for text in texts], folder)
+
+
+def _compile(
+    subject: Evolvable,
+    compiler: Compiler,
+    sources: Sequence[tuple[str, Configuration]],
+    folder: Path,
+) -> list[Binary]:
+    """Compile texts, each under its configuration; they must compile."""
+    variants = [
+        Variant(i, text, subject.macros(configuration), subject.options(configuration))
+        for i, (text, configuration) in enumerate(sources)
+    ]
     built = build_batch(compiler, variants, folder)
     binaries = []
     for _, one in sorted(built.items()):
@@ -186,13 +197,17 @@ def try_broken(
     Raises:
         UserError: the oracle accepts it.
     """
-    texts = [subject.reference, subject.render(broken(subject), baseline.loops)]
-    base, variant = compile_reference(subject, compiler, texts, folder)
+    genotype = broken(subject)
+    own = genotype.configuration
+    variants = [
+        (subject.reference, subject.standard),
+        (subject.render(genotype, baseline.loops), own),
+    ]
+    base, variant = _compile(subject, compiler, variants, folder)
     train = subject.cases(CaseRole.TRAIN)
     sampling = Sampling(limit=baseline.limit)
-    answer = pool.one(
-        Measure(_program(subject, variant, train), _program(subject, base, train), sampling)
-    )
+    program = Program(variant, dict(own), train)
+    answer = pool.one(Measure(program, _program(subject, base, train), sampling))
     if isinstance(answer, Lost):
         return Caught(answer.survival, None, answer.message)
     if isinstance(answer, Refused):
@@ -208,7 +223,7 @@ def try_broken(
 
 
 def _program(subject: Evolvable, binary: Binary, cases: Sequence[str]) -> Program:
-    return Program(binary, dict(subject.original.configuration), tuple(cases))
+    return Program(binary, dict(subject.standard), tuple(cases))
 
 
 def _fault(subject: Evolvable, answer: Lost | Refused, doing: str) -> UserError:
@@ -281,12 +296,13 @@ def _time(subject: Evolvable, pool: Pool[int], copy: Program, program: Program) 
 def _count_loops(
     subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path
 ) -> dict[int, int]:
-    """The limit of each loop: twice the most iterations seen in the reference."""
+    """The limit of each loop: twice the most iterations seen without any change."""
     loops = subject.grammar.loops
     if not loops:
         return {}
-    (binary,) = compile_reference(subject, compiler, [subject.counting], folder)
-    program = _program(subject, binary, subject.cases(CaseRole.TRAIN))
+    own = subject.original.configuration
+    (binary,) = _compile(subject, compiler, [(subject.counting, own)], folder)
+    program = Program(binary, dict(own), subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):
         raise _fault(subject, answer, "while its loops were counted")

@@ -76,6 +76,11 @@ class Evaluation:
         return self.ratio if self.high is None else self.high
 
     @property
+    def right(self) -> bool:
+        """Whether it ran to its end and all its answers were acceptable."""
+        return self.survival is Survival.NORMAL and self.penalty == 0
+
+    @property
     def selectable(self) -> bool:
         """Zero penalty and faster than the reference beyond the noise."""
         return self.verdict is Verdict.FASTER

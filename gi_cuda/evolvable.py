@@ -59,15 +59,30 @@ class Evolvable(Variation, Protocol):
         """Position of each rule in the grammar."""
 
     @property
+    def original(self) -> Genotype:
+        """The genotype without changes. It is what varies at first, and the reference's own unless
+        the evolution started from another one."""
+
+    @property
     def reference(self) -> str:
-        """The text of the unmodified device code, as variants are compared with it."""
+        """The text of the target's unmodified device code, beside which variants are timed."""
+
+    @property
+    def standard(self) -> Configuration:
+        """The configuration of the reference: the target's default one."""
 
     @property
     def counting(self) -> str:
-        """The same with every loop of the grammar counting its iterations."""
+        """The device code of :attr:`original` with every loop of the grammar counting its
+        iterations."""
 
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's device code; with loop guards where ``limits`` are given."""
+
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str | None:
+        """The same made to do no harm, whatever its answers are; None where that cannot be. It runs
+        on the cases that give fitness, takes longer, and gives the same answers if they are
+        right."""
 
     def diff(self, genotype: Genotype) -> str:
         """What a genotype changes, as a unified diff."""

@@ -2,7 +2,8 @@
 
 Variants that share a measurement share the reference's launches. One that takes its worker down
 spoils the measurement of the others, which are then measured without it; it is itself measured
-again, alone in a fresh worker, before anything about it is final.
+again, alone in a fresh worker, before anything about it is final. In a rehearsal it is not: there
+many take their workers down, and a mistake costs one individual.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ Answer = Measurement | Lost | Refused
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answer about one variant; ``final`` where it was measured alone, in a fresh worker."""
+    """An answer about one variant; ``final`` where it was measured alone, in a fresh worker, or
+    only rehearsed."""
 
     ident: int
     answer: Answer
@@ -32,10 +34,12 @@ class Heats:
 
     Args:
         together: most variants in one measurement.
+        rehearsal: whether all that is measured is whether answers are right.
     """
 
-    def __init__(self, together: int) -> None:
+    def __init__(self, together: int, *, rehearsal: bool = False) -> None:
         self._together = together
+        self._rehearsal = rehearsal
         self._requests: dict[int, Measure] = {}
         self._begun: dict[int, tuple[tuple[int, ...], bool]] = {}
         self._again: deque[tuple[tuple[int, ...], bool]] = deque()
@@ -74,8 +78,9 @@ class Heats:
         self._begun[self._number] = (idents, alone)
         first = self._requests[idents[0]]
         variants = tuple(self._requests[ident].variant for ident in idents)
-        # Whether it hung or crashed counts only when it is measured alone.
-        sampling = first.sampling if alone else replace(first.sampling, grace=0.0)
+        # Whether it hung or crashed counts only when that is final.
+        final = alone or self._rehearsal
+        sampling = first.sampling if final else replace(first.sampling, grace=0.0)
         heat = Heat(variants, first.reference, sampling)
         return self._number, (Alone(heat) if alone else heat)
 
@@ -84,14 +89,15 @@ class Heats:
     ) -> Iterator[Result]:
         """What a task's answer says about its variants; what it says nothing about is repeated."""
         idents, alone = self._begun.pop(number)
+        final = alone or self._rehearsal
         if isinstance(answer, tuple):
             for ident, one in zip(idents, answer, strict=True):
-                yield Result(ident, one, alone)
+                yield Result(ident, one, final)
         elif len(idents) == 1:
-            yield Result(idents[0], answer, alone)
+            yield Result(idents[0], answer, final)
         elif isinstance(answer, Lost) and answer.suspect in idents:
             self._again.append((tuple(i for i in idents if i != answer.suspect), False))
-            yield Result(answer.suspect, answer, False)
+            yield Result(answer.suspect, answer, final)
         else:
             self._again.extend(((ident,), False) for ident in idents)
 

@@ -19,7 +19,7 @@ from gi_cuda.build.ahead import Ahead
 from gi_cuda.build.model import Binary, BuildFailure, Built, Compiler, Phenotype, Variant
 from gi_cuda.evaluation import Evaluation, lost, measured, not_built
 from gi_cuda.evolvable import Evolvable
-from gi_cuda.execute.model import Measure, Program, Refused, Sampling, Survival
+from gi_cuda.execute.model import Measure, Measurement, Program, Refused, Sampling, Survival
 from gi_cuda.execute.pool import MOMENT, Lost, Pool
 from gi_cuda.genome import Genotype
 from gi_cuda.heats import Answer, Heats
@@ -84,6 +84,7 @@ class Laboratory:
     best: float = 1.0
     codes: dict[bytes, tuple[int, Evaluation]] = field(default_factory=dict)
     _phenotypes: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
+    _rehearses: bool | None = None
     _spent: Phases = field(default_factory=Phases)
 
     def take_phases(self) -> Phases:
@@ -99,10 +100,29 @@ class Laboratory:
         configuration = genotype.configuration
         return Trial(ident, text, configuration, self.subject.macros(configuration))
 
+    def reference(self) -> Trial:
+        """The unmodified device code in the default configuration."""
+        subject = self.subject
+        macros = subject.macros(subject.standard)
+        return Trial(REFERENCE, subject.reference, subject.standard, macros)
+
+    def _rehearsal(self, ident: int, genotype: Genotype) -> Trial | None:
+        """An individual made to do no harm, where the subject can do that."""
+        text = self.subject.rehearsal(genotype, self.bounds.loops)
+        configuration = genotype.configuration
+        if text is None:
+            return None
+        return Trial(ident, text, configuration, self.subject.macros(configuration))
+
     def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
         """Phenotypic tabu keys; None for what does not preprocess."""
-        self._preprocess([self.trial(ident, genotype) for ident, genotype in batch.items()])
-        return {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
+        trials = [self.trial(ident, genotype) for ident, genotype in batch.items()]
+        self._phenotypes.update(self._preprocess(trials))
+        keys = {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
+        for one in trials:
+            if one.ident == REFERENCE and one != self.reference():
+                del self._phenotypes[REFERENCE]  # what a search starts from may be another one
+        return keys
 
     def _key(self, ident: int, genotype: Genotype) -> bytes | None:
         phenotype = self._phenotypes[ident]
@@ -112,24 +132,30 @@ class Laboratory:
         launch = self.subject.launch_values(genotype.configuration)
         return xxhash.xxh3_128_digest(phenotype.key + launch.encode())
 
-    def _preprocess(self, trials: Sequence[Trial]) -> None:
+    def _preprocess(self, trials: Sequence[Trial]) -> dict[int, Phenotype | BuildFailure]:
         begun = time.perf_counter()
         variants = [
             Variant(t.ident, t.text, t.macros, self.subject.options(t.configuration))
             for t in trials
         ]
-        self._phenotypes.update(self.compiler.preprocess(variants))
+        found = self.compiler.preprocess(variants)
         self._spent += Phases(preprocess=time.perf_counter() - begun)
+        return found
 
     # -- binaries ----------------------------------------------------------------------------
 
-    def build(self, trials: Sequence[Trial]) -> Iterator[Built]:
+    def build(
+        self, trials: Sequence[Trial], known: Mapping[int, Phenotype | BuildFailure]
+    ) -> Iterator[Built]:
         """Compile trials as one batch; answers come as shards end.
 
         The files stay until the next batch.
+
+        Args:
+            known: what preprocessing gave already, by number of the trial.
         """
-        self._preprocess([t for t in trials if t.ident not in self._phenotypes])
-        found = [self._phenotypes[trial.ident] for trial in trials]
+        rest = self._preprocess([trial for trial in trials if trial.ident not in known])
+        found = [{**known, **rest}[trial.ident] for trial in trials]
         shutil.rmtree(self.folder, ignore_errors=True)
         ready = [one for one in found if isinstance(one, Phenotype)]
         failed = [one for one in found if isinstance(one, BuildFailure)]
@@ -144,17 +170,58 @@ class Laboratory:
     def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
         """Build and measure a batch with the reference in front; yields records as they end.
 
+        Where the subject can do that, all rehearse first, and only those whose answers are right
+        then are built and measured as they are: at PTX level most are wrong, and one in ten would
+        take its worker down.
+
         Records come out once for each individual, whatever it did to its worker. Individuals whose
         machine code was measured before share that measurement, and say so.
         """
-        trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
         kept = {REFERENCE, *batch}
         self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in kept}
-        reference = self.trial(REFERENCE, self.subject.original)
-        sorter = _Sorter(self, reference, trials)
-        ahead = Ahead(self.build([reference, *trials.values()]))
+        if self._rehearses is None:
+            self._rehearses = self._can_rehearse()
+        if self._rehearses:
+            right = set()
+            rehearsals = {ident: self._rehearsal(ident, one) for ident, one in batch.items()}
+            trials = {ident: trial for ident, trial in rehearsals.items() if trial}
+            for ident, evaluation in self._perform(trials, {}, self.bounds.sampling.untimed()):
+                if evaluation.right:
+                    right.add(ident)
+                else:
+                    yield ident, replace(evaluation, resources={})
+            batch = {ident: one for ident, one in batch.items() if ident in right}
+        if batch:
+            trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
+            yield from self._perform(trials, self._phenotypes, self.bounds.sampling)
+
+    def _can_rehearse(self) -> bool:
+        """Whether the reference gives the right answers in a rehearsal; if it does not, those of
+        variants tell nothing."""
+        trial = self._rehearsal(REFERENCE + 1, self.subject.original)
+        if trial is None:
+            return False
+        reference = self.reference()
+        base, binary = sorted(self.build([reference, trial], {}), key=lambda one: one.ident)
+        if isinstance(base, BuildFailure) or isinstance(binary, BuildFailure):
+            return False
+        programs = self.program(trial, binary), self.program(reference, base)
+        answer = self.pool.one(Measure(*programs, self.bounds.sampling.untimed()))
+        return isinstance(answer, Measurement) and answer.correct
+
+    def _perform(
+        self,
+        trials: Mapping[int, Trial],
+        known: Mapping[int, Phenotype | BuildFailure],
+        sampling: Sampling,
+    ) -> Iterator[tuple[int, Evaluation]]:
+        """Build and measure trials; yields records as they end."""
+        reference = self.reference()
+        sorter = _Sorter(self, reference, trials, sampling)
+        ahead = Ahead(self.build([reference, *trials.values()], known))
         try:
-            for ident, evaluation in self._measure(sorter.requests(iter(ahead)), ahead):
+            heats = Heats(self.together, rehearsal=not sampling.most)
+            for ident, evaluation in self._measure(sorter.requests(iter(ahead)), heats, ahead):
                 yield from sorter.take_unbuilt()
                 yield ident, sorter.complete(ident, evaluation)
         finally:
@@ -163,12 +230,11 @@ class Laboratory:
         yield from sorter.twins()
 
     def _measure(
-        self, requests: Iterator[tuple[int, Measure] | None], ahead: Ahead
+        self, requests: Iterator[tuple[int, Measure] | None], heats: Heats, ahead: Ahead
     ) -> Iterator[tuple[int, Evaluation]]:
         """Measure what is built as it comes, or all of it together once the compiler is done."""
         begun = time.perf_counter()
         run = verify = paused = 0.0
-        heats = Heats(self.together)
         if self.compiler.disturbs:
             requests = iter([one for one in _waiting(requests) if one is not None])
         try:
@@ -221,11 +287,16 @@ class _Sorter:
     """Sorts a batch's binaries: what failed, what is to be measured, what was measured before."""
 
     def __init__(
-        self, laboratory: Laboratory, reference: Trial, trials: Mapping[int, Trial]
+        self,
+        laboratory: Laboratory,
+        reference: Trial,
+        trials: Mapping[int, Trial],
+        sampling: Sampling,
     ) -> None:
         self._laboratory = laboratory
         self._reference = reference
         self._trials = trials
+        self._sampling = sampling
         self._unbuilt: list[tuple[int, Evaluation]] = []
         self._binaries: dict[int, Binary] = {}
         self._twins: list[tuple[int, bytes]] = []
@@ -251,7 +322,7 @@ class _Sorter:
                 if not self._is_twin(binary):
                     trial = self._trials[binary.ident]
                     program = laboratory.program(trial, binary)
-                    yield binary.ident, Measure(program, base, laboratory.bounds.sampling)
+                    yield binary.ident, Measure(program, base, self._sampling)
 
     def _is_twin(self, binary: Binary) -> bool:
         self._binaries[binary.ident] = binary

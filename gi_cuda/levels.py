@@ -10,9 +10,11 @@ from gi_cuda.build.model import Variant
 from gi_cuda.build.ptx_batch import kernels_in, own_functions, ptx_of
 from gi_cuda.errors import UserError
 from gi_cuda.evolvable import LEVELS, Evolvable
+from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.ptx import convert_ptx
 from gi_cuda.ptx_subject import PtxSubject
+from gi_cuda.start import Start
 from gi_cuda.subject import Subject, load_subject
 
 
@@ -24,6 +26,7 @@ def load_evolvable(
     bnf: Path | None = None,
     scope: Path | None = None,
     edits: str = "paper",
+    start: Start | None = None,
 ) -> Evolvable:
     """Load a target at a level.
 
@@ -33,6 +36,7 @@ def load_evolvable(
         level: one of :data:`~gi_cuda.evolvable.LEVELS`.
         bnf, scope: of the source: a grammar edited by hand, in place of the converted one.
         edits: of the source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
+        start: of PTX: the source that is compiled, if not the target's own.
 
     Raises:
         UserError: whatever is wrong with the target, the source, the grammar files or nvcc.
@@ -46,7 +50,10 @@ def load_evolvable(
             where="--bnf",
             hint="leave --bnf and --scope out with --level ptx",
         )
-    return ptx_subject(load_subject(path, backend))
+    if start is None:
+        return ptx_subject(load_subject(path, backend))
+    bnf, scope = map(Path, start.grammar_files) if start.grammar_files else (None, None)
+    return ptx_subject(load_subject(path, backend, bnf=bnf, scope=scope, edits=start.edits), start)
 
 
 def source_of(evolvable: Evolvable) -> Subject:
@@ -60,7 +67,8 @@ def source_of(evolvable: Evolvable) -> Subject:
     raise UserError(
         "this run evolves PTX, which has no source-level patch",
         where=str(evolvable.target.folder),
-        hint="gi-cuda show RUN prints what changed in the PTX",
+        hint="gi-cuda patch RUN --format ptx writes the PTX; gi-cuda explain RUN names the source"
+        " lines of each change",
     )
 
 
@@ -78,18 +86,38 @@ def check_level(level: str, backend: str) -> None:
         )
 
 
-def ptx_subject(cuda: Subject) -> PtxSubject:
-    """Compile a target's default configuration to PTX and read that.
+def ptx_subject(cuda: Subject, start: Start | None = None) -> PtxSubject:
+    """Compile a target's source to PTX and read that.
+
+    Args:
+        cuda: the source.
+        start: the winner of it that is compiled; None: the source as it is, in the default
+            configuration.
 
     Raises:
-        UserError: there is no nvcc, or the source does not compile.
+        UserError: there is no nvcc, the source does not compile, or the start is none of its
+            variants.
     """
-    configuration = cuda.original.configuration
-    text = cuda.device.source.text
-    variant = Variant(0, text, cuda.macros(configuration), cuda.options(configuration))
-    ptx = ptx_of(open_nvcc(cuda, 1), variant)
+    base = cuda.original if start is None else cuda.read(start.genotype)
+    reference = _ptx(cuda, cuda.original)
+    ptx = reference if start is None else _ptx(cuda, base)
     name = Path(cuda.grammar.source.name).with_suffix(".ptx").name
     kernels = kernels_in(ptx, cuda.target.kernels)
     grammar = convert_ptx(Source(name, ptx), kernels, own_functions(ptx))
-    fixed = tuple(replace(one, values=(one.default,)) for one in cuda.space.parameters)
-    return PtxSubject(cuda, grammar, replace(cuda.space, parameters=fixed))
+    fixed = tuple(
+        replace(one, values=(value,), default=value)
+        for one, value in zip(cuda.space.parameters, base.configuration.chosen, strict=True)
+    )
+    space = replace(cuda.space, parameters=fixed)
+    return PtxSubject(cuda, grammar, space, reference, base, start)
+
+
+def source_variant(cuda: Subject, genotype: Genotype) -> Variant:
+    """A variant of the source as it is compiled to PTX: without loop guards."""
+    configuration = genotype.configuration
+    macros, options = cuda.macros(configuration), cuda.options(configuration)
+    return Variant(0, cuda.render(genotype, None), macros, options)
+
+
+def _ptx(cuda: Subject, genotype: Genotype) -> str:
+    return ptx_of(open_nvcc(cuda, 1), source_variant(cuda, genotype))

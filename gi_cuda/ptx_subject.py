@@ -1,4 +1,5 @@
-"""The PTX of a target made ready for evolution: what nvcc makes of the default configuration."""
+"""The PTX of a target made ready for evolution: what nvcc makes of its source, as it is or as a
+winner left it."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import xxhash
 
+from gi_cuda.cuda.window import BASE, SIZE
 from gi_cuda.genome import (
     Genetics,
     Genotype,
@@ -19,7 +21,9 @@ from gi_cuda.genome import (
     expansions,
     mutate,
 )
-from gi_cuda.grammar.ptx import PtxGrammar, instrument_ptx, render_ptx
+from gi_cuda.grammar import Source, rendered
+from gi_cuda.grammar.ptx import PtxGrammar, instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
+from gi_cuda.start import Start
 from gi_cuda.subject import Subject
 from gi_cuda.target import CaseRole, Configuration, Target
 
@@ -34,17 +38,25 @@ _COUNTER = "_ZN2v012gi_loop_mostE"
 class PtxSubject(Genetics):
     """What is being evolved. Implements :class:`~gi_cuda.evolvable.Evolvable`.
 
-    Only code varies: the PTX stands for one configuration, the default one.
+    Only code varies: the PTX stands for one configuration. What varies at first and what variants
+    are timed beside are two modules where a winner of the source is what the evolution starts from;
+    the reference is the target's own all the same.
 
     Attributes:
-        cuda: the target's source, which the PTX was made of.
-        grammar: the rules of the PTX.
-        space: the default configuration and no other.
+        cuda: the target's source.
+        grammar: the rules of the PTX that evolves.
+        space: the configuration that it was compiled under, and no other.
+        reference: the PTX of the unmodified source in the default configuration.
+        base: the genotype of the source that evolves as PTX.
+        start: where that comes from; None where it is the reference's.
     """
 
     cuda: Subject
     grammar: PtxGrammar
     space: Space
+    reference: str
+    base: Genotype
+    start: Start | None = None
     level: str = "ptx"
     edits: str = "ptx"
     grammar_files: tuple[Path, ...] = ()
@@ -62,8 +74,9 @@ class PtxSubject(Genetics):
     @cached_property
     def fingerprint(self) -> str:
         """A 128-bit hash, in hexadecimal, of the PTX's code and the names of the rules in it."""
-        code = self.reference.partition("\t.section\t.debug_str")[0]
-        text = "\n".join([code, *self.order])
+        modules = [self.made, *([self.reference] if self.start else [])]
+        code = [one.partition("\t.section\t.debug_str")[0] for one in modules]
+        text = "\n".join([*code, *self.order])
         return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
 
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
@@ -71,30 +84,41 @@ class PtxSubject(Genetics):
         return mutate(genotype, self.grammar, rng, GEVO)
 
     @property
-    def reference(self) -> str:
-        """The PTX as nvcc made it."""
+    def standard(self) -> Configuration:
+        """The configuration of the reference."""
+        return self.cuda.standard
+
+    @cached_property
+    def written(self) -> Source:
+        """The source that the PTX was made of, in its files."""
+        return rendered(self.cuda.grammar, self.cuda.expansions(self.base))
+
+    @property
+    def made(self) -> str:
+        """The PTX that evolves, as nvcc made it."""
         return self.grammar.source.text
 
     @property
     def counting(self) -> str:
-        """The same with every loop counting its iterations."""
+        """The PTX with every loop counting its iterations."""
         return instrument_ptx(self.grammar, _COUNTER)
+
+    def marked(self, name: str) -> str:
+        """The PTX with a count of how often a rule's place is reached, in place of a loop's."""
+        return mark_ptx(self.grammar, name, _COUNTER)
 
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's PTX; with loop guards where ``limits`` are given."""
         return render_ptx(self.grammar, expansions(genotype.edits), limits)
 
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str:
+        """A variant's PTX with every loop guarded and every instruction confined."""
+        return rehearse_ptx(self.grammar, expansions(genotype.edits), limits, (BASE, SIZE))
+
     def diff(self, genotype: Genotype) -> str:
         """What a genotype changes in the PTX, without loop guards."""
         name = self.grammar.source.name
-        before, after = self.reference, self.render(genotype, None)
-        lines = unified_diff(
-            before.splitlines(keepends=True),
-            after.splitlines(keepends=True),
-            f"a/{name}",
-            f"b/{name}",
-        )
-        return "".join(lines)
+        return text_diff(self.made, self.render(genotype, None), name)
 
     def macros(self, configuration: Configuration) -> dict[str, str]:
         """None: the PTX is preprocessed."""
@@ -111,3 +135,14 @@ class PtxSubject(Genetics):
     def launch_values(self, configuration: Configuration) -> str:
         """The values that decide launches and buffers, as text."""
         return self.cuda.launch_values(configuration)
+
+
+def text_diff(before: str, after: str, name: str) -> str:
+    """The difference of two texts of PTX, both called by one name."""
+    lines = unified_diff(
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        f"a/{name}",
+        f"b/{name}",
+    )
+    return "".join(lines)

@@ -33,9 +33,10 @@ from gi_cuda.grammar import Source
 from gi_cuda.laboratory import Bounds, Laboratory
 from gi_cuda.levels import source_of
 from gi_cuda.search import Variation
+from gi_cuda.start import Start, Started, beginning
 from gi_cuda.store import Store
-from gi_cuda.stored import Plan, stored_baseline, stored_plan, stored_subject
-from gi_cuda.subject import Subject, Tuning
+from gi_cuda.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
+from gi_cuda.subject import Seeded, Subject, Tuning
 from gi_cuda.target import CaseRole, content_hash
 
 DATABASE = "run.db"
@@ -117,9 +118,24 @@ class Run:
         """
         return source_of(self.subject)
 
+    @property
+    def started(self) -> Started | None:
+        """What it started from, if that is not the reference."""
+        return self.store.load("started", Started)
+
+    @property
+    def beside(self) -> str:
+        """What :meth:`assay` measures beside, for people; "" where that is the reference."""
+        started = self.started
+        return started.name if started is not None and self.subject.level != "source" else ""
+
     def variation(self) -> Variation:
         """How its individuals vary."""
-        return Tuning(self.subject) if self.plan.preset == "tune" else self.subject
+        variation: Variation = Tuning(self.subject) if self.plan.preset == "tune" else self.subject
+        start = stored_start(self.store)
+        if start is None:
+            return variation
+        return Seeded(variation, beginning(self.subject, start))
 
     def laboratory(self) -> Laboratory:
         """Where its individuals are evaluated."""
@@ -183,6 +199,9 @@ class Run:
     def assay(self, role: CaseRole, *, builds: int = BUILDS, pairs: int = PAIRS) -> GenotypeAssay:
         """Reads individuals, as a maintainer would get them, on the cases of one role.
 
+        Beside what has none of their changes: the reference, or in a run on PTX that started from a
+        winner of the source, that.
+
         Args:
             builds, pairs: of each individual; one of one is enough to tell right from wrong.
         """
@@ -198,6 +217,7 @@ class Run:
                 self.baseline.limit,
                 builds,
                 pairs,
+                self.candidate(self.subject.original),
             )
         )
 
@@ -210,14 +230,46 @@ def default_folder(target_name: str, root: Path = Path("runs")) -> Path:
     return root / f"{target_name}-{number}"
 
 
+def _start(tools: Tools, start: Start, genotype: Genotype, limit: float) -> Started:
+    """Measure a start beside the reference.
+
+    Raises:
+        UserError: it is wrong on the train cases.
+    """
+    replicates = Replicates(
+        tools.subject,
+        tools.compiler,
+        tools.pool,
+        tools.pool.map,
+        tools.scratch("start"),
+        tools.train(),
+        limit,
+    )
+    (reading,) = replicates.read([candidate(tools.subject, genotype)])
+    if not reading.right:
+        raise UserError(
+            f"it fails on the train cases: {reading.failure}",
+            where=start.name,
+            hint="start from another run, or from the reference",
+        )
+    return Started(start.name, reading.speed_up)
+
+
 @contextmanager
-def create_run(subject: Evolvable, folder: Path, plan: Plan) -> Iterator[Run]:
+def create_run(
+    subject: Evolvable, folder: Path, plan: Plan, start: Start | None = None
+) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
     The folder appears complete or not at all.
 
+    Args:
+        start: what the search starts from, if not from the reference; of a run on PTX, that of its
+            subject.
+
     Raises:
-        UserError: the folder exists, or the reference fails its baseline.
+        UserError: the folder exists, the reference fails its baseline, or the start fails on the
+            train cases.
     """
     if folder.exists():
         raise UserError(
@@ -225,12 +277,16 @@ def create_run(subject: Evolvable, folder: Path, plan: Plan) -> Iterator[Run]:
             where=str(folder),
             hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
         )
+    first = None if start is None else beginning(subject, start)
     with _in_the_making(folder) as making:
         with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
             baseline = establish(
                 subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
             )
             facts = _facts(subject, plan, baseline, tools.backend)
+            if start is not None and first is not None:
+                started = _start(tools, start, first, baseline.limit)
+                facts |= {"start": asdict(start), "started": asdict(started)}
         with Store(making / DATABASE, create=True) as store:
             store.put(**facts)
     with open_run(folder) as run:

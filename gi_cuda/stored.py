@@ -13,6 +13,7 @@ from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import Verdict
 from gi_cuda.levels import load_evolvable
 from gi_cuda.search import Settings
+from gi_cuda.start import Start
 from gi_cuda.store import Store
 from gi_cuda.target import content_hash
 
@@ -51,6 +52,7 @@ def stored_subject(store: Store, folder: Path) -> Evolvable:
         bnf=bnf,
         scope=scope,
         edits=store.get("edits", "paper"),
+        start=stored_start(store),
     )
     if content_hash(subject.target) != store.get("target_hash"):
         raise UserError(
@@ -67,6 +69,11 @@ def stored_subject(store: Store, folder: Path) -> Evolvable:
             else "PTX depends on nvcc and on what the first GPU is; start a new run",
         )
     return subject
+
+
+def stored_start(store: Store) -> Start | None:
+    """What a stored run started from, if that is not the reference."""
+    return store.load("start", Start)
 
 
 def stored_plan(store: Store) -> Plan:

@@ -12,7 +12,6 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.errors import UserError
-from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import (
     Genetics,
     Genotype,
@@ -38,6 +37,7 @@ from gi_cuda.grammar import (
     write_scope,
 )
 from gi_cuda.patch import files_diff, with_defaults
+from gi_cuda.search import Variation
 from gi_cuda.target import (
     CaseRole,
     Configuration,
@@ -93,6 +93,11 @@ class Subject(Genetics):
         return self.device.source.text
 
     @property
+    def standard(self) -> Configuration:
+        """The configuration of the reference: the default one."""
+        return self.space.default
+
+    @property
     def counting(self) -> str:
         """The same with every loop counting its iterations."""
         return instrument(self.device)
@@ -107,6 +112,9 @@ class Subject(Genetics):
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's device code; with loop guards where ``limits`` are given."""
         return render(self.device, self.expansions(genotype), limits)
+
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> None:
+        """None: nothing keeps a source's accesses to memory from doing harm."""
 
     def upstream(self, genotype: Genotype) -> Source:
         """A variant's source, in its files, as a maintainer would adopt it.
@@ -175,17 +183,41 @@ class Subject(Genetics):
 class Tuning:
     """A subject of which the configuration alone varies: what a tuner would do with it."""
 
-    subject: Evolvable
+    subject: Variation
 
     @property
     def original(self) -> Genotype:
-        """The reference's genotype."""
+        """What varies at first."""
         return self.subject.original
 
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
         """A mutant with another value; None where there is no other value."""
         configuration = mutate_configuration(genotype.configuration, rng)
         return None if configuration is None else Genotype(configuration, genotype.edits)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return self.subject.crossover(first, second, rng)
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+        return self.subject.key(genotype)
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for."""
+        return self.subject.read(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """Variation that begins with a genotype of one's own instead of the reference's."""
+
+    subject: Variation
+    original: Genotype
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+        return self.subject.mutate(genotype, rng)
 
     def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
         """A child of two, or None where there is none."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.analyze.replicates import unmodified
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.analyze.winner import Winner
 from gi_cuda.errors import UserError
@@ -91,7 +92,7 @@ def submit(run: Run, winner: Winner, steps: Sequence[Step], *, check: bool) -> S
         for number in range(1, len(steps) + 1):
             _check_applied(subject, diffs[:number], steps[:number], mailed=False)
     candidates = [run.patched(step.after, step.genotype) for step in steps]
-    noise, *validations = run.validate([run.candidate(subject.original), *candidates])
+    noise, *validations = run.validate([unmodified(subject), *candidates])
     for step, validation in zip(steps, validations, strict=True):
         if not validation.correct:
             raise UserError(

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from gi_cuda.analyze.champion import Champion
 from gi_cuda.analyze.findings import Finding, compiled_in, from_outside, new_findings
 from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.analyze.replicates import Candidate
+from gi_cuda.analyze.replicates import Candidate, unmodified
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized
 from gi_cuda.build.model import BuildFailure, Variant
@@ -85,7 +85,7 @@ def entries(winners: Sequence[Winner]) -> list[Entry]:
 def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer]) -> Acceptance:
     """Measure candidates and a copy of the reference on the held-out cases, in processes that ran
     nothing before; then let sanitizers watch one after the other until one is clean."""
-    original = run.candidate(run.subject.original)
+    original = unmodified(run.subject)
     measured = run.validate([original, *(run.candidate(one.genotype) for one in candidates)])
     noise, *validations = measured
     if noise.overall is None:

@@ -6,9 +6,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.analyze.contestants import Contestant
-from gi_cuda.analyze.reading import Reading, SpeedUp, speed_up
+from gi_cuda.analyze.reading import Reading, SpeedUp, speed_up, verdict
 from gi_cuda.analyze.replicates import Replicates, in_fresh_processes
 from gi_cuda.analyze.resources import resources
+from gi_cuda.baseline import Baseline
+from gi_cuda.execute.model import Verdict
 from gi_cuda.run import Tools
 
 
@@ -19,15 +21,22 @@ class Result:
     Attributes:
         contestant: who.
         failure: why it is of no use; "" where its answers were right every time.
+        verdict: its speed on all cases; None where it failed.
         train, held_out: its speed-up over the reference; None where it failed.
         resources: what its compiled kernels take, where the back end knows.
     """
 
     contestant: Contestant
     failure: str
+    verdict: Verdict | None
     train: SpeedUp | None
     held_out: SpeedUp | None
     resources: Mapping[str, int]
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in a word or two."""
+        return self.failure.partition(":")[0] if self.verdict is None else str(self.verdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +45,20 @@ class Comparison:
 
     Attributes:
         noise: a copy of the reference beside the reference, on all cases.
+        floor: the noise floor, as a fraction: what lies within counts as the same.
         results: in the order in which the contestants were given.
     """
 
     noise: SpeedUp
+    floor: float
     results: tuple[Result, ...]
 
 
-def compare(tools: Tools, contestants: Sequence[Contestant], limit: float) -> Comparison:
+def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline) -> Comparison:
     """Measure contestants and a copy of the reference beside the reference.
 
-    All are compiled in one batch, in several builds; each is run in processes that ran nothing
-    before, launches of contestant and reference in turn.
-
-    Args:
-        limit: seconds after which a launch counts as hung.
+    Sources are compiled in several builds; what comes as a binary is that binary as often. Each is
+    run in processes that ran nothing before, launches of contestant and reference in turn.
     """
     replicates = Replicates(
         tools.subject,
@@ -59,19 +67,23 @@ def compare(tools: Tools, contestants: Sequence[Contestant], limit: float) -> Co
         in_fresh_processes(tools.pool),
         tools.scratch("compared"),
         (*tools.train(), *tools.held_out()),
-        limit,
+        baseline.limit,
     )
     candidates = [one.candidate for one in contestants]
     original, *readings = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
+    noise = original.speed_up
+    floor = max(baseline.floor, *(abs(bound - 1) for bound in (noise.low, noise.high)))
     taken = resources(tools, candidates)
     return Comparison(
-        original.speed_up,
+        noise,
+        floor,
         tuple(
             Result(
                 one,
                 reading.failure,
+                verdict(reading.builds, floor) if reading.right else None,
                 _on(reading, tools.train()),
                 _on(reading, tools.held_out()),
                 takes,

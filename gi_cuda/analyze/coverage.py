@@ -1,8 +1,9 @@
-"""Is the place of a change executed at all? The original source with a counter at that place."""
+"""Is the place of a change executed at all? The original with a counter at that place."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, Variant
@@ -11,6 +12,7 @@ from gi_cuda.genome import Change, Configuration, Setting
 from gi_cuda.grammar import Grammar, RuleType
 from gi_cuda.grammar.model import Rule
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
+from gi_cuda.ptx_subject import PtxSubject
 from gi_cuda.run import Run
 
 LIMIT = 120.0
@@ -70,16 +72,17 @@ def coverage(
 ) -> list[Mapping[str, bool] | None]:
     """For each change on which cases its place is reached; None where that cannot be told.
 
-    Settings have no place. All places are compiled in one batch, each in a source of its own.
+    Settings have no place. All places are compiled in one batch, each in a text of its own.
 
     Args:
-        configuration: under which the source is compiled.
+        configuration: under which the original is compiled.
         cases: names of cases that the run's workers have.
     """
-    subject, tools = run.source, run.tools
+    subject, tools = run.subject, run.tools
     macros, options = subject.macros(configuration), subject.options(configuration)
+    mark = subject.marked if isinstance(subject, PtxSubject) else partial(marked, run.source.device)
     variants = [
-        Variant(number, marked(subject.device, change.place), macros, options)
+        Variant(number, mark(change.place), macros, options)
         for number, change in enumerate(changes)
         if not isinstance(change, Setting)
     ]

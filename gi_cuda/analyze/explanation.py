@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
 
 from gi_cuda.analyze.coverage import coverage
 from gi_cuda.analyze.interactions import Interactions
 from gi_cuda.analyze.minimization import Kept
+from gi_cuda.analyze.quotes import Quote, Quotes, in_words
 from gi_cuda.analyze.reading import contrast
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import Winner, stored_dependencies
@@ -15,7 +18,9 @@ from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
 from gi_cuda.grammar.kinds import type_of
 from gi_cuda.patch import files_diff
+from gi_cuda.ptx_subject import PtxSubject, text_diff
 from gi_cuda.run import Run
+from gi_cuda.subject import Subject
 from gi_cuda.target import CaseRole
 
 TYPES: Mapping[RuleType, str] = {
@@ -51,7 +56,8 @@ class Explanation:
             configuration; None where that cannot be told.
         resources: what the compiled kernels take, how many instructions of each class they have,
             and their occupancy: without the change and with it, where the two differ.
-        diff: what it changes in the source, with all the others made.
+        diff: what it changes in the source or PTX, with all the others made.
+        quotes: of PTX, the instructions that it is about.
     """
 
     number: int
@@ -62,32 +68,102 @@ class Explanation:
     executed: Mapping[str, bool] | None
     resources: Mapping[str, tuple[int, int]]
     diff: str
+    quotes: tuple[Quote, ...] = ()
+
+
+class Account(Protocol):
+    """What is said of the changes of one winner, by their numbers from 0, at one level."""
+
+    def kind(self, number: int) -> str:
+        """The kind of a change in words."""
+
+    def diff(self, number: int) -> str:
+        """What a change does to the text, with all the others made."""
+
+    def quotes(self, number: int) -> tuple[Quote, ...]:
+        """The instructions that a change is about."""
+
+
+@dataclass(frozen=True)
+class OfSource:
+    """Changes of source."""
+
+    subject: Subject
+    changed: Changed
+
+    def kind(self, number: int) -> str:
+        """The kind of edit, and the types of its rules."""
+        return describe(self.subject, self.changed.changes[number])
+
+    def diff(self, number: int) -> str:
+        """A diff of the source's files."""
+        without = self.subject.upstream(self.changed.having(self.changed.all - {number}))
+        return files_diff(without.files, self._whole.files, self.subject.target.source)
+
+    def quotes(self, number: int) -> tuple[Quote, ...]:
+        """None: the diff has it all."""
+        return ()
+
+    @cached_property
+    def _whole(self) -> Source:
+        return self.subject.upstream(self.changed.whole)
+
+
+@dataclass(frozen=True)
+class OfPtx:
+    """Changes of PTX."""
+
+    subject: PtxSubject
+    changed: Changed
+
+    def kind(self, number: int) -> str:
+        """What is done to an instruction or operand."""
+        return in_words(self.subject.grammar, self.changed.changes, number)
+
+    def diff(self, number: int) -> str:
+        """A diff of the PTX."""
+        without = self.subject.render(self.changed.having(self.changed.all - {number}), None)
+        return text_diff(without, self._whole, self.subject.grammar.source.name)
+
+    def quotes(self, number: int) -> tuple[Quote, ...]:
+        """With the source lines that they come from."""
+        return self._quotes.of(self.changed.changes[number])
+
+    @cached_property
+    def _whole(self) -> str:
+        return self.subject.render(self.changed.whole, None)
+
+    @cached_property
+    def _quotes(self) -> Quotes:
+        return Quotes(self.subject)
 
 
 def explain(run: Run, winner: Winner) -> list[Explanation]:
     """Explain every change of a winner, in the order of their numbers."""
-    subject = run.source
+    subject = run.subject
     changed = winner.changes(subject)
+    account: Account = (
+        OfPtx(subject, changed)
+        if isinstance(subject, PtxSubject)
+        else OfSource(run.source, changed)
+    )
     cases = (*run.tools.train(), *run.tools.held_out())
     reached = coverage(run, winner.genotype.configuration, changed.changes, cases)
     worth = _worth(run, winner, changed)
     taken = _resources(run, changed)
     dependencies = stored_dependencies(run.store, winner)
 
-    def without(number: int) -> Source:
-        return subject.upstream(changed.having(changed.all - {number}))
-
-    main, whole = subject.target.source, subject.upstream(changed.whole)
     return [
         Explanation(
             number + 1,
             str(change),
-            describe(run, change),
+            account.kind(number),
             worth[number],
             _partners(dependencies, str(change)),
             reached[number],
             taken[number],
-            files_diff(without(number).files, whole.files, main),
+            account.diff(number),
+            account.quotes(number),
         )
         for number, change in enumerate(changed.changes)
     ]
@@ -100,11 +176,11 @@ def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...]
     return tuple(other for other in group if other != change)
 
 
-def describe(run: Run, change: Change) -> str:
-    """The kind of a change and the types of its rules, in words."""
+def describe(subject: Subject, change: Change) -> str:
+    """The kind of a change of source and the types of its rules, in words."""
     match change:
         case Setting(name, value):
-            parameter = run.subject.space.parameters[run.subject.space.index[name]]
+            parameter = subject.space.parameters[subject.space.index[name]]
             said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
             return f"{said} ({parameter.help})" if parameter.help else said
         case Delete(place):

@@ -14,8 +14,15 @@ from typing import Protocol
 
 import numpy as np
 
-from gi_cuda.execute.model import Sample
-from gi_cuda.execute.statistics import central, cluster_interval, medians, ratios
+from gi_cuda.execute.model import Sample, Verdict
+from gi_cuda.execute.statistics import (
+    CONFIDENCE,
+    LOOSE,
+    central,
+    cluster_interval,
+    medians,
+    ratios,
+)
 from gi_cuda.genome import Genotype
 
 DRAWS = 2000
@@ -95,6 +102,23 @@ def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
     low, high = cluster_interval(values)
     middle = float(medians(np.array([medians(one) for one in values])))
     return SpeedUp(1 / middle, 1 / high, 1 / low)
+
+
+def verdict(builds: Sequence[Sequence[Sample]], floor: float) -> Verdict:
+    """The verdict on pairs of times in several builds, as certain as that on pairs in one (see
+    :func:`gi_cuda.execute.statistics.judge`).
+
+    Args:
+        floor: noise floor as a fraction.
+    """
+    values = [ratios(samples) for samples in builds]
+    _, high = cluster_interval(values, confidence=CONFIDENCE)
+    if high < 1 - floor:
+        return Verdict.FASTER
+    low, high = cluster_interval(values, confidence=LOOSE)
+    if low > 1 + floor:
+        return Verdict.SLOWER
+    return Verdict.SAME if 1 - floor <= low and high <= 1 + floor else Verdict.UNCERTAIN
 
 
 def contrast(terms: Sequence[tuple[int, Reading]]) -> SpeedUp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -32,11 +32,19 @@ Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, A
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A source to be measured: compiled with its macros, launched as its configuration says."""
+    """A source to be measured: compiled with its macros, launched as its configuration says.
+
+    Attributes:
+        text: the source.
+        compiler: what makes a binary of it; None: the compiler of those it is measured with.
+        binary: what has been made of it elsewhere; then nothing is compiled.
+    """
 
     text: str
     configuration: Configuration
     macros: Mapping[str, str]
+    compiler: Compiler | None = None
+    binary: Binary | None = None
 
 
 def in_fresh_processes(pool: Pool[int]) -> Run:
@@ -63,6 +71,7 @@ class Replicates:
         limit: seconds after which a launch counts as hung.
         builds: builds of each source.
         pairs: pairs of launches in each.
+        beside: what they are timed beside, if that is not the reference.
     """
 
     subject: Evolvable
@@ -74,11 +83,11 @@ class Replicates:
     limit: float
     builds: int = BUILDS
     pairs: int = PAIRS
+    beside: Candidate | None = None
 
     def reference(self) -> Candidate:
-        """The unmodified source in the default configuration."""
-        default = self.subject.original.configuration
-        return Candidate(self.subject.reference, default, self.subject.macros(default))
+        """What they are timed beside: the unmodified source in the default configuration."""
+        return self.beside or unmodified(self.subject)
 
     def read(self, candidates: Sequence[Candidate]) -> list[Reading]:
         """Measure candidates beside the reference, all compiled in one batch."""
@@ -131,11 +140,9 @@ class Replicates:
         Copies of all sources take turns in the batch, so that none of them has a place of its own.
         """
         sources = [self.reference(), *candidates]
-        variants = [
-            Variant(at, one.text, one.macros, self.subject.options(one.configuration))
-            for at, one in enumerate(sources * self.builds)
-        ]
-        built = build_batch(self.compiler, variants, self.folder)
+        built = build_candidates(
+            self.compiler, sources * self.builds, self.subject.options, self.folder
+        )
         if isinstance(built[0], BuildFailure):
             raise RuntimeError(f"the reference no longer compiles: {built[0].message}")
         stride = len(sources)
@@ -148,6 +155,32 @@ class Replicates:
         if isinstance(built, Binary):
             return Program(built, dict(candidate.configuration), self.cases)
         return built
+
+
+def build_candidates(
+    compiler: Compiler,
+    candidates: Sequence[Candidate],
+    options: Callable[[Configuration], tuple[str, ...]],
+    folder: Path,
+) -> list[Built]:
+    """What became of each; those of one compiler are one batch.
+
+    Args:
+        compiler: of those that name none.
+        options: what a configuration adds to the compiler's command line.
+        folder: where binaries may be written.
+    """
+    built: dict[int, Built] = {}
+    batches: dict[Compiler, list[Variant]] = {}
+    for at, one in enumerate(candidates):
+        if one.binary is not None:
+            built[at] = replace(one.binary, ident=at)
+            continue
+        variant = Variant(at, one.text, one.macros, options(one.configuration))
+        batches.setdefault(one.compiler or compiler, []).append(variant)
+    for number, (by, variants) in enumerate(batches.items()):
+        built.update(build_batch(by, variants, folder / str(number) if number else folder))
+    return [built[at] for at in range(len(candidates))]
 
 
 def why_wrong(answer: Answer) -> str:
@@ -198,6 +231,11 @@ class GenotypeAssay:
             else ident
             for ident, genotype in enumerate(genotypes)
         ]
+
+
+def unmodified(subject: Evolvable) -> Candidate:
+    """The reference."""
+    return Candidate(subject.reference, subject.standard, subject.macros(subject.standard))
 
 
 def candidate(subject: Evolvable, genotype: Genotype) -> Candidate:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from gi_cuda.analyze.replicates import Candidate
-from gi_cuda.build.batch import build_batch
-from gi_cuda.build.model import Binary, Block, Variant
+from gi_cuda.analyze.replicates import Candidate, build_candidates
+from gi_cuda.build.model import Binary, Block
 from gi_cuda.run import Tools
 from gi_cuda.target import Configuration, LaunchError, find_case, load_case, plan
 
@@ -18,18 +17,14 @@ def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str
 
     Occupancy is that of each kernel's first launch on the first train case.
     """
-    options = tools.subject.options
-    variants = [
-        Variant(ident, one.text, one.macros, options(one.configuration))
-        for ident, one in enumerate(candidates)
-    ]
-    built = build_batch(tools.compiler, variants, tools.scratch("resources"))
+    folder = tools.scratch("resources")
+    built = build_candidates(tools.compiler, candidates, tools.subject.options, folder)
     blocks = _Blocks(tools)
     return [
         {**binary.resources, **tools.compiler.inspect(binary, blocks.of(one.configuration))}
-        if isinstance(binary := built[ident], Binary)
+        if isinstance(binary, Binary)
         else {}
-        for ident, one in enumerate(candidates)
+        for one, binary in zip(candidates, built, strict=True)
     ]
 
 

@@ -7,26 +7,13 @@ the size of ``.nv.shared.<symbol>``, and the attributes in ``.nv.info`` give reg
 from __future__ import annotations
 
 import re
-import struct
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import xxhash
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
-_RELOCATION = struct.Struct("<QQq")
-
-_SYMTAB, _RELA, _NOBITS = 2, 4, 8
-_OBJECT, _FUNCTION = 1, 2
-_ENTRY = 0x10
-"""In a symbol's ``st_other``: the function is a kernel."""
-
-_MAX_THREADS, _REQUIRED_THREADS, _FRAME_SIZE, _REGISTERS = 0x05, 0x10, 0x11, 0x2F
-_WITH_SIZE = 4
-"""Format of attributes that carry a length and so many bytes; the others carry two bytes."""
+from gi_cuda.build.elf import Elf
 
 _VARIANT = re.compile(r"v(\d+)\Z")
 _POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
@@ -105,26 +92,6 @@ def _plain(parts: Sequence[str]) -> str:
     return "::".join([*outer, *parts[2:]])
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
-    name: str
-    kind: int
-    offset: int
-    size: int
-    link: int
-    info: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Symbol:
-    name: str
-    kind: int
-    other: int
-    section: int
-    value: int
-    size: int
-
-
 @dataclass(slots=True)
 class _Parts:
     """What belongs to one variant, while it is being gathered."""
@@ -141,30 +108,23 @@ def read_cubin(data: bytes) -> dict[int, Content]:
     Raises:
         ValueError: the bytes are no cubin.
     """
-    elf = _Elf(data)
+    elf = Elf(data)
+    kernels = kernels_of(elf)
     found: dict[int, _Parts] = defaultdict(_Parts)
-    registers, frames = elf.attributes(_REGISTERS), elf.attributes(_FRAME_SIZE)
     ours: dict[tuple[str, int], tuple[int, str]] = {}
-    for index, symbol in enumerate(elf.symbols):
+    for symbol in elf.symbols:
         parts = name_parts(symbol.name)
         ident = owner(parts)
         if ident is None:
             continue
         mine, plain = found[ident], _plain(parts)
-        if symbol.kind == _OBJECT and _POINTER.match(parts[-1]):
+        if symbol.is_variable and _POINTER.match(parts[-1]):
             ours[elf.sections[symbol.section].name, symbol.value] = (ident, parts[-1])
-        elif symbol.kind == _OBJECT:
+        elif symbol.is_variable:
             mine.variables[parts[-1]] = symbol.name
             place = f"{elf.sections[symbol.section].name}+{symbol.value}:{symbol.size}"
             mine.facts.append((f"variable {plain} {place}", elf.initial(symbol)))
-        elif symbol.kind == _FUNCTION and symbol.other & _ENTRY:
-            kernel = Kernel(
-                symbol.name,
-                registers.get(index, 0),
-                frames.get(index, 0),
-                elf.shared(symbol.name),
-                symbol.size,
-            )
+        elif kernel := kernels.get(symbol.name):
             mine.kernels[symbol.name] = kernel
             numbers = f"{kernel.registers} {kernel.local} {kernel.shared}"
             code = elf.content(f".text.{symbol.name}") + elf.content(f".nv.constant2.{symbol.name}")
@@ -182,12 +142,28 @@ def read_cubin(data: bytes) -> dict[int, Content]:
         ident = owner(parts)
         if ident is None or _POINTER.match(parts[-1]) or (section, offset) in ours:
             continue
-        if symbol.name in pointed and symbol.kind == _FUNCTION:
+        if symbol.name in pointed and symbol.is_function:
             continue
         found[ident].facts.append((f"relocation {_plain(parts)} {offset} {kind}", b""))
     return {
         ident: Content(mine.kernels, mine.variables, mine.pointers, _digest(mine.facts))
         for ident, mine in found.items()
+    }
+
+
+def kernels_of(elf: Elf) -> dict[str, Kernel]:
+    """All kernels of a cubin, by mangled name."""
+    registers, frames = elf.registers, elf.frames
+    return {
+        one.name: Kernel(
+            one.name,
+            registers.get(one.index, 0),
+            frames.get(one.index, 0),
+            elf.shared(one.name),
+            one.size,
+        )
+        for one in elf.symbols
+        if one.is_kernel
     }
 
 
@@ -197,93 +173,3 @@ def _digest(facts: list[tuple[str, bytes]]) -> bytes:
         digest.update(f"{text} {len(content)}\0".encode())
         digest.update(content)
     return digest.digest()
-
-
-class _Elf:
-    """As much of ELF as cubins need: 64 bits, little-endian."""
-
-    def __init__(self, data: bytes) -> None:
-        if data[:6] != b"\x7fELF\x02\x01":
-            raise ValueError("not a 64-bit little-endian ELF file")
-        self._data = data
-        header = _HEADER.unpack_from(data)
-        table, size, number, names = header[6], header[11], header[12], header[13]
-        raw = [_SECTION.unpack_from(data, table + i * size) for i in range(number)]
-        strings = raw[names][4]
-        self.sections = [
-            _Section(self._string(strings + r[0]), r[1], r[4], r[5], r[6], r[7]) for r in raw
-        ]
-        self._by_name = {section.name: section for section in self.sections}
-        self.symbols = list(self._symbols())
-
-    def _string(self, at: int) -> str:
-        return self._data[at : self._data.index(b"\0", at)].decode("utf-8", "replace")
-
-    def _bytes(self, section: _Section) -> bytes:
-        return self._data[section.offset : section.offset + section.size]
-
-    def _symbols(self) -> Iterator[_Symbol]:
-        for section in self.sections:
-            if section.kind != _SYMTAB:
-                continue
-            strings = self.sections[section.link].offset
-            for name, info, other, index, value, size in _SYMBOL.iter_unpack(self._bytes(section)):
-                yield _Symbol(self._string(strings + name), info & 15, other, index, value, size)
-
-    def content(self, name: str) -> bytes:
-        """The bytes of a section; none where it is not there or takes no place in the file."""
-        section = self._by_name.get(name)
-        return b"" if section is None or section.kind == _NOBITS else self._bytes(section)
-
-    def initial(self, symbol: _Symbol) -> bytes:
-        """A variable's first value; none where it is zero."""
-        section = self.sections[symbol.section] if symbol.section < len(self.sections) else None
-        if section is None or section.kind == _NOBITS:
-            return b""
-        at = section.offset + symbol.value
-        return self._data[at : at + symbol.size]
-
-    def shared(self, symbol: str) -> int:
-        """Static shared memory of a kernel, bytes."""
-        section = self._by_name.get(f".nv.shared.{symbol}")
-        if section is None:
-            return 0
-        # From capability 9.0 on the first KiB is the system's own, and there is a section for it.
-        reserved = 1024 if ".nv.shared.reserved.0" in self._by_name else 0
-        return section.size - reserved
-
-    def attributes(self, which: int) -> dict[int, int]:
-        """A number that ``.nv.info`` gives for functions, by the index of their symbol."""
-        return {
-            index: value
-            for attribute, data in _attributes(self.content(".nv.info"))
-            if attribute == which
-            for index, value in [struct.unpack_from("<II", data)]
-        }
-
-    def bounds(self, symbol: str) -> bytes:
-        """The launch bounds of a kernel, as they are encoded."""
-        return b"".join(
-            bytes([attribute]) + data
-            for attribute, data in _attributes(self.content(f".nv.info.{symbol}"))
-            if attribute in (_MAX_THREADS, _REQUIRED_THREADS)
-        )
-
-    def relocations(self) -> Iterator[tuple[_Symbol, str, int, int]]:
-        """What is to be put in place when the code is loaded: symbol, section, offset, kind."""
-        for section in self.sections:
-            if section.kind != _RELA or section.name == ".rela.debug_frame":
-                continue
-            for offset, info, _ in _RELOCATION.iter_unpack(self._bytes(section)):
-                patched = self.sections[section.info].name
-                yield self.symbols[info >> 32], patched, offset, info & 0xFFFFFFFF
-
-
-def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
-    at = 0
-    while at + 4 <= len(data):
-        form, attribute, size = struct.unpack_from("<BBH", data, at)
-        at += 4
-        if form == _WITH_SIZE:
-            yield attribute, data[at : at + size]
-            at += size

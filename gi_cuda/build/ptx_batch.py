@@ -30,14 +30,20 @@ from gi_cuda.build.nvcc import (
 )
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.ptx import BEGIN, end_of, named_by
+from gi_cuda.build.ptx_names import Names, pair
 from gi_cuda.build.shards import build, first_error
 from gi_cuda.build.stages import find_stages
 from gi_cuda.errors import UserError
 
-_OURS = re.compile(r"(N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?)2v0(?=[\dA-Z])")
+_OURS = re.compile(r"2v0(?=[\dA-Z])")
+_INNER = re.compile(r"N\d+(?:_INTERNAL_|_GLOBAL__N_)\w*\Z")
 _PLACE = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}(_\d+_\w+?_)[0-9a-f]{8}(?=\d)")
-_DEBUGGING = re.compile(r"//[^\n]*|^[ \t]*\.(?:loc|file)\b[^\n]*", re.M)
-_SPACE = re.compile(r"\s+")
+_DEBUGGING = (
+    (re.compile(r"\n\t\.loc\t[^\n]*"), "\n"),
+    (re.compile(r"\n\t\.file\t[^\n]*"), "\n"),
+    (re.compile(r"//[^\n]*"), ""),
+)
+"""What nvcc adds for people. Patterns that begin with so much text take a tenth of the time."""
 _HEAD = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*", re.M)
 _MESSAGE = re.compile(
     r"^ptxas [^\n]*?, line (?P<line>\d+); (?:fatal|error)\s*:\s*(?P<said>[^\n]*)", re.M
@@ -58,8 +64,8 @@ class PtxCompiler:
     disturbs: ClassVar[bool] = False
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Give each variant names of its own. Its key is that of its text without line numbers,
-        comments and white space."""
+        """Give each variant names of its own. Its key is that of its text without line numbers
+        and comments."""
         return {variant.ident: _phenotype(variant) for variant in variants}
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
@@ -83,13 +89,7 @@ class PtxCompiler:
         module = join(shard)
         source, cubin = path.with_suffix(".ptx"), path.with_suffix(".cubin")
         source.write_text(module.text, encoding="utf-8", errors="surrogateescape", newline="")
-        words = (f"-arch={self.nvcc.architecture}", *self.nvcc.options, *shard[0].options)
-        if stages := _stages(self.nvcc.nvcc, words):
-            command = stages.assemble.command(source, cubin)
-            finished = run(command, limit=COMPILE_LIMIT, environment=stages.environment)
-        else:
-            command = [self.nvcc.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
-            finished = run(command, limit=COMPILE_LIMIT)
+        finished = assemble(self.nvcc, shard[0].options, source, cubin)
         if finished.ok:
             return finished
         said = "".join(module.messages(finished.stderr, self.file_name))
@@ -99,6 +99,26 @@ class PtxCompiler:
 
 
 _stages = lru_cache(maxsize=32)(find_stages)
+
+
+def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin: Path) -> Finished:
+    """Assemble a PTX text as nvcc would assemble what it makes of a source.
+
+    Args:
+        options: of nvcc, besides those that the compiler has.
+    """
+    words = (f"-arch={compiler.architecture}", *compiler.options, *options)
+    if stages := _stages(compiler.nvcc, words):
+        command = stages.assemble.command(source, cubin)
+        return run(command, limit=COMPILE_LIMIT, environment=stages.environment)
+    command = [compiler.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
+    return run(command, limit=COMPILE_LIMIT)
+
+
+def messages(stderr: str) -> Iterator[tuple[int, str]]:
+    """ptxas's errors with the lines of the text that they are about."""
+    for found in _MESSAGE.finditer(stderr):
+        yield int(found["line"]), found["said"]
 
 
 def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
@@ -111,13 +131,48 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
     Raises:
         UserError: it does not compile.
     """
+    phenotype = _only(compiler, variant)
+    return _made(compiler, shard_text(compiler.front, [phenotype], compiler.namespaces), variant)
+
+
+def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> Names | None:
+    """How nvcc names what a variant's PTX has when it compiles the source on its own.
+
+    None where that gives other code.
+
+    Args:
+        ptx: what :func:`ptx_of` made of the variant.
+
+    Raises:
+        UserError: it does not compile.
+    """
+    return pair(ptx, source_ptx(compiler, variant))
+
+
+def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
+    """The PTX that nvcc makes of a source on its own, not as a variant in a namespace.
+
+    The variant must have the number 0.
+
+    Raises:
+        UserError: it does not compile.
+    """
+    phenotype = _only(compiler, variant)
+    return _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
+
+
+def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
     assert variant.ident == 0
     phenotype = compiler.preprocess([variant])[0]
     if isinstance(phenotype, BuildFailure):
         raise _does_not_compile(phenotype.message)
+    return phenotype
+
+
+def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
+    """What nvcc makes of a text under a variant's options, free of where it was made."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        source, ptx = Path(scratch) / "shard.cu", Path(scratch) / "shard.ptx"
-        text = shard_text(compiler.front, [phenotype], compiler.namespaces)
+        source, ptx = Path(scratch) / name, Path(scratch) / "shard.ptx"
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
         command = [*compiler.command(), *variant.options, "-lineinfo", "-ptx"]
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
@@ -126,6 +181,15 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
         made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
     made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
     return made.replace(f'"{Path.cwd()}/v0/', '"v0/').replace(f"{scratch}/", "")
+
+
+def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) -> str:
+    """Assemble a module on its own; what is wrong with it, "" where nothing is."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source = Path(scratch) / "module.ptx"
+        source.write_text(ptx, encoding="utf-8", errors="surrogateescape", newline="")
+        finished = assemble(compiler, options, source, source.with_suffix(".cubin"))
+    return "" if finished.ok else first_error(finished)
 
 
 def _does_not_compile(message: str) -> UserError:
@@ -152,14 +216,33 @@ def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
 def own_functions(ptx: str) -> frozenset[str]:
     """The symbols of a variant's functions in its PTX, without those of headers."""
     names = re.findall(r"\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", ptx)
-    return frozenset(name for name in names if _OURS.search(name))
+    return frozenset(name for name in names if any(_ours(name)))
 
 
 def _phenotype(variant: Variant) -> Phenotype:
-    text = _DEBUGGING.sub("", variant.text)
-    key = xxhash.xxh3_128_digest(_SPACE.sub(" ", text).encode("utf-8", "surrogateescape"))
-    own = f"v{variant.ident}"
-    return Phenotype(variant.ident, _OURS.sub(rf"\g<1>{len(own)}{own}", text), variant.options, key)
+    text = variant.text
+    for pattern, line in _DEBUGGING:
+        text = pattern.sub(line, text)  # lines stay where they are, for messages
+    key = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogateescape"))
+    return Phenotype(variant.ident, _renamed(text, f"v{variant.ident}"), variant.options, key)
+
+
+def _renamed(text: str, own: str) -> str:
+    """A text with its names in a namespace of its own."""
+    parts, at = [], 0
+    for place in _ours(text):
+        parts.append(text[at:place])
+        at = place + len("2v0")
+    parts.append(text[at:])
+    return f"{len(own)}{own}".join(parts)
+
+
+def _ours(text: str) -> Iterator[int]:
+    """Where mangled names in a text name the namespace."""
+    for found in _OURS.finditer(text):
+        start = found.start()
+        if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):
+            yield start
 
 
 class _Piece(NamedTuple):
@@ -185,24 +268,25 @@ class Module:
     def messages(self, stderr: str, file_name: str) -> Iterator[str]:
         """ptxas's messages as messages about variants' texts."""
         lines = [piece.line for piece in self.pieces]
-        for found in _MESSAGE.finditer(stderr):
-            line = int(found["line"])
+        for line, message in messages(stderr):
             at = bisect_right(lines, line) - 1
             if at >= 0:
                 piece = self.pieces[at]
                 here = line - piece.line + piece.own_line
-                yield f"v{piece.ident}/{file_name}({here}): error: {found['said']}\n"
+                yield f"v{piece.ident}/{file_name}({here}): error: {message}\n"
 
 
 def join(shard: Sequence[Phenotype]) -> Module:
     """Put variants into one module."""
-    first = shard[0].text
-    texts = ["".join(f"{line}\n" for line in _HEAD.findall(first))]
-    texts += [f"{text}\n" for text, ours, _ in _parts(first, shard[0].ident) if not ours]
+    parts = {p.ident: list(_parts(p.text, p.ident)) for p in shard}
+    texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
+    # Of two modules of one source, one may use more of a header than the other.
+    shared = [text for some in parts.values() for text, ours, _ in some if not ours]
+    texts += [f"{text}\n" for text in dict.fromkeys(shared)]
     line = 1 + sum(text.count("\n") for text in texts)
     pieces = []
     for phenotype in shard:
-        for text, ours, at in _parts(phenotype.text, phenotype.ident):
+        for text, ours, at in parts[phenotype.ident]:
             if ours:
                 pieces.append(_Piece(phenotype.ident, line, at))
                 texts.append(f"{text}\n")

@@ -1,4 +1,4 @@
-"""``gi-cuda compare``: several winners, genotypes and patches in one measurement."""
+"""``gi-cuda compare``: winners, genotypes, patches and machine code in one measurement."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def command(
         list[str],
         typer.Argument(
             metavar="CONTESTANT...",
-            help="Each a run's folder (its winner), a patch, or a genotype in notation.",
+            help="Each a run's folder (its winner), a patch, a genotype in notation, or a file of"
+            " machine code (.ptx, .cubin, .ll, .bc); fast.ptx:BLOCK=128 launches that with another"
+            " configuration.",
         ),
     ],
     target: Annotated[
@@ -44,7 +46,7 @@ def command(
     """Measure contestants side by side, on train and held-out cases, in one session; with what
     their searches spent."""
     from gi_cuda.analyze.comparison import compare
-    from gi_cuda.analyze.contestants import read_contestant
+    from gi_cuda.analyze.contestants import Reader
     from gi_cuda.baseline import establish
     from gi_cuda.report.comparison import comma_separated, print_comparison
     from gi_cuda.run import open_tools
@@ -53,17 +55,19 @@ def command(
     if output is not None:
         check_new(output, force=force)
     subject = load_subject(*_ground(contestants, target, backend), edits="full")
-    entered = [read_contestant(word, subject) for word in contestants]
-    with (
-        tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch,
-        # One worker: two would take the machine from each other.
-        open_tools(subject, Path(scratch), workers=1, jobs=cores()) as tools,
-        console.status("measuring"),
-    ):
-        baseline = establish(
-            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-        )
-        result = compare(tools, entered, baseline.limit)
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        reader = Reader(subject, Path(scratch) / "imported", cores())
+        # Before the device is opened, so that what cannot take part is told of on any machine.
+        entered = [reader.read(word) for word in contestants]
+        with (
+            # One worker: two would take the machine from each other.
+            open_tools(subject, Path(scratch) / "session", workers=1, jobs=cores()) as tools,
+            console.status("measuring"),
+        ):
+            baseline = establish(
+                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+            )
+            result = compare(tools, entered, baseline)
     print_comparison(console, result)
     files = []
     if output is not None:

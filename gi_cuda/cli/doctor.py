@@ -16,6 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
+from gi_cuda.build.llvm import INSTALL
 from gi_cuda.cli.common import console
 from gi_cuda.cuda import Driver, Toolkit, find_toolkit, query
 from gi_cuda.errors import UserError
@@ -84,6 +85,7 @@ def examine() -> Iterator[Finding]:
     yield _tool(
         "compute-sanitizer", "validates memory accesses", "pip install nvidia-cuda-sanitizer-api"
     )
+    yield Finding("llvmlite", Need.OPTIONAL, _installed("llvmlite"), f"reads LLVM-IR; {INSTALL}")
 
 
 def _guarded(what: str, need: Need, look: Callable[[], str]) -> Finding:
@@ -140,6 +142,14 @@ def _tool(name: str, use: str, install: str) -> Finding:
         found = shutil.which(name)
         path = Path(found) if found else None
     return Finding(name, Need.OPTIONAL, str(path) if path else None, f"{use}; {install}")
+
+
+def _installed(package: str) -> str | None:
+    """The version of a Python package; None where it is not installed."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _first_line(words: list[str]) -> str:

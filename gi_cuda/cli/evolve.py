@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.predecessor import predecessor
 from gi_cuda.backend import open_backend
 from gi_cuda.cli.common import (
     Backend,
@@ -28,7 +29,7 @@ from gi_cuda.cli.common import (
 )
 from gi_cuda.cli.searching import TimeLimit, search
 from gi_cuda.errors import UserError
-from gi_cuda.levels import load_evolvable
+from gi_cuda.levels import check_level, load_evolvable
 from gi_cuda.run import create_run, default_folder
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.stored import Plan
@@ -54,6 +55,14 @@ def command(
     backend: Backend = "host",
     edits: Edits = "paper",
     level: Level = "source",
+    start: Annotated[
+        Path | None,
+        typer.Option(
+            "--from",
+            metavar="RUN",
+            help="Start from the winner of this run on the source, instead of from the reference.",
+        ),
+    ] = None,
     bnf: Bnf = None,
     scope: Scope = None,
     workers: Workers = 0,
@@ -66,8 +75,10 @@ def command(
         raise UserError(
             f"there is no preset {preset!r}", where="--preset", hint=f"one of: {', '.join(PRESETS)}"
         )
+    check_level(level, check_backend(backend))
+    begun = None if start is None else predecessor(start, target)
     subject = load_evolvable(
-        target, check_backend(backend), level, bnf=bnf, scope=scope, edits=check_edits(edits)
+        target, backend, level, bnf=bnf, scope=scope, edits=check_edits(edits), start=begun
     )
     if preset == "tune" and level != "source":
         raise UserError(
@@ -84,7 +95,7 @@ def command(
         room = stack.enter_context(ExitStack())
         if force:
             room.enter_context(set_aside(folder))
-        opened = stack.enter_context(create_run(subject, folder, plan))
+        opened = stack.enter_context(create_run(subject, folder, plan, begun))
         room.close()
         console.print(
             f"evolving {subject.target.name} in {folder}: reference"
@@ -92,4 +103,6 @@ def command(
             highlight=False,
             soft_wrap=True,
         )
+        if opened.started is not None:
+            console.print(f"starting from {opened.started}", highlight=False, soft_wrap=True)
         search(opened, time)

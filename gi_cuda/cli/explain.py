@@ -17,4 +17,5 @@ def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound
         winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
         with console.status(f"explaining {winner}"):
             explanations = explain(opened, winner)
-    print_explanations(console, str(winner), explanations)
+        note = f"source lines are those of {opened.beside}, gains over it" if opened.beside else ""
+    print_explanations(console, str(winner), explanations, note)

@@ -19,6 +19,7 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
     from gi_cuda.analyze.history import tell
+    from gi_cuda.analyze.quotes import source_lines
     from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
     from gi_cuda.report.history import print_added, print_history
     from gi_cuda.run import open_run
@@ -36,12 +37,16 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
         history = tell(generations, store.individuals(), store.evaluations(), named)
         with console.status("reading the winner's changes one by one"):
             steps = _added(opened, winner, history.survivors) if winner else []
-    print_history(console, history)
+        lines = source_lines(opened.subject, changes)
+        beside = opened.beside
+    print_history(console, history, lines)
     folder = figures or run / "figures"
     files: list[Path] = []
     for name, draw in OF_ALL.items():
         files += save(draw(history), folder, name)
     if history.survivors:
+        if beside:
+            console.print(f"over {beside}:", highlight=False, soft_wrap=True)
         print_added(console, steps)
         for name, draw in OF_WINNERS.items():
             files += save(draw(history), folder, name)

@@ -44,6 +44,8 @@ def command(
                     hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
                 ) from None
         keep_dependencies(opened.store, winner, result)
+        if opened.beside:
+            console.print(f"gains over {opened.beside}", highlight=False, soft_wrap=True)
     print_interactions(console, str(winner), result)
     folder = figures or run / "figures"
     files = save(graph(result), folder, "interactions")

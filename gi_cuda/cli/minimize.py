@@ -51,4 +51,5 @@ def command(
             (validation,) = opened.validate([opened.candidate(left)])
         minimized = Minimized(result, validation)
         keep_minimized(opened.store, winner.ident, minimized)
-    print_minimized(console, str(winner), minimized)
+        beside = opened.beside
+    print_minimized(console, str(winner), minimized, beside=beside)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,8 +19,12 @@ from gi_cuda.cli.common import (
     read_numbers,
     write_new,
 )
+from gi_cuda.errors import UserError
 
-FORMATS = ("diff", "mail")
+if TYPE_CHECKING:
+    from gi_cuda.ptx_module import PtxModule
+
+FORMATS = ("diff", "mail", "ptx")
 CONFIGURATIONS = ("defaults", "separate")
 
 
@@ -32,7 +36,11 @@ def command(
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     format: Annotated[
-        str, typer.Option("--format", help="diff, for git apply; or mail, for git am.")
+        str,
+        typer.Option(
+            "--format",
+            help="diff, for git apply; mail, for git am; or ptx, the module of a run on PTX.",
+        ),
     ] = "diff",
     edits: Annotated[
         str | None,
@@ -60,8 +68,11 @@ def command(
     force: Force = False,
 ) -> None:
     """Write the winner as a patch of the original file, after building and verifying just that
-    file: no loop guards, changed configuration values as the source's own defaults."""
+    file: no loop guards, changed configuration values as the source's own defaults.
+
+    Of a run on PTX, write the winner's whole PTX."""
     from gi_cuda.analyze.winner import find_winner
+    from gi_cuda.ptx_module import ptx_module
     from gi_cuda.report.letters import mails
     from gi_cuda.run import open_run
     from gi_cuda.submission import submit
@@ -71,12 +82,19 @@ def command(
         check_new(output, force=force)
     check_choice("--format", format, FORMATS)
     check_choice("--configuration", configuration, CONFIGURATIONS)
-    if output is not None:
-        check_new(output, force=force)
+    if format == "ptx":
+        _refuse("--check", given=check)
+        _refuse("--from", given=sender is not None)
+        _refuse("--configuration", given=configuration != "defaults")
     with open_run(run) as opened:
         winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
         changed = winner.changes(opened.subject)
         chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
+        if format == "ptx":
+            with console.status("validating the PTX"):
+                module = ptx_module(opened, winner, changed.having(chosen))
+            _write_module(module, output, force=force)
+            return
         parts = steps(opened.source, changed, chosen)
         if configuration == "defaults":
             parts = in_one(parts)
@@ -101,6 +119,28 @@ def command(
     console.print(submission.verdict, highlight=False, soft_wrap=True, markup=False)
     for file in files:
         console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+
+
+def _refuse(option: str, *, given: bool) -> None:
+    """Refuse an option that has no meaning for PTX."""
+    if given:
+        raise UserError(
+            f"{option} is about patches of source", where=option, hint="leave it out for PTX"
+        )
+
+
+def _write_module(module: PtxModule, output: Path | None, *, force: bool) -> None:
+    if output is None:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(module.text.encode("utf-8", "surrogateescape"))
+        return
+    write_new(output, module.text, force=force)
+    console.print(module.verdict, highlight=False, soft_wrap=True, markup=False)
+    if not module.own_names:
+        console.print(
+            "its names are those of a namespace v0: on its own, nvcc makes other code of the source"
+        )
+    console.print(f"wrote {output}", highlight=False, soft_wrap=True, markup=False)
 
 
 def _files(output: Path | None, number: int, format: str) -> list[Path]:

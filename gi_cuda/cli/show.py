@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.analyze.champion import stored_champion
+from gi_cuda.analyze.quotes import source_lines
 from gi_cuda.analyze.winner import find_winner
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
@@ -18,6 +19,7 @@ from gi_cuda.report.tables import (
     print_individuals,
 )
 from gi_cuda.run import open_store
+from gi_cuda.start import Started
 from gi_cuda.store import Phases, Store
 from gi_cuda.stored import stored_subject
 
@@ -51,6 +53,8 @@ def _overview(store: Store, best: int) -> None:
         highlight=False,
         soft_wrap=True,
     )
+    if (started := store.load("started", Started)) is not None:
+        console.print(f"started from {started}", highlight=False, soft_wrap=True)
     generations = store.generations()
     console.print(generations_table(generations, [store.best_ratio(g.number) for g in generations]))
     if any(not generation.finished for generation in generations):
@@ -101,6 +105,11 @@ def _diff(store: Store, run: RunPath, ident: int) -> None:
 
 def _print_diff(store: Store, run: RunPath, name: str, genotype: str) -> None:
     subject = stored_subject(store, run)
-    diff = subject.diff(subject.read(genotype))
+    one = subject.read(genotype)
+    if lines := source_lines(subject, one.edits):
+        console.print(f"source lines of {name}:", highlight=False)
+        for change, line in lines.items():
+            console.print(f"  {change}  {line}", highlight=False, markup=False, soft_wrap=True)
+    diff = subject.diff(one)
     console.print(f"{name} as a diff:" if diff else "no change in the source", highlight=False)
     print_diff(console, diff)

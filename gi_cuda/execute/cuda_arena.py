@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from gi_cuda.cuda.window import BASE
 from gi_cuda.execute.cuda_context import Context
 from gi_cuda.execute.device import LaunchRefused
 
@@ -22,7 +23,8 @@ UNIT = 256 * 2**20
 the driver 20 µs a unit, looking at all of it 0.1 ms a variant."""
 
 BEFORE = 16 * 2**30
-"""Bytes in front of the first buffer: what negative 32-bit indices of 8-byte elements reach."""
+"""Bytes in front of the first buffer: what negative 32-bit indices of 8-byte elements reach. The
+window of rehearsals has as many left for buffers."""
 
 BEHIND = 32 * 2**30
 """Bytes behind the last one: what unsigned 32-bit indices of 8-byte elements reach."""
@@ -110,7 +112,8 @@ class Arena:
         _, total = context.drv.mem_get_info()
         size = BEFORE + _whole(total) + BEHIND
         try:
-            self._call("cuMemAddressReserve", ctypes.byref(begin), size, 0, 0, 0)
+            # Where the system has something there already, it gives other addresses.
+            self._call("cuMemAddressReserve", ctypes.byref(begin), size, 0, BASE, 0)
             self._limit = begin.value + size
             self._memory = self._create(UNIT)
             self._cushioned = begin.value

@@ -36,7 +36,7 @@ def measure(bench: Bench, request: Measure) -> Measurement:
     bench.device.allow(request.sampling.grace)
     runner = _Runner(bench, request.variant, request.sampling.limit)
     try:
-        if runner.verified():
+        if runner.verified() and request.sampling.most:
             _time(bench, [runner], request.reference, request.sampling)
             # A variant may pass once and fault on repeats.
             runner.verified()
@@ -62,10 +62,12 @@ def measure_heat(bench: Bench, heat: Heat) -> tuple[Measurement | Refused, ...]:
                     answers[place] = runner.measurement()
             except LaunchRefused as error:
                 answers[place] = Refused(str(error))
-        if fit:
-            _time(bench, [runner for _, runner in fit], heat.reference, heat.sampling)
-        for place, runner in fit:
+        timed = fit if heat.sampling.most else []
+        if timed:
+            _time(bench, [runner for _, runner in timed], heat.reference, heat.sampling)
+        for _, runner in timed:
             runner.verified()
+        for place, runner in fit:
             answers[place] = runner.measurement()
     finally:
         for runner in entered:

@@ -57,7 +57,7 @@ class Sampling:
         screen: pairs of launches, variant and reference in turn, that every variant gets, unless
             the first one shows that it is far slower.
         step: pairs added at a time while a variant looks faster and this is not yet certain.
-        most: pairs after which it stays uncertain.
+        most: pairs after which it stays uncertain; with none, answers are all that is looked at.
         floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
         grace: seconds past the limit in which it may still be reported as crashed. The driver of a
@@ -70,6 +70,10 @@ class Sampling:
     floor: float = 0.01
     limit: float = 1.0
     grace: float = 0.15
+
+    def untimed(self) -> Sampling:
+        """The same for those of which only the answers matter."""
+        return replace(self, screen=0, most=0)
 
 
 @dataclass(frozen=True, slots=True)

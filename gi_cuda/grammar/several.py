@@ -19,12 +19,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.cuda.includes import Include, IncludingText
 from gi_cuda.grammar.model import Part, Source
 from gi_cuda.grammar.places import Place
 from gi_cuda.grammar.source import read_source
+
+UNCHANGED: Mapping[Path, str] = MappingProxyType({})
 
 _PLAIN_NAME = re.compile(r"[^\s<>@\"\\]+")
 
@@ -46,7 +49,12 @@ class Joined:
     kept: tuple[Kept, ...] = ()
 
 
-def read_files(main: Path, headers: Sequence[Path] = (), include: Sequence[Path] = ()) -> Joined:
+def read_files(
+    main: Path,
+    headers: Sequence[Path] = (),
+    include: Sequence[Path] = (),
+    changed: Mapping[Path, str] = UNCHANGED,
+) -> Joined:
     """Read a source and put the text of headers where they are included.
 
     A header stays an include where it would not mean the same in place: it is included twice and
@@ -57,14 +65,15 @@ def read_files(main: Path, headers: Sequence[Path] = (), include: Sequence[Path]
         main: the CUDA file.
         headers: files that it includes, itself or through others of them.
         include: the folders in which includes are looked up.
+        changed: what counts as the text of files, by their paths, in place of what is on disk.
 
     Raises:
         UserError: a file cannot be read or is not text; a header is not included by the source; a
             file that is not among the headers includes one of them.
     """
     if not headers:
-        return Joined(read_source(main))
-    reader = _Reader(main, tuple(include))
+        return Joined(Source(main.name, changed[main]) if main in changed else read_source(main))
+    reader = _Reader(main, tuple(include), changed)
     wanted = {reader.read(header): None for header in headers}
     return _joined(reader, wanted, _Strict(reader))
 
@@ -142,8 +151,11 @@ class _File:
 class _Reader:
     """Reads files once each, and finds what their includes mean."""
 
-    def __init__(self, main: Path, include: tuple[Path, ...]) -> None:
+    def __init__(
+        self, main: Path, include: tuple[Path, ...], changed: Mapping[Path, str] = UNCHANGED
+    ) -> None:
         self._folder = main.resolve().parent
+        self._changed = {path.resolve(): text for path, text in changed.items()}
         self._include = include
         self._files: dict[Path, _File] = {}
         self.main = self.read(main, main.name)
@@ -154,7 +166,10 @@ class _Reader:
         found = self._files.get(real)
         if found is None:
             shown = name or Path(os.path.relpath(real, self._folder)).as_posix()
-            found = _File(real, shown, IncludingText(read_source(path).text))
+            text = self._changed.get(real)
+            found = _File(
+                real, shown, IncludingText(read_source(path).text if text is None else text)
+            )
             self._files[real] = found
         return found
 

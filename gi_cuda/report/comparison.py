@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -15,17 +15,17 @@ from gi_cuda.analyze.contestants import Milestone, Search
 from gi_cuda.analyze.reading import SpeedUp
 from gi_cuda.report.tables import table
 
-LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0)
+LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Speed-ups of which it is told when a search was sure of them."""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Speed-ups of all contestants, what their searches spent, and why some failed."""
     console.print(results_table(comparison))
-    searches = _searches(comparison)
-    levels = [level for level in LEVELS if any(_reached(one, level) for _, one in searches)]
-    if levels:
-        console.print(levels_table(searches, levels))
+    console.print(resources_table(comparison))
+    if searches := _searches(comparison):
+        levels = [level for level in LEVELS if any(_reached(one, level) for _, one in searches)]
+        console.print(searches_table(searches, levels))
     for result in comparison.results:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
@@ -33,36 +33,64 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
 
 
 def results_table(comparison: Comparison) -> Table:
-    """One row a contestant, and the copy of the reference."""
-    names = list(dict.fromkeys(name for one in comparison.results for name in one.resources))
-    shown = [name for name in ("registers", "local", "shared") if name in names]
+    """One row a contestant; below, what a copy of the reference measured as."""
     rows = table("speed-up over the reference, with 95 % intervals")
+    rows.caption = (
+        f"copy of the reference, all cases: {comparison.noise};"
+        f" what lies within {comparison.floor:.1%} is the same"
+    )
+    rows.caption_justify = "left"
     rows.add_column("contestant", overflow="fold")
-    for heading in ("train cases", "held-out cases"):
+    rows.add_column("kind")
+    for heading in ("verdict", "train cases", "held-out cases"):
         rows.add_column(heading, no_wrap=True)
+    for one in comparison.results:
+        speeds = [str(one.train), str(one.held_out)] if one.train else ["", ""]
+        kind = one.contestant.kind
+        rows.add_row(Text(one.contestant.name), kind, one.outcome, *speeds)
+    return rows
+
+
+def resources_table(comparison: Comparison) -> Table:
+    """How much each changes, and what its kernels take where the back end knows."""
+    shown = [
+        name for name in _TAKEN if any(_taken(one.resources, name) for one in comparison.results)
+    ]
+    rows = table("what they change and take" if shown else "what they change")
+    rows.add_column("contestant", overflow="fold")
     for heading in ("changes", *shown):
         rows.add_column(heading, justify="right")
     for one in comparison.results:
         changes = one.contestant.changes
         rows.add_row(
             Text(one.contestant.name),
-            *([str(one.train), str(one.held_out)] if one.train else ["fails", ""]),
             "" if changes is None else str(changes),
-            *(str(one.resources.get(name, "")) for name in shown),
+            *(str(_taken(one.resources, name)) for name in shown),
         )
-    rows.add_row("copy of the reference", str(comparison.noise), "", *[""] * (1 + len(shown)))
     return rows
 
 
-def levels_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]) -> Table:
-    """When each search was sure of which speed-up on the train cases: evaluations and seconds."""
+_TAKEN = ("registers", "local", "shared", "code", "instructions")
+
+
+def _taken(resources: Mapping[str, int], name: str) -> int | str:
+    """How much of one resource; "" where nobody knows."""
+    if name != "instructions":
+        return resources.get(name, "")
+    counted = [number for kind, number in resources.items() if kind.startswith("instructions, ")]
+    return sum(counted) or ""
+
+
+def searches_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]) -> Table:
+    """What each search spent, and what of it until it was sure of which speed-up."""
     rows = table("evaluations, and seconds, until a speed-up was sure on the train cases")
     rows.add_column("run", overflow="fold")
     rows.add_column("search", overflow="fold")
+    rows.add_column("in all", justify="right")
     for level in levels:
         rows.add_column(f"{level:g}", justify="right")
     for name, search in searches:
-        found = [_reached(search, level) for level in levels]
+        found = [search.milestones[-1], *(_reached(search, level) for level in levels)]
         cells = [f"{one.evaluations}\n{one.seconds:.0f} s" if one else "-" for one in found]
         rows.add_row(Text(name), f"{search.kind}, seed {search.seed}", *cells)
     return rows
@@ -70,7 +98,7 @@ def levels_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]
 
 def _searches(comparison: Comparison) -> list[tuple[str, Search]]:
     contestants = [one.contestant for one in comparison.results]
-    return [(one.name, one.search) for one in contestants if one.search]
+    return [(one.name, one.search) for one in contestants if one.search and one.search.milestones]
 
 
 def _reached(search: Search, level: float) -> Milestone | None:
@@ -82,26 +110,35 @@ def comma_separated(comparison: Comparison) -> str:
     """All figures, one row a contestant; RFC 4180, but with plain line ends."""
     names = list(dict.fromkeys(name for one in comparison.results for name in one.resources))
     levels = [f"{what}_to_{level:g}" for level in LEVELS for what in ("evaluations", "seconds")]
-    headings = ["contestant", "what", "failure"]
+    headings = ["contestant", "kind", "what", "verdict", "failure"]
     for cases in ("train", "held_out"):
         headings += [cases, f"{cases}_low", f"{cases}_high"]
-    headings += ["changes", "search", "seed", "evaluations", "seconds", *levels, *names]
+    headings += [
+        "changes",
+        "search",
+        "seed",
+        "evaluations",
+        "seconds",
+        *levels,
+        "instructions",
+        *names,
+    ]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(headings)
     for one in comparison.results:
         resources = [one.resources.get(name, "") for name in names]
-        writer.writerow([*_row(one), *resources])
+        writer.writerow([*_row(one), _taken(one.resources, "instructions"), *resources])
     return out.getvalue()
 
 
 def _row(one: Result) -> Iterator[object]:
     contestant, search = one.contestant, one.contestant.search
-    yield from (contestant.name, contestant.what, one.failure)
+    yield from (contestant.name, contestant.kind, contestant.what, one.outcome, one.failure)
     yield from _numbers(one.train)
     yield from _numbers(one.held_out)
     yield "" if contestant.changes is None else contestant.changes
-    if search is None:
+    if search is None or not search.milestones:
         yield from [""] * (4 + 2 * len(LEVELS))
         return
     last = search.milestones[-1]

@@ -7,12 +7,21 @@ from collections.abc import Iterator, Sequence
 from rich.console import Console
 
 from gi_cuda.analyze.explanation import Explanation
+from gi_cuda.analyze.quotes import Quote
 from gi_cuda.report.tables import counted, print_diff
 
 
-def print_explanations(console: Console, name: str, explanations: Sequence[Explanation]) -> None:
-    """Every change under its number: what it is, what it is worth, where it acts, its diff."""
+def print_explanations(
+    console: Console, name: str, explanations: Sequence[Explanation], note: str = ""
+) -> None:
+    """Every change under its number: what it is, what it is worth, where it acts, its diff.
+
+    Args:
+        note: what is to be known of all of them.
+    """
     console.print(f"{name}: {counted(len(explanations), 'change')}", style="bold", highlight=False)
+    if note:
+        console.print(note, highlight=False, markup=False, soft_wrap=True)
     for one in explanations:
         console.print()
         console.print(
@@ -24,10 +33,27 @@ def print_explanations(console: Console, name: str, explanations: Sequence[Expla
         )
         for line in facts(one):
             console.print(f"   {line}", highlight=False, markup=False, soft_wrap=True)
+        for quote in one.quotes:
+            for line in quoted(quote):
+                console.print(f"   {line}", highlight=False, markup=False, soft_wrap=True)
         if one.diff:
             print_diff(console, one.diff)
         else:
-            console.print("   changes nothing in the source", highlight=False)
+            console.print("   changes nothing", highlight=False)
+
+
+def quoted(one: Quote) -> Iterator[str]:
+    """An instruction, and the lines of source that it was made of."""
+    yield f"{one.role} {one.place}: {one.instruction}"
+    yield f"  from {one.origin}" if one.origin.places else f"  {one.origin.reason}"
+    shown = ""
+    for excerpt in one.excerpts:
+        if excerpt.place.file != shown and len({e.place.file for e in one.excerpts}) > 1:
+            yield f"  {excerpt.place.file}:"
+        shown = excerpt.place.file
+        for number, text in excerpt.lines:
+            mark = ">" if number == excerpt.place.line else " "
+            yield f"  {mark} {number:5} | {text.expandtabs(4)}".rstrip()
 
 
 def facts(one: Explanation) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.text import Text
@@ -12,11 +12,17 @@ from gi_cuda.analyze.reading import SpeedUp
 from gi_cuda.report.tables import table
 
 
-def print_history(console: Console, history: History) -> None:
-    """Generations, the winner's changes and its ancestors."""
+def print_history(
+    console: Console, history: History, lines: Mapping[str, str] | None = None
+) -> None:
+    """Generations, the winner's changes and its ancestors.
+
+    Args:
+        lines: of PTX, the source lines of each change.
+    """
     _print_epochs(console, history)
     if history.survivors:
-        _print_survivors(console, history)
+        _print_survivors(console, history, lines or {})
     if history.family:
         _print_family(console, history)
 
@@ -46,17 +52,22 @@ def _print_epochs(console: Console, history: History) -> None:
     console.print(rows)
 
 
-def _print_survivors(console: Console, history: History) -> None:
+def _print_survivors(console: Console, history: History, lines: Mapping[str, str]) -> None:
     rows = table("the winner's changes: where they were found, and how many individuals had them")
     rows.add_column("change", overflow="fold")
     for heading in ("found in\ngeneration", "by\nindividual", "at\nmost", "in the\nlast"):
         rows.add_column(heading, justify="right", vertical="bottom")
+    if lines:
+        rows.add_column("source", overflow="fold", vertical="bottom")
     for one in history.survivors:
         found = "never" if one.found is None else str(one.found)
         founder = "" if one.founder is None else str(one.founder)
         most = max(one.frequency, default=0.0)
         last = one.frequency[-1] if one.frequency else 0.0
-        rows.add_row(Text(one.change), found, founder, f"{most:.0%}", f"{last:.0%}")
+        row = [found, founder, f"{most:.0%}", f"{last:.0%}"]
+        if lines:
+            row.append(lines.get(one.change, ""))
+        rows.add_row(Text(one.change), *row)
     console.print(rows)
 
 

@@ -10,18 +10,20 @@ from gi_cuda.analyze.winner import Minimized
 from gi_cuda.report.tables import table
 
 
-def print_minimized(console: Console, name: str, minimized: Minimized) -> None:
+def print_minimized(console: Console, name: str, minimized: Minimized, *, beside: str = "") -> None:
     """The verdict in one line, and what became of each change.
 
     Args:
         name: of the individual.
+        beside: what its changes were timed beside, if that is not the reference.
     """
     result = minimized.minimization
     console.print(verdict(name, minimized), style="bold", highlight=False, soft_wrap=True)
     _print_kept(console, result)
     _print_dropped(console, result.dropped)
     console.print(
-        f"on the train cases {result.before} before, {result.speed_up} after;"
+        f"on the train cases {result.before} before, {result.speed_up} after"
+        f"{f', over {beside}' if beside else ''};"
         f" {result.variants} variants in {result.batches} batches",
         highlight=False,
         soft_wrap=True,

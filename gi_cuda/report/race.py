@@ -9,10 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gi_cuda.analyze.contestants import Milestone, Search
-from gi_cuda.report.figures import DARK, HEIGHT, LIGHT, MIDDLE, SPEED_UP, WIDTH, legend
+from gi_cuda.report.figures import HEIGHT, LIGHT, SPEED_UP, WIDTH, legend
 
-_STYLES = [(color, line) for line in ("-", "--", ":", "-.") for color in (DARK, MIDDLE)]
-_BAND = 0.3
+_LINES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
+_COLORS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7")
+"""Each goes with a kind of line, so that kinds of search can be told apart in grey too."""
+
+_BAND = 0.12
 """Opacity of the band between the best and the worst of several seeds."""
 
 
@@ -43,7 +46,7 @@ def _panel(
     axes.spines[["top", "right"]].set_visible(False)
     axes.axhline(1.0, color=LIGHT, linewidth=1)
     for number, (kind, seeds) in enumerate(kinds.items()):
-        color, line = _STYLES[number % len(_STYLES)]
+        color, line = _COLORS[number % len(_COLORS)], _LINES[(number * 6 // 5) % len(_LINES)]
         x = np.unique([0.0, *(spent(m) for one in seeds for m in one.milestones)])
         # Beyond the end of the shortest search there is no fair median.
         x = x[x <= min(spent(one.milestones[-1]) for one in seeds)]
@@ -54,6 +57,8 @@ def _panel(
         if len(seeds) > 1:
             low, high = found.min(axis=0), found.max(axis=0)
             axes.fill_between(x, low, high, step="post", color=color, alpha=_BAND, linewidth=0)
+            for edge in (low, high):
+                axes.step(x, edge, where="post", **{**style, "linewidth": 0.5})  # type: ignore[arg-type]
     axes.set_xlim(left=0)
 
 

@@ -77,7 +77,7 @@ class Variation(Protocol):
 
     @property
     def original(self) -> Genotype:
-        """The reference's genotype: default configuration, no edits."""
+        """What the first individuals are mutants of: as a rule the reference's genotype."""
 
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
         """A mutant, or None where nothing can be changed."""

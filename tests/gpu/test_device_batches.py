@@ -25,7 +25,7 @@ FATAL = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[9999]"),
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3999]"),
     "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
     "write to an input": ("        out[at] = mine;\n        ((int *)in)[at] = 1;\n", "in"),
     "write behind the end": ("        out[at] = mine;\n        out[n + at] = 1;\n", "behind out"),

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
+import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.analyze.contestants import Contestant, Reader
+from gi_cuda.analyze.replicates import Candidate
 from gi_cuda.baseline import establish, try_broken
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Variant
@@ -19,6 +24,7 @@ from gi_cuda.subject import Subject, load_subject
 from gi_cuda.target import content_hash
 from tests.command import gi_cuda
 
+LINE = re.compile(r"#line \d+")
 TREE = Path(__file__).parents[1] / "targets" / "tree"
 
 
@@ -54,6 +60,50 @@ def test_the_patched_tree_is_what_was_built(tree: Path, tmp_path: Path) -> None:
     after = load_subject(tree / "target", "host")
     assert after.grammar.source.files == subject.upstream(genotype).files
     passes(after, tmp_path / "after")
+
+
+def contestant(subject: Subject, patch: str, folder: Path) -> Contestant:
+    file = folder / "x.patch"
+    file.write_text(patch, encoding="utf-8", newline="")
+    return Reader(subject, folder / "imported", 1).read(str(file))
+
+
+def test_a_patch_of_several_files_can_be_compared(tree: Path, tmp_path: Path) -> None:
+    subject = load_subject(tree / "target", "host", edits="full")
+    genotype = subject.read("WEIGHTED=1 <_detail/window.cuh_14> <_detail/weights.cuh_8>")
+    patched = contestant(subject, subject.diff(genotype), tmp_path).candidate
+    text = subject.device_text(subject.upstream(genotype))
+    macros = subject.upstream_macros(genotype)
+    # Lines are those of the files as they are now.
+    plain = replace(patched, text=LINE.sub("#line", patched.text))
+    assert plain == Candidate(LINE.sub("#line", text), genotype.configuration, macros)
+
+    right = subject.read("<pragma_smooth.cu_17><pragma_K2> <_detail/weights.cuh_8>")
+    contestant(subject, subject.diff(right), tmp_path)
+    words = ("--target", tree / "target", "--csv", tmp_path / "all.csv")
+    done = gi_cuda("compare", tmp_path / "x.patch", right, *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    with (tmp_path / "all.csv").open(newline="") as file:
+        by_patch, by_genotype = csv.DictReader(file)
+    assert (by_patch["kind"], by_genotype["kind"]) == ("patch", "genotype")
+    assert by_patch["failure"] == by_genotype["failure"] == ""
+    assert float(by_patch["held_out"]) > 0
+
+
+def test_a_patch_may_change_what_is_included_where(tree: Path, tmp_path: Path) -> None:
+    subject = load_subject(tree / "target", "host", edits="full")
+    source = tree / "src" / "smooth.cu"
+    before, line = source.read_text(), '#include "detail/window.cuh"\n'
+    subprocess.run(["git", "add", "--all"], cwd=tree, check=True)
+    source.write_text(before.replace(line, f'#include "detail/weights.cuh"\n{line}'))
+    done = subprocess.run(["git", "diff"], cwd=tree, capture_output=True, text=True, check=True)
+    after = load_subject(tree / "target", "host").reference
+    source.write_text(before)
+    patched = contestant(subject, done.stdout, tmp_path).candidate
+    assert patched.text == after
+    weights, window = '#line 1 "detail/weights.cuh"', '#line 1 "detail/window.cuh"'
+    assert patched.text.index(weights) < patched.text.index(window)
+    assert subject.reference.index(weights) > subject.reference.index(window)
 
 
 def test_errors_name_the_header_and_its_line(tree: Path, tmp_path: Path) -> None:

@@ -91,3 +91,17 @@ def test_whether_it_hung_or_crashed_is_waited_for_only_when_it_counts() -> None:
     assert heat(next_task(tasks)).sampling.grace == 0
     heats.repeat(1)
     assert heat(next_task(tasks)).sampling.grace > 0
+
+
+def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
+    heats = Heats(3, rehearsal=True)
+    tasks = heats.tasks(request(ident) for ident in range(1, 4))
+    task = next_task(tasks)
+    assert heat(task).sampling.grace > 0
+    lost = Lost(Survival.CRASHED, "an illegal instruction", suspect=2)
+    (result,) = heats.results(task[0], lost)
+    assert (result.ident, result.answer, result.final) == (2, lost, True)
+    again = next_task(tasks)
+    assert idents(again) == [1, 3]
+    assert all(one.final for one in heats.results(again[0], fine(again)))
+    assert not any(tasks)

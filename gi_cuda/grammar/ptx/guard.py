@@ -6,7 +6,7 @@ At its limit control leaves the loop by one of its own ways out; from a loop wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from gi_cuda.grammar.guard import UNSEEN_LIMIT
@@ -41,7 +41,7 @@ def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle
     """
     body = grammar.bodies[altered.body]
     written, jumps = _changed(body, altered)
-    for loop, cycle in _loops(grammar, altered.body):
+    for loop, cycle in loops_in(grammar, altered.body):
         inside = any(
             body.flow.blocks[number].first <= at < body.flow.blocks[number].last
             for number in cycle.blocks
@@ -51,7 +51,8 @@ def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle
             yield loop, cycle
 
 
-def _loops(grammar: PtxGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
+def loops_in(grammar: PtxGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
+    """The loops of the function with that number."""
     before = sum(len(body.flow.loops) for body in grammar.bodies[:number])
     cycles = grammar.bodies[number].flow.loops
     yield from zip(grammar.loops[before : before + len(cycles)], cycles, strict=True)
@@ -73,11 +74,10 @@ def _changed(body: Body, altered: Altered) -> tuple[set[str], set[int]]:
     return written, jumps
 
 
-def guard(grammar: PtxGrammar, altered: Altered, limits: Mapping[int, int]) -> Guards:
-    """What ends each touched loop of a function after ``limits[ident]`` iterations."""
+def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, int]) -> Guards:
+    """What ends each of these loops of a function after ``limits[ident]`` iterations."""
     guards = Guards()
-    body = grammar.bodies[altered.body]
-    for loop, cycle in touched(grammar, altered):
+    for loop, cycle in loops:
         count, test = f"%gi_count{loop.ident}", f"%gi_over{loop.ident}"
         guards.declarations.append(f".reg .b32 {count};")
         guards.declarations.append(f".reg .pred {test};")
@@ -96,7 +96,7 @@ def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
     """For each function, what makes all its loops count into an array of that name."""
     for number, body in enumerate(grammar.bodies):
         guards = Guards()
-        for loop, cycle in _loops(grammar, number):
+        for loop, cycle in loops_in(grammar, number):
             count = f"%gi_count{loop.ident}"
             guards.declarations.append(f".reg .b32 {count};")
             returning = [

@@ -6,11 +6,15 @@ from pathlib import Path
 
 import pytest
 
+import gi_cuda.cli.evolve
+import gi_cuda.run
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import BuildFailure, Built, Variant
 from gi_cuda.build.nvcc import CudaBinary, NvccCompiler
 from gi_cuda.cuda import Toolkit, find_toolkit
 from gi_cuda.errors import UserError
+
+from .pretended import PretendedBackend, PretendedPool
 
 
 @pytest.fixture(scope="session")
@@ -51,3 +55,11 @@ class Nvcc:
 def nvcc(toolkit: Toolkit, tmp_path: Path) -> Nvcc:
     """A compiler with a folder of its own."""
     return Nvcc(toolkit, tmp_path)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs go to a pretended GPU, in this process alone."""
+    monkeypatch.setattr(gi_cuda.run, "open_backend", lambda _: PretendedBackend())
+    monkeypatch.setattr(gi_cuda.cli.evolve, "open_backend", lambda _: PretendedBackend())
+    monkeypatch.setattr(gi_cuda.run, "Pool", PretendedPool)

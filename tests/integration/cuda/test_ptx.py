@@ -140,6 +140,21 @@ def test_mutants_of_a_search_are_read_back_and_assemble(tmp_path: Path) -> None:
     assert sum(isinstance(one, CudaBinary) for one in built.values()) >= 15
 
 
+@pytest.mark.parametrize("folder", TARGETS, ids=lambda path: path.name)
+def test_rehearsals_assemble(folder: Path, tmp_path: Path) -> None:
+    subject, rng = subject_of(folder), Random(4)
+    genotypes = [subject.original]
+    genotypes += [found for _ in range(8) if (found := subject.mutate(subject.original, rng))]
+    texts = [subject.rehearsal(one, {}) for one in genotypes]
+    assert all("%gi_address" in text for text in texts)
+    assert all(texts[0].count(f"%gi_count{loop.ident};") for loop in subject.grammar.loops)
+    options = subject.options(subject.original.configuration)
+    variants = [Variant(n, text, {}, options) for n, text in enumerate(texts, 1)]
+    built = build_batch(open_compiler(subject, 2), variants, tmp_path)
+    assert binary(built[1]).kernels
+    assert sum(isinstance(one, CudaBinary) for one in built.values()) >= len(built) - 1
+
+
 def test_convert_writes_the_ptx_and_its_productions(tmp_path: Path) -> None:
     words = ("convert", SCALE, "--level", "ptx", "-o", tmp_path)
     done = gi_cuda(*words)

@@ -2,129 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar
 
 import pytest
 
-import gi_cuda.run
 from gi_cuda.analyze.champion import crown
-from gi_cuda.backend import open_compiler
-from gi_cuda.build.model import Compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluation import Outcome
-from gi_cuda.evolvable import Evolvable
-from gi_cuda.execute.model import (
-    CountLoops,
-    Heat,
-    LoopCounts,
-    Measure,
-    Measurement,
-    Program,
-    Record,
-    Recorded,
-    Sample,
-    Survival,
-)
-from gi_cuda.execute.pool import Alone
 from gi_cuda.levels import load_evolvable
-from gi_cuda.run import Run, create_run, open_run
-from gi_cuda.search import PRESETS, Settings
-from gi_cuda.search.evolution import Evolution
+from gi_cuda.run import create_run, open_run
+from gi_cuda.search import Settings
 from gi_cuda.stored import Plan
+
+from .pretended import evolve
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 SMALL = Settings(population=6, generations=2)
-Key = TypeVar("Key")
 
 pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
-
-
-class PretendedPool(Generic[Key]):
-    """Says that every variant is right, and how long so much code takes."""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def __enter__(self) -> PretendedPool[Key]:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def ready_for(self, reference: Program) -> None:
-        pass
-
-    def one(self, request: object) -> Any:
-        match request:
-            case Alone(inner):
-                return self.one(inner)
-            case Record(reference):
-                return Recorded(dict.fromkeys(reference.cases, 0.0), {})
-            case CountLoops(program, loops):
-                assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
-                return LoopCounts((7,) * loops)
-            case Heat(variants, reference):
-                return tuple(_measured(variant, reference) for variant in variants)
-            case Measure(variant, reference):
-                return _measured(variant, reference)
-        raise AssertionError(request)
-
-    def map(self, tasks: Iterable[tuple[Key, object] | None]) -> Iterator[tuple[Key, Any]]:
-        for task in tasks:
-            if task is not None:
-                yield task[0], self.one(task[1])
-
-
-def _measured(variant: Program, reference: Program) -> Measurement:
-    times = [one.binary.resources["code"] / 1e6 for one in (variant, reference)]
-    samples = tuple(Sample(case, *times) for case in variant.cases for _ in range(9))
-    return Measurement(variant.binary.ident, Survival.NORMAL, 0.0, "", samples, 0.01, 0.01)
-
-
-@dataclass(frozen=True)
-class PretendedBackend:
-    depth: int = 1
-    together: int = 4
-
-    def processes(self, workers: int) -> tuple[int, int]:
-        return workers, 0
-
-    def workers(self, asked: int, cores: int) -> int:
-        return 1
-
-    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
-        return open_compiler(subject, jobs)
-
-    def device(self) -> str:
-        return "a pretended GPU"
-
-    def versions(self) -> dict[str, str]:
-        return {}
-
-
-@pytest.fixture
-def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gi_cuda.run, "open_backend", lambda _: PretendedBackend())
-    monkeypatch.setattr(gi_cuda.run, "Pool", PretendedPool)
-
-
-def evolve(run: Run) -> None:
-    laboratory = run.laboratory()
-    evolution = Evolution(
-        store=run.store,
-        laboratory=laboratory,
-        phases=laboratory.take_phases,
-        strategy=PRESETS[run.plan.preset](run.plan.settings),
-        variation=run.variation(),
-        settings=run.plan.settings,
-        seed=run.plan.seed,
-        stop=lambda: False,
-    )
-    for _ in evolution.run():
-        pass
 
 
 def test_a_run_on_ptx_is_searched_resumed_and_validated(tmp_path: Path) -> None:

@@ -288,3 +288,20 @@ def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_
     words = ["--best", 1, "--sanitizers", "required"]
     done = gi_cuda("validate", run, *words, cwd=finished.repository, **environment)
     refused(done, "no address sanitizer found: g++ is not on PATH", "--sanitizers none")
+
+
+def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_path: Path) -> None:
+    more = tmp_path / "more"
+    words = ["--from", finished.folder, "--population", 4, "--generations", 1, "--run", more]
+    done = gi_cuda("evolve", "kernels/scale", *words, cwd=finished.repository)
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^starting from individual \d+ of .*, speed-up [1-9]", done.stdout, re.M)
+    with Store(more / DATABASE) as store, Store(finished.folder / DATABASE) as before:
+        champion = stored_champion(before)
+        assert champion is not None
+        evaluations = store.evaluations()
+        mutants = [one.genotype for one in store.individuals()]
+    assert len(mutants) == 4
+    # All are mutants of it, so that most have what made it fast.
+    assert sum(WASTE in genotype for genotype in mutants) > 2
+    assert any(one.ratio and one.ratio < 0.7 for one in evaluations.values())

@@ -18,7 +18,7 @@ app.command()(doctor.command)
 def test_it_finds_what_the_other_tests_need() -> None:
     found = {finding.what: finding for finding in examine()}
     assert found["C++ compiler"].found
-    assert {"CUDA compiler", "NVIDIA driver", "PyCUDA", "nvdisasm"} <= found.keys()
+    assert {"CUDA compiler", "NVIDIA driver", "PyCUDA", "nvdisasm", "llvmlite"} <= found.keys()
     for finding in found.values():
         assert finding.found or finding.hint, finding.what
 

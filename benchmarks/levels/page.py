@@ -1,0 +1,198 @@
+"""The experiment's page: what was run and what was not, and what came out."""
+
+from __future__ import annotations
+
+import csv
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.levels.plan import KINDS, Cell
+from gi_cuda.evaluation import Outcome
+from gi_cuda.run import DATABASE
+from gi_cuda.store import Store
+
+FIGURES = "figures"
+"""Folder of the figures of all targets, below the experiment's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search's database says.
+
+    Attributes:
+        cell: which one.
+        population, generations: as planned.
+        evaluations: made.
+        seconds: of wall time, without baseline and validation.
+        outcomes: how many evaluations ended how.
+        best: the speed-up that its best individual was sure of on the train cases.
+        floor: noise floor of its baseline.
+        device, versions: what it ran on.
+    """
+
+    cell: Cell
+    population: int
+    generations: int
+    evaluations: int
+    seconds: float
+    outcomes: dict[Outcome, int]
+    best: float
+    floor: float
+    device: str
+    versions: dict[str, str]
+
+
+def read(cell: Cell) -> Found:
+    """Read a search that is done."""
+    with Store(cell.folder / DATABASE) as store:
+        evaluations = store.evaluations().values()
+        outcomes = dict.fromkeys(Outcome, 0)
+        for one in evaluations:
+            outcomes[one.outcome] += 1
+        sure = [one.sure_ratio for one in evaluations if one.selectable and one.sure_ratio]
+        seconds = sum(generation.phases.wall for generation in store.generations())
+        floor = store.get("baseline")["floor"]
+        settings = store.get("plan")["settings"]
+        return Found(
+            cell,
+            settings["population"],
+            settings["generations"],
+            len(evaluations),
+            seconds,
+            outcomes,
+            1 / min(sure, default=1.0),
+            floor,
+            store.get("device"),
+            store.get("versions"),
+        )
+
+
+def page(planned: Sequence[Cell], folder: Path) -> str:
+    """The page, in Markdown.
+
+    Args:
+        planned: all searches; those that are not done are named as such.
+        folder: the experiment's.
+    """
+    done = [read(cell) for cell in planned if cell.done]
+    targets = list(dict.fromkeys(cell.target for cell in planned))
+    lines = [
+        "# Source against PTX",
+        "",
+        "Written by `python -m benchmarks.levels --page` from the runs' databases and from one"
+        " `gi-cuda compare` a target; what made them stands with each target.",
+        "",
+        *_where(done),
+        "",
+        "All searches of a target evaluate as many individuals. *Source line* has the nine rule"
+        " types of the BarraCUDA paper, *source full* all of them; both vary parameters as well."
+        " *PTX* varies the instructions that nvcc makes of the default configuration, and no"
+        " parameters, so what a parameter gains is out of its reach. *Random* searches breed"
+        " nothing: every individual is a random mutant. *PTX after source full* spends as many"
+        " evaluations again, on the PTX of the winner that *source full* found with the same seed.",
+        "",
+    ]
+    for target in targets:
+        mine = [one for one in done if one.cell.target == target]
+        lines += [f"## `{target}`", "", *_command(folder, target, mine), "", *_searches(mine), ""]
+        lines += [*_winners(folder, target, mine), ""]
+    missing = [cell for cell in planned if not cell.done]
+    lines += ["## What was not run", ""]
+    lines += [f"- {one.target}, {one.kind}, seed {one.seed}" for one in missing] or [
+        "All of the above was run. Targets, seeds and evaluations beyond it were not."
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _where(done: Sequence[Found]) -> Iterator[str]:
+    for device in dict.fromkeys(one.device for one in done):
+        versions = next(one.versions for one in done if one.device == device)
+        said = ", ".join(f"{name} {version}" for name, version in versions.items())
+        yield f"{device}; {said}."
+
+
+def _command(folder: Path, target: str, mine: Sequence[Found]) -> Iterator[str]:
+    kinds = " ".join(f'"{kind}"' for kind in dict.fromkeys(one.cell.kind for one in mine))
+    seeds = max((one.cell.seed for one in mine), default=0)
+    for population, generations in dict.fromkeys((one.population, one.generations) for one in mine):
+        yield (
+            f"`python -m benchmarks.levels {folder} --targets {target} --kinds {kinds} --seeds"
+            f" {seeds} --population {population} --generations {generations}`"
+        )
+
+
+def _searches(mine: Sequence[Found]) -> Iterator[str]:
+    """One row a kind: medians over its seeds."""
+    yield "Medians over seeds; *best* is what its interval makes sure, on the train cases."
+    yield ""
+    head = ["search", "seeds", "evaluated", "a second", "right", "faster", "crashed, hung", "best"]
+    yield from _head([*head, "lowest to highest"])
+    for kind in KINDS:
+        group = [one for one in mine if one.cell.kind == kind]
+        if not group:
+            continue
+        best = [one.best for one in group]
+        yield _row(
+            kind,
+            len(group),
+            f"{_median(one.evaluations for one in group):.0f}",
+            f"{_median(one.evaluations / one.seconds for one in group):.0f}",
+            f"{_median(map(_right, group)):.1%}",
+            f"{_median(_share(one, Outcome.FASTER) for one in group):.1%}",
+            f"{_median(_share(one, Outcome.CRASHED, Outcome.HUNG) for one in group):.1%}",
+            f"{_median(best):.3f}",
+            f"{min(best):.3f} to {max(best):.3f}",
+        )
+
+
+def _right(one: Found) -> float:
+    return _share(one, Outcome.SLOWER, Outcome.SAME, Outcome.UNCERTAIN, Outcome.FASTER)
+
+
+def _share(one: Found, *outcomes: Outcome) -> float:
+    return sum(one.outcomes[outcome] for outcome in outcomes) / one.evaluations
+
+
+def _winners(folder: Path, target: str, mine: Sequence[Found]) -> Iterator[str]:
+    """One row a winner, as ``gi-cuda compare`` measured it beside all others."""
+    file = folder / f"{target}.csv"
+    without = [one.cell for one in mine if not one.cell.won]
+    if file.exists():
+        yield "The winners of all searches side by side, in one session, with 95 % intervals:"
+        yield ""
+        yield from _head(["search", "seed", "verdict", "train", "held-out", "changes", "registers"])
+        of = {str(one.cell.folder): one.cell for one in mine}
+        with file.open(encoding="utf-8", newline="") as rows:
+            for row in csv.DictReader(rows):
+                cell = of[row["contestant"]]
+                speeds = [_interval(row, "train"), _interval(row, "held_out")]
+                rest = row["changes"], row.get("registers", "")
+                yield _row(cell.kind, cell.seed, row["verdict"], *speeds, *rest)
+        yield ""
+        yield f"![speed-up against evaluations and time]({FIGURES}/{target}/race.png)"
+        yield ""
+    if without:
+        said = ", ".join(f"{cell.kind} seed {cell.seed}" for cell in without)
+        yield f"Found nothing that holds on the held-out cases: {said}."
+
+
+def _interval(row: dict[str, str], name: str) -> str:
+    if not row[name]:
+        return ""
+    value, low, high = (float(row[f"{name}{end}"]) for end in ("", "_low", "_high"))
+    return f"{value:.3f} [{low:.3f}, {high:.3f}]"
+
+
+def _median(values: Iterable[float]) -> float:
+    return statistics.median(values)
+
+
+def _head(names: Sequence[str]) -> Iterator[str]:
+    yield _row(*names)
+    yield "|" + "---|" * len(names)
+
+
+def _row(*cells: object) -> str:
+    return f"| {' | '.join(map(str, cells))} |"

@@ -1,0 +1,89 @@
+"""``gi-cuda compare`` over levels, with the real compiler and a pretended GPU."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gi_cuda.analyze.champion import crown
+from gi_cuda.analyze.contestants import Reader
+from gi_cuda.cli import app
+from gi_cuda.levels import load_evolvable
+from gi_cuda.run import Run, create_run
+from gi_cuda.search import Settings
+from gi_cuda.stored import Plan
+from gi_cuda.subject import Subject
+
+from .pretended import evolve
+from .test_imports import SCALE, texts, written
+
+WASTE = "<_kernel.cu_27>"
+"""The wasted work goes."""
+
+SEARCH = Settings(population=8, generations=3)
+
+pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
+
+
+def searched(folder: Path, level: str) -> Run:
+    """A run with a winner: a seed that finds one is looked for."""
+    subject = load_evolvable(SCALE, "cuda", level, edits="full")
+    for seed in range(1, 20):
+        plan = Plan("barracuda", SEARCH, seed, 1, 2)
+        with create_run(subject, folder / f"{level}-{seed}", plan) as run:
+            evolve(run)
+            if crown(run) is not None:
+                return run
+    raise AssertionError("no seed finds anything")
+
+
+def comparison(*words: object, folder: Path) -> tuple[list[dict[str, str]], str]:
+    table = folder / "all.csv"
+    done = CliRunner().invoke(app, ["compare", *map(str, words), "--csv", str(table), "--force"])
+    assert done.exit_code == 0, (done.output, done.exception)
+    with table.open(newline="") as file:
+        return list(csv.DictReader(file)), done.output
+
+
+def test_both_levels_and_files_are_measured_in_one_session(tmp_path: Path) -> None:
+    source, ptx = (searched(tmp_path, level) for level in ("source", "ptx"))
+    file = written(tmp_path, texts(SCALE)["alone"])
+    scratch = tmp_path / "imported"
+    assert isinstance(source.subject, Subject)
+    one = Reader(source.subject, scratch, 1).read(str(file))
+    assert one.candidate.binary is not None
+    cubin = shutil.copyfile(one.candidate.binary.path, tmp_path / "k.cubin")
+    module = tmp_path / "winner.ptx"
+    words = ["patch", str(ptx.folder), "--format", "ptx", "--output", str(module)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, (done.output, done.exception)
+    delete = f"<{next(rule for rule in ptx.subject.order if rule.startswith('_kernel.ptx'))}>"
+    contestants = [source.folder, ptx.folder, delete, file, cubin, f"{file}:BLOCK=128", WASTE]
+    contestants.append(module)
+    words = ["--figures", tmp_path / "figures"]
+    rows, said = comparison(*contestants, *words, folder=tmp_path)
+    assert [row["contestant"] for row in rows] == [str(one) for one in contestants]
+    kinds = ["run", "PTX run", "PTX genotype", "PTX", "cubin", "PTX", "genotype", "PTX"]
+    assert [row["kind"] for row in rows] == kinds
+    assert rows[0]["verdict"] == rows[1]["verdict"] == "faster"
+    assert rows[1]["search"] == "barracuda, PTX edits"
+    # What is made of the reference itself is the reference.
+    assert [row["verdict"] for row in rows[3:6]] == ["same"] * 3
+    assert [float(row["train"]) for row in rows[3:6]] == [1] * 3
+    assert rows[5]["what"] == "BLOCK=128"
+    assert rows[6]["verdict"] == "faster"
+    # The winner's module is the winner.
+    assert rows[7]["train"] == rows[1]["train"]
+    for row in rows:
+        assert int(row["registers"]) > 0
+        assert int(row["code"]) > 0
+    for row in rows[:2]:
+        assert int(row["evaluations"]) > 0
+        assert float(row["seconds"]) > 0
+    assert "copy of the reference" in said
+    print(said)
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"race.svg", "race.png"}

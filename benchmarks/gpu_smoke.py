@@ -27,6 +27,7 @@ from typing import Any
 from gi_cuda.build.model import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.build.nvcc import NvccCompiler
 from gi_cuda.build.preprocess import prelude
+from gi_cuda.build.shards import Sizes
 from gi_cuda.cuda import find_toolkit, query
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.execute.device import LaunchRefused
@@ -156,7 +157,7 @@ class Smoke:
 
     def build(self, variants: Sequence[Variant], name: str, largest: int) -> dict[int, Binary]:
         """Compile a batch; prints what it took."""
-        compiler = replace(self.compiler, largest=largest)
+        compiler = replace(self.compiler, sizes=Sizes(largest, largest))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         begun = time.perf_counter()
         phenotypes = compiler.preprocess(variants)

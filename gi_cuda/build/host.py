@@ -11,7 +11,7 @@ from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, V
 from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
-from gi_cuda.build.shards import build
+from gi_cuda.build.shards import Sizes, build
 from gi_cuda.host import (
     INCLUDE,
     compile_options,
@@ -30,6 +30,9 @@ COMPILE_LIMIT = 300.0
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
+SIZES = Sizes(smallest=16, largest=32)
+"""Of shards; in each of them the compiler reads all headers."""
+
 
 @dataclass(frozen=True, slots=True)
 class HostCompiler:
@@ -42,7 +45,7 @@ class HostCompiler:
         kernels: the kernels each variant exports, as C++ names them (``blur<float, 3>``).
         options: options that all variants share: language standard, optimisation, -I, -D.
         jobs: compiler processes at a time.
-        largest: most variants in one shard.
+        sizes: of shards.
         symbols: variables each variant exports.
         namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
     """
@@ -53,7 +56,7 @@ class HostCompiler:
     kernels: tuple[str, ...]
     options: tuple[str, ...]
     jobs: int
-    largest: int = 32
+    sizes: Sizes = SIZES
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     disturbs: ClassVar[bool] = True
@@ -75,7 +78,7 @@ class HostCompiler:
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into shared libraries below ``folder``."""
         return build(
-            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, largest=self.largest
+            phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
         )
 
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from gi_cuda.build.namespaces import declared, joined
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.prune import identifiers
-from gi_cuda.build.shards import build
+from gi_cuda.build.shards import Sizes, build
 from gi_cuda.build.staged import Prepared, Twin, Twins, compile_staged, prepare, same_code
 from gi_cuda.cuda.occupancy import occupancy
 from gi_cuda.kernel_names import identifier, is_plain, reference
@@ -34,9 +34,9 @@ PREPROCESS_LIMIT = 120.0
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
-LARGEST = 16
-"""Most variants in one shard. Starting compiler and assembler costs about what one variant does;
-but the sooner the first shards are done, the sooner their variants can be measured."""
+SIZES = Sizes(smallest=4, largest=16)
+"""Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
+first shards are done, the sooner their variants can be measured."""
 
 WORTH = 32
 """Fewest variants in a batch for which it pays to find out which part of the headers is needed."""
@@ -91,7 +91,7 @@ class NvccCompiler:
         front: the batch's prelude (see :func:`gi_cuda.build.preprocess.prelude`).
         options: options that all variants share: language standard, -I, -D.
         jobs: compiler processes at a time.
-        largest: most variants in one shard.
+        sizes: of shards.
         kernels, symbols: names of kernels and variables that must be found, as C++ has them
             (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
         namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
@@ -106,7 +106,7 @@ class NvccCompiler:
     front: str
     options: tuple[str, ...]
     jobs: int
-    largest: int = LARGEST
+    sizes: Sizes = SIZES
     kernels: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
@@ -159,7 +159,7 @@ class NvccCompiler:
             partial(batch.compile, whole | reached),
             batch.collect,
             jobs=self.jobs,
-            largest=self.largest,
+            sizes=self.sizes,
             again=partial(batch.compile, whole) if reached else None,
         )
         return batch.twins.follow(built)

@@ -25,8 +25,10 @@ _COMMENT = re.compile(r"//[^\n]*")
 _HEAD = re.compile(r"\s*(?:\.(?:version|target|address_size)\b[^\n]*\s*)*\Z")
 _LABEL, _STACK = "$L__BB", "__local_depot"
 _FUNCTION_NUMBER = re.compile(r"(?:\$L__BB|__local_depot)(\d+)")
-_UNCERTAIN = ("_INTERNAL_", "_GLOBAL__N_", "$str", "__unnamed_")
-"""In names that count through the module, or carry its own name."""
+_UNCERTAIN = ("_GLOBAL__N_", "$str", "__unnamed_")
+"""In names that count through the module."""
+_INTERNAL = "_INTERNAL_"
+"""In names with internal linkage, which carry the module's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +100,12 @@ def end_of(text: str, begin: re.Match[str]) -> int:
 
 def _key(ident: int, pieces: list[str]) -> bytes:
     name = f"N{len(str(ident)) + 1}v{ident}"
+    internal = re.compile(rf"N\d+{_INTERNAL}\w+?{name[1:]}(?=\d)")
     same = []
     for piece in pieces:
         piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
+        if _INTERNAL in piece and (found := internal.search(piece)):
+            piece = piece.replace(found[0], "N_v")
         same.append(_unnumbered(piece))
     return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
 

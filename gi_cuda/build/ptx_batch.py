@@ -22,7 +22,6 @@ from gi_cuda.build.cubin import name_parts, owner, read_cubin
 from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.nvcc import (
     COMPILE_LIMIT,
-    LARGEST,
     NvccCompiler,
     binary_of,
     brought_home,
@@ -79,7 +78,7 @@ class PtxCompiler:
             return [binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard]
 
         return build(
-            phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, largest=LARGEST
+            phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
         )
 
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import count
+from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -32,30 +33,50 @@ CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Collected]]
 """What a shard that compiled holds: one binary, or what stands for it, a variant."""
 
 
-def cut(phenotypes: Sequence[Phenotype], jobs: int, largest: int) -> list[list[Phenotype]]:
-    """Cut a batch into shards: as few as keep all cores busy and none too large.
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """How large shards are.
 
-    Where every core gets several, their number is such that all cores end at about the same time,
-    and the first ones are half as large, so that the first binaries are there soon. Variants with
-    different compiler options never share a shard.
+    Attributes:
+        smallest: what a shard costs before its first variant should be little beside so many.
+        largest: most variants in one shard.
     """
+
+    smallest: int
+    largest: int
+
+    def of(self, number: int, jobs: int) -> Iterator[int]:
+        """The sizes of shards that hold so many variants together.
+
+        One for each job, where that is enough. Otherwise the first ones are small, so that the
+        first binaries are there soon, and the last ones, so that all jobs end at about the same
+        time.
+        """
+        once = min(self.largest, 2 * self.smallest)
+        if number <= once * jobs:
+            yield from (len(range(i, number, jobs)) for i in range(min(number, jobs)))
+            return
+        for _ in range(jobs):
+            yield once
+        number -= once * jobs
+        while number > 0:
+            size = min(number, self.largest, max(self.smallest, number // jobs))
+            yield size
+            number -= size
+
+
+def cut(phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes) -> list[list[Phenotype]]:
+    """Cut a batch into shards. Variants with different compiler options never share one."""
     groups: dict[tuple[str, ...], list[Phenotype]] = {}
     for phenotype in phenotypes:
         groups.setdefault(phenotype.options, []).append(phenotype)
     shards = []
     for group in groups.values():
         share = max(1, round(jobs * len(group) / len(phenotypes)))
-        waves = -(-len(group) // (largest * share))
-        if waves == 1:
-            number = min(len(group), share)
-            shards += [group[i::number] for i in range(number)]
-            continue
-        early = len(group) // (2 * waves)
-        shards += [group[:early][i::share] for i in range(share)]
-        late = group[early:]
-        number = share * -(-len(late) // (largest * share))
-        shards += [late[i::number] for i in range(number)]
-    return [shard for shard in shards if shard]
+        # Neighbours are alike, and what takes long should not be in one shard.
+        mixed = iter([phenotype for i in range(share) for phenotype in group[i::share]])
+        shards += [list(islice(mixed, size)) for size in sizes.of(len(group), share)]
+    return shards
 
 
 def attribute(stderr: str) -> dict[int, str]:
@@ -95,7 +116,7 @@ def build(
     collect: CollectShard[Collected],
     *,
     jobs: int,
-    largest: int,
+    sizes: Sizes,
     again: CompileShard | None = None,
 ) -> Iterator[Collected | BuildFailure]:
     """Compile a batch in shards; yield each variant's binary or failure as shards end.
@@ -105,7 +126,7 @@ def build(
         folder: where the shards' files go.
         compile_shard, collect: the back end's part.
         jobs: compiler processes at a time.
-        largest: most variants in one shard.
+        sizes: of shards.
         again: compiles what failed once more. That waits until a process would be idle, so that
             there are few such shards.
     """
@@ -127,11 +148,11 @@ def build(
                 crew.submit(_Job(shard, folder / f"shard{next(numbers)}", last))
             running += len(shards)
 
-        submit(cut(phenotypes, jobs, largest), again is None)
+        submit(cut(phenotypes, jobs, sizes), again is None)
         doubtful: list[Phenotype] = []
         while running or doubtful:
             if doubtful and running < jobs:
-                submit(cut(doubtful, 1, largest), True)
+                submit(cut(doubtful, 1, Sizes(sizes.largest, sizes.largest)), True)
                 doubtful = []
             job, finished = crew.next()
             running -= 1

@@ -23,6 +23,7 @@ from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
 from gi_cuda.build.nvcc import NvccCompiler
 from gi_cuda.build.process import run
 from gi_cuda.build.ptx_batch import PtxCompiler
+from gi_cuda.build.shards import Sizes
 from gi_cuda.cuda.toolkit import find_toolkit
 from gi_cuda.errors import UserError
 from gi_cuda.execute.model import Program
@@ -136,7 +137,7 @@ def host_sanitizers(compiler: HostCompiler) -> list[Sanitizer]:
         }
         return [sys.executable, "-m", "gi_cuda.execute.once", str(file)], environment
 
-    watched = replace(compiler, cxx=gxx, options=(*compiler.options, *_WATCHED), largest=1)
+    watched = replace(compiler, cxx=gxx, options=(*compiler.options, *_WATCHED), sizes=Sizes(1, 1))
     return [Sanitizer("address, undefined", watched, command)]
 
 

@@ -227,6 +227,18 @@ def test_variants_of_one_ptx_share_machine_code(nvcc: Any, options: tuple[str, .
     assert (twin.code_key, twin.kernels, twin.path) == (two.code_key, two.kernels, two.path)
 
 
+def test_variants_with_variables_of_their_own_share_machine_code_too(nvcc: Any) -> None:
+    text = """
+    static __device__ unsigned tickets;
+    __global__ void k(unsigned *out) { out[0] = atomicAdd(&tickets, VALUE); }
+    """
+    texts = [text.replace("VALUE", value) for value in ("3", "2 + 1", "4")]
+    one, twin, other = nvcc.binaries(texts)
+    assert (twin.code_key, twin.variables) == (one.code_key, one.variables)
+    assert one.variables.keys() == {"tickets"}
+    assert other.code_key != one.code_key
+
+
 def test_a_closer_look_counts_instructions_and_warps(nvcc: Any, toolkit: Toolkit) -> None:
     text = """
     __device__ __noinline__ float part(float a) { return a * a + 1.5f; }

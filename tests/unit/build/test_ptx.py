@@ -46,6 +46,18 @@ def test_names_and_numbers_do_not_tell_variants_apart_and_all_else_does() -> Non
     assert module.keys[1] == module.keys[15] != module.keys[159]
 
 
+def test_names_with_internal_linkage_do_not_tell_variants_apart_either() -> None:
+    def using(ident: int, name: str) -> str:
+        place = f"_ZN38_INTERNAL_30899178_8_shard_cu_ef9c507e{len(str(ident)) + 1}v{ident}{name}E"
+        variable = f".global .align 4 .u32 {place};\n"
+        return variable + kernel(ident, ident, 5).replace("%r1, 5", f"%r1, {place}")
+
+    module = read_module(HEAD + using(1, "5count") + using(21, "5count") + using(3, "5total"))
+    assert module is not None
+    assert list(module.parts) == [1, 21, 3]
+    assert module.keys[1] == module.keys[21] != module.keys[3]
+
+
 def test_what_belongs_to_no_variant_keeps_a_module_whole() -> None:
     for shared in (
         ".global .align 1 .b8 $str[3] = {104, 105};\n",

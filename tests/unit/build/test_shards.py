@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from gi_cuda.build.model import Binary, BuildFailure, Built, Phenotype
 from gi_cuda.build.process import Finished
-from gi_cuda.build.shards import attribute, build, cut
+from gi_cuda.build.shards import Sizes, attribute, build, cut
 
 OPTIONS = st.lists(st.sampled_from([(), ("-O3",), ("-maxrregcount=32",)]), min_size=1, max_size=60)
 
@@ -20,15 +20,36 @@ def phenotype(ident: int, text: str = "", options: tuple[str, ...] = ()) -> Phen
     return Phenotype(ident, text, options, b"")
 
 
-@given(OPTIONS, st.integers(1, 16), st.integers(1, 20))
+@given(OPTIONS, st.integers(1, 16), st.integers(1, 20), st.integers(1, 20))
 def test_shards_hold_every_variant_once_and_never_mix_options(
-    options: list[tuple[str, ...]], jobs: int, largest: int
+    options: list[tuple[str, ...]], jobs: int, smallest: int, largest: int
 ) -> None:
     batch = [phenotype(i, options=o) for i, o in enumerate(options)]
-    shards = cut(batch, jobs, largest)
+    shards = cut(batch, jobs, Sizes(smallest, largest))
     assert sorted(p.ident for shard in shards for p in shard) == list(range(len(batch)))
     assert all(len({p.options for p in shard}) == 1 for shard in shards)
     assert all(1 <= len(shard) <= largest for shard in shards)
+
+
+def test_first_and_last_shards_of_a_large_batch_are_small() -> None:
+    sizes = list(Sizes(smallest=4, largest=16).of(1000, 16))
+    assert sum(sizes) == 1000
+    assert sizes[:16] == [8] * 16
+    assert sizes[16:40] == [16] * 24
+    assert sizes[40:] == sorted(sizes[40:], reverse=True)
+    assert sizes[-16:-1] == [4] * 15
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"), [(3, [1, 1, 1]), (20, [5, 5, 5, 5]), (30, [8, 8, 7, 7])]
+)
+def test_a_small_batch_is_shared_out_evenly(number: int, expected: list[int]) -> None:
+    assert list(Sizes(smallest=4, largest=16).of(number, 4)) == expected
+
+
+def test_the_first_of_a_batch_is_in_its_first_shard() -> None:
+    shards = cut([phenotype(i) for i in range(500)], 7, Sizes(4, 16))
+    assert 0 in [p.ident for p in shards[0]]
 
 
 def test_messages_of_both_compilers_are_attributed_to_the_variant_and_its_line() -> None:
@@ -63,7 +84,7 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, compile_shard, collect, jobs=2, largest=8))
+    built = list(build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8)))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert {failure.ident for failure in failures} == guilty
@@ -91,7 +112,7 @@ def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path)
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(i) for i in range(20)]
-    built = list(build(batch, tmp_path, quick, collect, jobs=1, largest=8, again=thorough))
+    built = list(build(batch, tmp_path, quick, collect, jobs=1, sizes=Sizes(4, 8), again=thorough))
     assert sorted(one.ident for one in built) == list(range(20))
     failures = [one for one in built if isinstance(one, BuildFailure)]
     assert failures == [BuildFailure(broken, "k.cu:7: broken")]
@@ -110,5 +131,7 @@ def test_what_runs_into_its_limit_is_not_tried_in_the_other_way(tmp_path: Path) 
         return [Binary(p.ident, path) for p in shard]
 
     batch = [phenotype(0)]
-    built = list(build(batch, tmp_path, never_ends, collect, jobs=1, largest=8, again=thorough))
+    built = list(
+        build(batch, tmp_path, never_ends, collect, jobs=1, sizes=Sizes(4, 8), again=thorough)
+    )
     assert built == [BuildFailure(0, "the compiler did not end within its limit")]

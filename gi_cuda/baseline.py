@@ -125,7 +125,7 @@ def _compile(
         Variant(i, text, subject.macros(configuration), subject.options(configuration))
         for i, (text, configuration) in enumerate(sources)
     ]
-    built = build_batch(compiler, variants, folder)
+    built = build_batch(compiler.apart(), variants, folder)
     binaries = []
     for _, one in sorted(built.items()):
         if isinstance(one, BuildFailure):

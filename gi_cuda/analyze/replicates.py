@@ -177,7 +177,7 @@ def build_candidates(
             built[at] = replace(one.binary, ident=at)
             continue
         variant = Variant(at, one.text, one.macros, options(one.configuration))
-        batches.setdefault(one.compiler or compiler, []).append(variant)
+        batches.setdefault((one.compiler or compiler).apart(), []).append(variant)
     for number, (by, variants) in enumerate(batches.items()):
         built.update(build_batch(by, variants, folder / str(number) if number else folder))
     return [built[at] for at in range(len(candidates))]

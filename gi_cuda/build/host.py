@@ -81,6 +81,10 @@ class HostCompiler:
             phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
         )
 
+    def apart(self) -> HostCompiler:
+        """This one: every variant has a place of its own."""
+        return self
+
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""
         return {}

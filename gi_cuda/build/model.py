@@ -97,6 +97,10 @@ class Compiler(Protocol):
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``; results come as shards end."""
 
+    def apart(self) -> Compiler:
+        """The same, but equal variants get machine code of their own, each in its place: for those
+        who ask what a place makes out."""
+
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.
 

@@ -98,6 +98,7 @@ class NvccCompiler:
         disassembler: ``nvdisasm``, where it is installed.
         names: all identifiers that a variant's text may hold before it is preprocessed; empty
             where that is not known.
+        shares: whether variants with the same PTX share one machine code.
     """
 
     nvcc: str
@@ -112,6 +113,7 @@ class NvccCompiler:
     namespaces: tuple[str, ...] = ()
     disassembler: Path | None = None
     names: frozenset[str] = frozenset()
+    shares: bool = True
     disturbs: ClassVar[bool] = False
     _reached: dict[tuple[str, ...], Prepared | None] = field(
         default_factory=dict, repr=False, compare=False
@@ -143,7 +145,7 @@ class NvccCompiler:
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
-        batch = _Batch(self, Twins(), pointed_at(self.kernels, self.symbols))
+        batch = _Batch(self, Twins(self.shares), pointed_at(self.kernels, self.symbols))
         groups: dict[tuple[str, ...], list[Phenotype]] = {}
         for phenotype in phenotypes:
             groups.setdefault(phenotype.options, []).append(phenotype)
@@ -180,6 +182,10 @@ class NvccCompiler:
                     self._reached[options] = part if same else None
                     break
         return self._reached.get(options)
+
+    def apart(self) -> NvccCompiler:
+        """The same, assembling every variant."""
+        return replace(self, shares=False)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""

@@ -81,6 +81,10 @@ class PtxCompiler:
             phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
         )
 
+    def apart(self) -> PtxCompiler:
+        """This one: every variant has a place of its own."""
+        return self
+
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
         """Instructions by class and occupancy, as of what nvcc makes of a source."""
         return self.nvcc.inspect(binary, blocks)

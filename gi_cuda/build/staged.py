@@ -100,8 +100,12 @@ class Twins:
     """Which variants of a batch have the PTX of another one, and need not be assembled.
 
     Any number of shards may ask at once.
+
+    Attributes:
+        shared: whether there are any; if not, each is assembled.
     """
 
+    shared: bool = True
     _owners: dict[tuple[tuple[str, ...], bytes], int] = field(default_factory=dict)
     _of: dict[int, int] = field(default_factory=dict)
 
@@ -111,6 +115,8 @@ class Twins:
 
     def enter(self, ident: int, options: tuple[str, ...], key: bytes) -> bool:
         """Enter a variant's PTX; whether it is another one's."""
+        if not self.shared:
+            return False
         # In one step, so that of two that ask at once one is first.
         first = self._owners.setdefault((options, key), ident)
         if first != ident:

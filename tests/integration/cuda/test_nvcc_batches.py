@@ -227,6 +227,13 @@ def test_variants_of_one_ptx_share_machine_code(nvcc: Any, options: tuple[str, .
     assert (twin.code_key, twin.kernels, twin.path) == (two.code_key, two.kernels, two.path)
 
 
+def test_copies_that_are_to_be_apart_have_places_of_their_own(nvcc: Any) -> None:
+    nvcc.compiler = nvcc.compiler.apart()
+    copies = nvcc.binaries([KERNEL] * 3)
+    assert len({one.code_key for one in copies}) == 1
+    assert len({(one.path, one.kernels["blur"].symbol) for one in copies}) == 3
+
+
 def test_variants_with_variables_of_their_own_share_machine_code_too(nvcc: Any) -> None:
     text = """
     static __device__ unsigned tickets;

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from gi_cuda.build.declarations import WORD, Declaration, Tokens, declarations, keys_of, read
 
@@ -56,6 +57,10 @@ def expanded(names: Iterable[str], macros: str) -> frozenset[str]:
     return frozenset(found)
 
 
+_read = lru_cache(maxsize=2)(read)
+"""Headers are the same with most compiler options."""
+
+
 def pruned(text: str, names: Iterable[str]) -> str:
     """A preprocessed text without what no name leads to; line markers and pragmas stay.
 
@@ -63,7 +68,7 @@ def pruned(text: str, names: Iterable[str]) -> str:
         text: declarations. Where brackets do not match, it is left as it is.
         names: what is said by those who use it.
     """
-    tokens = read(text)
+    tokens = _read(text)
     if tokens is None:
         return text
     parts, at = [], 0

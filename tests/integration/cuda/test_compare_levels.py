@@ -9,36 +9,19 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gi_cuda.analyze.champion import crown
 from gi_cuda.analyze.contestants import Reader
 from gi_cuda.cli import app
 from gi_cuda.levels import load_evolvable
-from gi_cuda.run import Run, create_run
-from gi_cuda.search import Settings
-from gi_cuda.stored import Plan
+from gi_cuda.ptx_subject import PtxSubject
 from gi_cuda.subject import Subject
 
-from .pretended import evolve
 from .test_imports import SCALE, texts, written
+from .test_ptx_after_search import SOURCE_WINNER, a_run, planted
 
 WASTE = "<_kernel.cu_27>"
 """The wasted work goes."""
 
-SEARCH = Settings(population=8, generations=3)
-
 pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
-
-
-def searched(folder: Path, level: str) -> Run:
-    """A run with a winner: a seed that finds one is looked for."""
-    subject = load_evolvable(SCALE, "cuda", level, edits="full")
-    for seed in range(1, 20):
-        plan = Plan("barracuda", SEARCH, seed, 1, 2)
-        with create_run(subject, folder / f"{level}-{seed}", plan) as run:
-            evolve(run)
-            if crown(run) is not None:
-                return run
-    raise AssertionError("no seed finds anything")
 
 
 def comparison(*words: object, folder: Path) -> tuple[list[dict[str, str]], str]:
@@ -50,19 +33,23 @@ def comparison(*words: object, folder: Path) -> tuple[list[dict[str, str]], str]
 
 
 def test_both_levels_and_files_are_measured_in_one_session(tmp_path: Path) -> None:
-    source, ptx = (searched(tmp_path, level) for level in ("source", "ptx"))
+    subject = load_evolvable(SCALE, "cuda", edits="full")
+    module_subject = load_evolvable(SCALE, "cuda", "ptx")
+    assert isinstance(subject, Subject)
+    assert isinstance(module_subject, PtxSubject)
+    source = a_run(subject, tmp_path / "source", SOURCE_WINNER)
+    ptx = a_run(module_subject, tmp_path / "ptx", str(planted(module_subject)))
     file = written(tmp_path, texts(SCALE)["alone"])
     scratch = tmp_path / "imported"
-    assert isinstance(source.subject, Subject)
-    one = Reader(source.subject, scratch, 1).read(str(file))
+    one = Reader(subject, scratch, 1).read(str(file))
     assert one.candidate.binary is not None
     cubin = shutil.copyfile(one.candidate.binary.path, tmp_path / "k.cubin")
     module = tmp_path / "winner.ptx"
-    words = ["patch", str(ptx.folder), "--format", "ptx", "--output", str(module)]
+    words = ["patch", str(ptx), "--format", "ptx", "--output", str(module)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, (done.output, done.exception)
-    delete = f"<{next(rule for rule in ptx.subject.order if rule.startswith('_kernel.ptx'))}>"
-    contestants = [source.folder, ptx.folder, delete, file, cubin, f"{file}:BLOCK=128", WASTE]
+    delete = f"<{next(rule for rule in module_subject.order if rule.startswith('_kernel.ptx'))}>"
+    contestants = [source, ptx, delete, file, cubin, f"{file}:BLOCK=128", WASTE]
     contestants.append(module)
     words = ["--figures", tmp_path / "figures"]
     rows, said = comparison(*contestants, *words, folder=tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,12 @@ from gi_cuda.cuda import Toolkit
 from gi_cuda.levels import load_evolvable
 
 TESTS = Path(__file__).parents[2]
-SOURCES = sorted((TESTS / "sources").glob("*.cu"))
+SOURCES = [
+    path
+    for path in sorted((TESTS / "sources").glob("*.cu"))
+    if re.search("#include <|template|operator", path.read_text("utf-8", "surrogateescape"))
+]
+"""Those that need most of the headers."""
 TARGETS = Path(__file__).parents[3] / "targets"
 
 LIBRARY = """\
@@ -112,12 +118,6 @@ def test_sources_of_every_construct_have_the_same_ptx(
     if isinstance(phenotype, BuildFailure):
         pytest.skip(f"nvcc does not preprocess it: {phenotype.message}")
     whole, part = preludes(compiler)
-    whole.put(tmp_path)
-    probe = compile_to_ptx(
-        whole, shard_text("", [phenotype], compiler.namespaces), tmp_path / "probe.ptx", 300
-    )
-    if not probe.ok:
-        pytest.skip(f"nvcc does not compile it: {probe.stderr.splitlines()[0]}")
     assert len(part.front) < len(whole.front)
     assert_same(*(ptx(one, compiler, [phenotype], tmp_path) for one in (whole, part)))
 
@@ -138,7 +138,7 @@ def test_mutants_of_the_targets_have_the_same_ptx(
     rng = random.Random(name)
     original = subject.options(subject.original.configuration)
     variants = [Variant(0, subject.reference, subject.macros(subject.space.default), original)]
-    while len(variants) < 12:
+    while len(variants) < 7:
         genotype = subject.original
         for _ in range(rng.randint(1, 4)):
             genotype = subject.mutate(genotype, rng) or genotype

@@ -48,7 +48,7 @@ def a_run(subject: Evolvable, folder: Path, genotype: str) -> Path:
         run.store.add_generation(0, Tally(1), [one], Tabued())
         evaluation = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.5, 0.4, 0.6)
         run.store.add_evaluation(WINNER, evaluation)
-        run.store.add_phases(0, Phases(), finished=True)
+        run.store.add_phases(0, Phases(wall=2.0), finished=True)
         speed_up = SpeedUp(2.0, 1.9, 2.1)
         validation = Validation(True, "", speed_up, {"held-out": speed_up})
         run.store.put(champion=asdict(Champion(WINNER, genotype, validation)))

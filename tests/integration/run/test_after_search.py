@@ -302,6 +302,7 @@ def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_pa
         evaluations = store.evaluations()
         mutants = [one.genotype for one in store.individuals()]
     assert len(mutants) == 4
-    # All are mutants of it, so that most have what made it fast.
-    assert sum(WASTE in genotype for genotype in mutants) > 2
+    # All are mutants of it, so that most have most of it.
+    changes = set(champion.genotype.split())
+    assert sum(len(changes & set(genotype.split())) > 0 for genotype in mutants) > 2
     assert any(one.ratio and one.ratio < 0.7 for one in evaluations.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from gi_cuda.build.host import HostCompiler
 from gi_cuda.build.model import Compiler
@@ -28,8 +28,26 @@ CREW = 4
 MEMORY_EACH = 4 * 2**30
 """Bytes of a GPU's memory for each of them. A context takes half a gigabyte before any buffer."""
 
+RESERVE = 24
+"""Fresh processes that may wait for others to die, at most. Making one ready slows down all that is
+being measured, by some 0.1 s."""
+
 DEFAULT_ARCHITECTURE = "sm_90"
 """What is compiled for where nothing is executed and there is no device to ask."""
+
+
+class Processes(NamedTuple):
+    """Worker processes.
+
+    Attributes:
+        crew: that measure.
+        extra: how many more there may be for what is measured alone.
+        reserve: how many more may wait, ready for when others die.
+    """
+
+    crew: int
+    extra: int = 0
+    reserve: int = 0
 
 
 class Backend(Protocol):
@@ -43,9 +61,8 @@ class Backend(Protocol):
     def together(self) -> int:
         """Most variants that share the reference's launches."""
 
-    def processes(self, workers: int) -> tuple[int, int]:
-        """Worker processes for so many measurements at a time, and how many more there may be for
-        what is measured alone."""
+    def processes(self, workers: int) -> Processes:
+        """The worker processes for so many measurements at a time."""
 
     def workers(self, asked: int, cores: int) -> int:
         """Measurements at a time.
@@ -76,9 +93,9 @@ class HostBackend:
     depth: int = 1
     together: int = 1
 
-    def processes(self, workers: int) -> tuple[int, int]:
+    def processes(self, workers: int) -> Processes:
         """As many: each has a processor of its own."""
-        return workers, 0
+        return Processes(workers)
 
     def workers(self, asked: int, cores: int) -> int:
         """One for each core."""
@@ -120,11 +137,12 @@ class CudaBackend:
     depth: int = 2
     together: int = 8
 
-    def processes(self, workers: int) -> tuple[int, int]:
+    def processes(self, workers: int) -> Processes:
         """Several that take turns at the GPU. While one has it, others load modules, judge answers
         in Python, or start."""
-        crew = max(1, min(CREW, self.memory // MEMORY_EACH))
-        return crew * workers, crew * workers
+        room = self.memory // MEMORY_EACH
+        crew = max(1, min(CREW, room)) * workers
+        return Processes(crew, crew, max(0, min(RESERVE, room - 2 * crew)))
 
     def workers(self, asked: int, cores: int) -> int:
         """One: two at a time on one GPU would time each other."""

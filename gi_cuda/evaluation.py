@@ -92,7 +92,7 @@ def not_built(message: str) -> Evaluation:
 
 
 def lost(survival: Survival, message: str) -> Evaluation:
-    """An individual that took its worker down, twice."""
+    """An individual that took its worker down."""
     return Evaluation(built=True, survival=survival, message=message)
 
 

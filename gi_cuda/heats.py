@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 from gi_cuda.execute.model import Heat, Measure, Measurement, Refused
 from gi_cuda.execute.pool import Alone, Lost, Task
@@ -21,11 +22,18 @@ Answer = Measurement | Lost | Refused
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """An answer about one variant; ``final`` where it was measured alone, in a fresh worker, or
-    only rehearsed."""
+    """An answer about one variant.
+
+    Attributes:
+        ident: its number.
+        answer: what became of it.
+        alone: whether it was measured alone, in a fresh worker.
+        final: whether that is all that will be done about it: in a rehearsal it always is.
+    """
 
     ident: int
     answer: Answer
+    alone: bool
     final: bool
 
 
@@ -89,15 +97,15 @@ class Heats:
     ) -> Iterator[Result]:
         """What a task's answer says about its variants; what it says nothing about is repeated."""
         idents, alone = self._begun.pop(number)
-        final = alone or self._rehearsal
+        result = partial(Result, alone=alone, final=alone or self._rehearsal)
         if isinstance(answer, tuple):
             for ident, one in zip(idents, answer, strict=True):
-                yield Result(ident, one, final)
+                yield result(ident, one)
         elif len(idents) == 1:
-            yield Result(idents[0], answer, final)
+            yield result(idents[0], answer)
         elif isinstance(answer, Lost) and answer.suspect in idents:
             self._again.append((tuple(i for i in idents if i != answer.suspect), False))
-            yield Result(answer.suspect, answer, final)
+            yield result(answer.suspect, answer)
         else:
             self._again.extend(((ident,), False) for ident in idents)
 

@@ -21,8 +21,9 @@ from gi_cuda.evaluation import Evaluation, lost, measured, not_built
 from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import Measure, Measurement, Program, Refused, Sampling, Survival
 from gi_cuda.execute.pool import MOMENT, Lost, Pool
-from gi_cuda.genome import Genotype
-from gi_cuda.heats import Answer, Heats
+from gi_cuda.genome import Edit, Genotype
+from gi_cuda.heats import Answer, Heats, Result
+from gi_cuda.precedents import Precedents
 from gi_cuda.store import Phases
 from gi_cuda.target import Configuration
 
@@ -37,12 +38,14 @@ SUSPICIOUS = 0.6
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A source text together with the configuration that it is compiled and launched with."""
+    """A source text together with the configuration that it is compiled and launched with, and the
+    edits that made it."""
 
     ident: int
     text: str
     configuration: Configuration
     macros: Mapping[str, str]
+    edits: tuple[Edit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +75,7 @@ class Laboratory:
         together: most variants that share a measurement.
         best: the best ratio seen so far; what beats it by far is measured twice.
         codes: individual and record by machine code, of all that was measured before.
+        precedents: edits that took workers down before.
     """
 
     subject: Evolvable
@@ -83,6 +87,7 @@ class Laboratory:
     together: int = 1
     best: float = 1.0
     codes: dict[bytes, tuple[int, Evaluation]] = field(default_factory=dict)
+    precedents: Precedents = field(default_factory=Precedents)
     _phenotypes: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
     _rehearses: bool | None = None
     _spent: Phases = field(default_factory=Phases)
@@ -98,7 +103,8 @@ class Laboratory:
         """An individual's source with loop guards, as the search runs it."""
         text = self.subject.render(genotype, self.bounds.loops)
         configuration = genotype.configuration
-        return Trial(ident, text, configuration, self.subject.macros(configuration))
+        macros = self.subject.macros(configuration)
+        return Trial(ident, text, configuration, macros, genotype.edits)
 
     def reference(self) -> Trial:
         """The unmodified device code in the default configuration."""
@@ -112,7 +118,8 @@ class Laboratory:
         configuration = genotype.configuration
         if text is None:
             return None
-        return Trial(ident, text, configuration, self.subject.macros(configuration))
+        macros = self.subject.macros(configuration)
+        return Trial(ident, text, configuration, macros, genotype.edits)
 
     def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
         """Phenotypic tabu keys; None for what does not preprocess."""
@@ -177,6 +184,7 @@ class Laboratory:
         Records come out once for each individual, whatever it did to its worker. Individuals whose
         machine code was measured before share that measurement, and say so.
         """
+        self.pool.restock()
         kept = {REFERENCE, *batch}
         self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in kept}
         if self._rehearses is None:
@@ -221,7 +229,8 @@ class Laboratory:
         ahead = Ahead(self.build([reference, *trials.values()], known))
         try:
             heats = Heats(self.together, rehearsal=not sampling.most)
-            for ident, evaluation in self._measure(sorter.requests(iter(ahead)), heats, ahead):
+            requests = sorter.requests(iter(ahead))
+            for ident, evaluation in self._measure(trials, requests, heats, ahead):
                 yield from sorter.take_unbuilt()
                 yield ident, sorter.complete(ident, evaluation)
         finally:
@@ -230,7 +239,11 @@ class Laboratory:
         yield from sorter.twins()
 
     def _measure(
-        self, requests: Iterator[tuple[int, Measure] | None], heats: Heats, ahead: Ahead
+        self,
+        trials: Mapping[int, Trial],
+        requests: Iterator[tuple[int, Measure] | None],
+        heats: Heats,
+        ahead: Ahead,
     ) -> Iterator[tuple[int, Evaluation]]:
         """Measure what is built as it comes, or all of it together once the compiler is done."""
         begun = time.perf_counter()
@@ -240,10 +253,8 @@ class Laboratory:
         try:
             for number, answer in self.pool.map(heats.tasks(requests)):
                 for result in heats.results(number, answer):
-                    evaluation = self._verdict(result.answer)
-                    lost = isinstance(result.answer, Lost)
-                    if not result.final and (lost or self._suspicious(evaluation)):
-                        # Nothing is final before it happened twice, the second time alone.
+                    evaluation = self._evaluation(result, trials[result.ident].edits)
+                    if evaluation is None:
                         heats.repeat(result.ident)
                         continue
                     run, verify = run + evaluation.run_seconds, verify + evaluation.verify_seconds
@@ -255,6 +266,26 @@ class Laboratory:
             rest = max(0.0, time.perf_counter() - begun - paused - compiled)
             share = verify / (run + verify) if run + verify else 0.0
             self._spent += Phases(compile=compiled, run=rest * (1 - share), verify=rest * share)
+
+    def _evaluation(self, result: Result, edits: Sequence[Edit]) -> Evaluation | None:
+        """What a result says of an individual; None where that is to happen once more, alone,
+        before it is believed.
+
+        A worker's death over an edit that is known for it has happened before.
+        """
+        evaluation = self._verdict(result.answer)
+        if not isinstance(result.answer, Lost):
+            doubtful = not result.final and self._suspicious(evaluation)
+            return None if doubtful else evaluation
+        if result.alone:
+            self.precedents.enter(result.ident, edits)
+        if result.final:
+            return evaluation
+        precedent = self.precedents.of(edits)
+        if precedent is None:
+            return None
+        said = f"as individual {precedent} by an edit in the same place: {evaluation.message}"
+        return replace(evaluation, message=said)
 
     def _verdict(self, answer: Answer) -> Evaluation:
         match answer:

@@ -86,8 +86,8 @@ def open_tools(subject: Evolvable, folder: Path, *, workers: int, jobs: int) -> 
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target, subject.backend, names, folder / "reference")
     compiler = backend.compiler(subject, jobs)
-    crew, extra = backend.processes(workers)
-    with Pool[int](session, crew, backend.depth, extra) as pool:
+    crew, extra, reserve = backend.processes(workers)
+    with Pool[int](session, crew, backend.depth, extra, reserve) as pool:
         try:
             yield Tools(subject, backend, compiler, pool, folder)
         finally:

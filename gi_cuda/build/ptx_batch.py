@@ -175,16 +175,26 @@ def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
 
 def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
     """What nvcc makes of a text under a variant's options, free of where it was made."""
+    words = [str(word) for word in compiler.command()]
+    return _made_once((*words, *variant.options, "-lineinfo", "-ptx"), text, name, Path.cwd())
+
+
+@lru_cache(maxsize=8)
+def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> str:
+    """A command may read a target several times; nvcc compiles it once.
+
+    Raises:
+        UserError: it does not compile.
+    """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source, ptx = Path(scratch) / name, Path(scratch) / "shard.ptx"
         source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-        command = [*compiler.command(), *variant.options, "-lineinfo", "-ptx"]
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
         if not finished.ok:
             raise _does_not_compile(first_error(finished))
         made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
     made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
-    return made.replace(f'"{Path.cwd()}/v0/', '"v0/').replace(f"{scratch}/", "")
+    return made.replace(f'"{here}/v0/', '"v0/').replace(f"{scratch}/", "")
 
 
 def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) -> str:

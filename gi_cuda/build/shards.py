@@ -56,9 +56,10 @@ class Sizes:
         if number <= once * jobs:
             yield from (len(range(i, number, jobs)) for i in range(min(number, jobs)))
             return
+        first = min(self.largest, self.smallest)
         for _ in range(jobs):
-            yield once
-        number -= once * jobs
+            yield first
+        number -= first * jobs
         while number > 0:
             size = min(number, self.largest, max(self.smallest, number // jobs))
             yield size

@@ -1,8 +1,11 @@
-"""A pool of killable workers with a warm spare.
+"""A pool of killable workers with warm spares.
 
 The pool speaks to a zygote process that has the target loaded and forks a worker on demand, so a
 worker that a variant took down costs milliseconds. Each worker has a connection of its own; one
 request after the other is answered, so it is always known which one a dead worker was at.
+
+Opening a device disturbs what is being measured on it, so spares are made before there is anything
+to measure (:meth:`Pool.restock`), and beside a measurement only when there is none left.
 """
 
 from __future__ import annotations
@@ -91,12 +94,22 @@ class Pool(Generic[Key]):
         depth: requests a worker is sent ahead, so that it need not wait for the next one.
         extra: workers beyond these for requests that want one alone; without any, such a request
             waits until another one is done.
+        reserve: most fresh workers that are made ready beforehand.
     """
 
-    def __init__(self, session: Session, workers: int, depth: int = 1, extra: int = 0) -> None:
+    def __init__(
+        self,
+        session: Session,
+        workers: int,
+        depth: int = 1,
+        extra: int = 0,
+        reserve: int = 0,
+    ) -> None:
         self._workers = workers
         self._depth = depth
         self._extra = extra
+        self._reserve = reserve
+        self._died = 0
         self._warm_up: GetReady | None = None
         ours, theirs = socket.socketpair()
         self._zygote = subprocess.Popen(
@@ -160,9 +173,12 @@ class Pool(Generic[Key]):
             self._note(message)
         worker: _Worker[Key] = _Worker(message.pid, Connection(ours.detach()))
         if self._warm_up is not None:
-            with suppress(BrokenPipeError, ConnectionResetError):
-                worker.connection.send(self._warm_up)
+            self._warm(worker)
         return worker
+
+    def _warm(self, worker: _Worker[Key]) -> None:
+        with suppress(BrokenPipeError, ConnectionResetError):
+            worker.connection.send(self._warm_up)
 
     def _note(self, message: object) -> None:
         if isinstance(message, Gone):
@@ -172,6 +188,15 @@ class Pool(Generic[Key]):
         """From now on, fresh workers make themselves ready for variants of this reference while
         they wait for the first one."""
         self._warm_up = GetReady(reference)
+        for worker in self._idle:
+            if worker.fresh:
+                self._warm(worker)
+
+    def restock(self) -> None:
+        """Make fresh workers ready, as many as died since the last call: about so many will."""
+        for _ in range(self._fresh(), min(max(self._died, self._extra), self._reserve)):
+            self._idle.append(self._fork())
+        self._died = 0
 
     def _take(self) -> _Worker[Key]:
         """A worker that is ready."""
@@ -187,10 +212,9 @@ class Pool(Generic[Key]):
         worker.alone = True
         return worker
 
-    def _fork_spares(self) -> None:
-        """Have workers ready for when others die."""
-        while sum(one.fresh for one in self._idle) <= self._extra // 2:
-            self._idle.append(self._fork())
+    def _fresh(self) -> int:
+        """How many wait that were never asked anything."""
+        return sum(one.fresh for one in self._idle)
 
     def one(self, request: Request) -> Any:
         """Run a single request in a fresh worker; its answer or :class:`Lost`. No other worker
@@ -241,6 +265,7 @@ class Pool(Generic[Key]):
                     key, _ = worker.sent.popleft()
                     self._again.extend(worker.sent)
                     self._end(worker)
+                    self._died += 1
                     message = f"no answer within {PATIENCE:g} s; killed"
                     yield key, Lost(Survival.HUNG, message)
         finally:
@@ -271,9 +296,9 @@ class Pool(Generic[Key]):
         """Send requests until every worker has as many as it may be sent ahead; whether none was
         ready though the workers could take more."""
         while True:
-            if len(busy) > 1:
+            if len(busy) > 1 and not self._fresh():
                 # Not beside a single request: opening the device would disturb what it times.
-                self._fork_spares()
+                self._idle.append(self._fork())
             while self._alone and len(busy) < self._workers + self._extra:
                 self._send(busy, self._take_fresh(), self._alone.popleft())
             if self._alone and not self._extra:
@@ -331,12 +356,13 @@ class Pool(Generic[Key]):
             worker.connection.close()
             self._again.extend(worker.sent)
             worker.sent.clear()
+            self._died += 1
             raise
         if isinstance(answer, UserError):
             worker.connection.close()
             raise answer
         worker.deadline = time.monotonic() + PATIENCE
-        if worker.alone and len(self._idle) >= self._workers + self._extra:
+        if worker.alone and len(self._idle) - self._fresh() >= self._workers + self._extra:
             self._end(worker)
         elif not worker.sent:
             worker.alone = False

@@ -34,7 +34,7 @@ def test_shards_hold_every_variant_once_and_never_mix_options(
 def test_first_and_last_shards_of_a_large_batch_are_small() -> None:
     sizes = list(Sizes(smallest=4, largest=16).of(1000, 16))
     assert sum(sizes) == 1000
-    assert sizes[:16] == [8] * 16
+    assert sizes[:16] == [4] * 16
     assert sizes[16:40] == [16] * 24
     assert sizes[40:] == sorted(sizes[40:], reverse=True)
     assert sizes[-16:-1] == [4] * 15

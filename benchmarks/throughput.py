@@ -72,7 +72,8 @@ def main() -> None:
     console.print(
         f"{number / total.wall:.1f} new individuals/s on {device}, compiled on {cores} cores;"
         f" the search's own work"
-        f" {total.search / total.wall:.1%}; {1 - unbuilt / number:.1%} compiled",
+        f" {total.search / total.wall:.1%}, {total.idle / total.wall:.1%} while all else waits;"
+        f" {1 - unbuilt / number:.1%} compiled",
         highlight=False,
     )
 

@@ -59,7 +59,16 @@ CREATE TABLE evaluation (
 
 @dataclass(frozen=True, slots=True)
 class Phases:
-    """Wall time by phase, in seconds. ``run`` and ``verify`` are summed over parallel workers."""
+    """Where time went, in seconds.
+
+    Attributes:
+        search: processor time of this process; much of it passes while others work.
+        preprocess: wall time of the preprocessors.
+        compile: wall time until the last binary of each batch was there.
+        run, verify: wall time after that until the last measurement was there, split as the
+            workers' time between running and verifying.
+        wall: all of it.
+    """
 
     search: float = 0.0
     preprocess: float = 0.0
@@ -71,6 +80,12 @@ class Phases:
     def __add__(self, other: Phases) -> Phases:
         pairs = zip(asdict(self).values(), asdict(other).values(), strict=True)
         return Phases(*(a + b for a, b in pairs))
+
+    @property
+    def idle(self) -> float:
+        """Wall time in which neither compilers nor workers had anything to do: the search's own
+        work that nothing else goes on beside."""
+        return max(0.0, self.wall - self.preprocess - self.compile - self.run - self.verify)
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,8 +96,15 @@ def phases_table(total: Phases, individuals: int) -> Table:
     rows = table("time")
     for name in ["phase", "seconds", "share"]:
         rows.add_column(name, justify="left" if name == "phase" else "right")
-    for name in ["search", "preprocess", "compile", "run", "verify"]:
-        seconds = getattr(total, name)
+    shown = {
+        "search": total.search,
+        "  while all else waits": total.idle,
+        "preprocess": total.preprocess,
+        "compile": total.compile,
+        "run": total.run,
+        "verify": total.verify,
+    }
+    for name, seconds in shown.items():
         share = seconds / total.wall if total.wall else 0.0
         rows.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
     rate = individuals / total.wall if total.wall else 0.0

@@ -88,6 +88,7 @@ class Laboratory:
     best: float = 1.0
     codes: dict[bytes, tuple[int, Evaluation]] = field(default_factory=dict)
     precedents: Precedents = field(default_factory=Precedents)
+    _trials: dict[int, Trial] = field(default_factory=dict)
     _phenotypes: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
     _rehearses: bool | None = None
     _spent: Phases = field(default_factory=Phases)
@@ -123,12 +124,12 @@ class Laboratory:
 
     def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
         """Phenotypic tabu keys; None for what does not preprocess."""
-        trials = [self.trial(ident, genotype) for ident, genotype in batch.items()]
-        self._phenotypes.update(self._preprocess(trials))
+        trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
+        self._trials.update(trials)
+        self._phenotypes.update(self._preprocess(list(trials.values())))
         keys = {ident: self._key(ident, genotype) for ident, genotype in batch.items()}
-        for one in trials:
-            if one.ident == REFERENCE and one != self.reference():
-                del self._phenotypes[REFERENCE]  # what a search starts from may be another one
+        if REFERENCE in trials and trials[REFERENCE] != self.reference():
+            del self._phenotypes[REFERENCE]  # what a search starts from may be another one
         return keys
 
     def _key(self, ident: int, genotype: Genotype) -> bytes | None:
@@ -187,6 +188,7 @@ class Laboratory:
         self.pool.restock()
         kept = {REFERENCE, *batch}
         self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in kept}
+        made, self._trials = self._trials, {}
         if self._rehearses is None:
             self._rehearses = self._can_rehearse()
         if self._rehearses:
@@ -200,7 +202,7 @@ class Laboratory:
                     yield ident, replace(evaluation, resources={})
             batch = {ident: one for ident, one in batch.items() if ident in right}
         if batch:
-            trials = {ident: self.trial(ident, genotype) for ident, genotype in batch.items()}
+            trials = {i: made.get(i) or self.trial(i, genotype) for i, genotype in batch.items()}
             yield from self._perform(trials, self._phenotypes, self.bounds.sampling)
 
     def _can_rehearse(self) -> bool:

@@ -174,6 +174,38 @@ class Grammar:
         return tuple((region, tuple(rule.name for rule in run)) for region, run in regions)
 
     @cached_property
+    def holders(self) -> Mapping[str, frozenset[str]]:
+        """By rule, the names of the rules that it is a part of."""
+        found = {}
+        begun: list[Rule] = []
+        for rule in self.rules:  # outer before inner
+            begun = [outer for outer in begun if outer.end >= rule.start]
+            found[rule.name] = frozenset(outer.name for outer in begun if rule.end <= outer.end)
+            if rule.start != rule.end:
+                begun.append(rule)
+        return found
+
+    @cached_property
+    def loop_holders(self) -> Mapping[int, frozenset[str]]:
+        """By ident of a loop, the names of the rules that it is a part of."""
+        return {
+            loop.ident: frozenset(
+                rule.name
+                for rule in self.rules
+                if rule.start <= loop.start and loop.end <= rule.end
+            )
+            for loop in self.loops
+        }
+
+    @cached_property
+    def loops_around(self) -> Mapping[str, tuple[Loop, ...]]:
+        """By rule, the loops that it stands in or belongs to."""
+        return {
+            rule.name: tuple(loop for loop in self.loops if loop.start <= rule.start <= loop.end)
+            for rule in self.rules
+        }
+
+    @cached_property
     def granted(self) -> Mapping[str, tuple[Candidate, ...]]:
         """By place, the donors that only a hand-edited ``.scope`` allows there."""
         found: dict[str, list[Candidate]] = {}
@@ -205,6 +237,7 @@ class View:
         self._offers: dict[PlaceClass, list[Candidate]] = {}
         self._spelled: dict[PlaceClass, tuple[frozenset[str], frozenset[str]]] = {}
         self._needs: dict[str, tuple[tuple[str, Declaration | None], ...]] = {}
+        self._may_go: dict[tuple[str, str], bool] = {}
 
     def donors(self, place: str) -> tuple[str, ...]:
         """Donors that are active and mean the same at the place; never the place itself.
@@ -250,7 +283,10 @@ class View:
             return False
         if (donor, place) in self.grammar.changes.granted:
             return True
-        return self._means_same(donor, place, {})
+        found = self._may_go.get((donor, place))
+        if found is None:
+            found = self._may_go[donor, place] = self._means_same(donor, place, {})
+        return found
 
     def _find(self, rule: Rule) -> tuple[str, ...]:
         grammar = self.grammar

@@ -32,10 +32,8 @@ def touched_loops(grammar: Grammar, expansions: Mapping[str, Expansion]) -> froz
     for name, expansion in expansions.items():
         place = grammar.rule(name)
         donors = (*expansion.before, *((expansion.body,) if expansion.body else ()))
-        for loop in grammar.loops:
-            if loop.start <= place.start <= loop.end and _touches(
-                grammar, loop, place, expansion, donors
-            ):
+        for loop in grammar.loops_around[name]:
+            if _touches(grammar, loop, place, expansion, donors):
                 touched.add(loop.ident)
         for donor in donors:
             touched.update(loop.ident for loop in loops_in(grammar, donor))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.guard import guards, loops_in, touched_loops
 from gi_cuda.grammar.kinds import KINDS, Join
-from gi_cuda.grammar.model import Expansion, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.model import Expansion, Rule, RuleType, Source
 from gi_cuda.grammar.splice import (
     Splice,
     closing,
@@ -71,16 +71,15 @@ def _splices(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
 ) -> list[Splice]:
     """All that the expansions do to the text."""
-    gone = [grammar.rule(n) for n, expansion in expansions.items() if expansion.body is not None]
+    gone = {name for name, expansion in expansions.items() if expansion.body is not None}
     splices: list[Splice] = []
     for name, expansion in expansions.items():
-        rule = grammar.rule(name)
-        if not any(_holds(outer, rule) for outer in gone):
-            splices += _edit(grammar, rule, expansion, limits)
+        if gone.isdisjoint(grammar.holders[name]):
+            splices += _edit(grammar, grammar.rule(name), expansion, limits)
     if limits is not None:
-        touched = [grammar.loops[ident] for ident in touched_loops(grammar, expansions)]
-        kept = [loop for loop in touched if not any(_holds(outer, loop) for outer in gone)]
-        splices += guards(grammar, kept, expansions, limits)
+        touched = touched_loops(grammar, expansions)
+        kept = [i for i in touched if gone.isdisjoint(grammar.loop_holders[i])]
+        splices += guards(grammar, [grammar.loops[i] for i in kept], expansions, limits)
     return splices
 
 
@@ -102,13 +101,6 @@ def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expan
         if before or body is not None:
             found[name] = Expansion(before, body)
     return found
-
-
-def _holds(outer: Rule, inner: Rule | Loop) -> bool:
-    """Whether ``inner`` is a part of the rule ``outer``."""
-    if inner is outer or outer.start == outer.end:
-        return False
-    return outer.start <= inner.start and inner.end <= outer.end
 
 
 def _edit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,12 +61,13 @@ class Survivor:
 
 @dataclass(frozen=True, slots=True)
 class Ancestor:
-    """One individual of the winner's family.
+    """The winner, or one of the ancestors that its changes came through.
 
     Attributes:
         ident, generation, origin, parents: as stored.
         speed_up: on the train cases; None where it was not timed.
         changes: how many it has.
+        passed: how many of the winner's changes came through it.
     """
 
     ident: int
@@ -75,6 +76,7 @@ class Ancestor:
     parents: tuple[int, ...]
     speed_up: float | None
     changes: int
+    passed: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +96,16 @@ class History:
         epochs: the generations.
         points: all individuals that were timed.
         survivors: the winner's changes, those found first in front; none without a winner.
-        family: the winner and its ancestors, the youngest first.
+        family: the winner and the ancestors that its changes came through, the youngest first.
+            A change that both parents of an individual had came from one of them.
+        ancestors: how many the winner has in all.
     """
 
     epochs: tuple[Epoch, ...]
     points: tuple[Point, ...]
     survivors: tuple[Survivor, ...]
     family: tuple[Ancestor, ...]
+    ancestors: int
 
 
 def tell(
@@ -122,12 +127,15 @@ def tell(
         tuple(_epochs(generations, members, evaluations)),
         tuple(_points(individuals, evaluations)),
         tuple(_survivors(members, winner[1])) if winner else (),
-        tuple(_family(individuals, evaluations, winner[0])) if winner else (),
+        tuple(_family(individuals, evaluations, *winner)) if winner else (),
+        _ancestors(individuals, winner[0]) if winner else 0,
     )
 
 
 def words(genotype: str) -> list[str]:
     """The changes of a genotype in notation. They hold no white space but in quoted values."""
+    if '"' not in genotype:
+        return genotype.split()
     found, quoted = [""], False
     for character in genotype:
         quoted ^= character == '"'
@@ -240,21 +248,42 @@ def _survivors(
 
 
 def _family(
-    individuals: Sequence[Individual], evaluations: Mapping[int, Evaluation], ident: int
-) -> Iterable[Ancestor]:
-    by_number = {one.ident: one for one in individuals}
-    waiting, seen = [ident], {ident}
-    found = []
-    while waiting:
-        one = by_number.get(waiting.pop())
-        if one is None:
+    individuals: Sequence[Individual],
+    evaluations: Mapping[int, Evaluation],
+    winner: int,
+    changes: Sequence[str],
+) -> Iterator[Ancestor]:
+    """Lines of descent, from the winner back: nobody is older than its parents' children."""
+    passed: dict[int, set[str]] = {winner: set(changes)}
+    people = {one.ident: one for one in individuals}
+    for one in sorted(individuals, key=lambda one: -one.ident):
+        if one.ident not in passed:
             continue
-        found.append(one)
-        new = [parent for parent in one.parents if parent not in seen]
-        seen.update(new)
-        waiting += new
-    for one in sorted(found, key=lambda one: -one.ident):
+        parents = [people[parent] for parent in dict.fromkeys(one.parents) if parent in people]
+        has = {parent.ident: set(words(parent.genotype)) for parent in parents}
+        for change in sorted(passed[one.ident]):
+            bearers = [ident for ident, its in has.items() if change in its]
+            if bearers:
+                # One that is in the family already, if it can be.
+                bearer = next((ident for ident in bearers if ident in passed), bearers[0])
+                passed.setdefault(bearer, set()).add(change)
         record = evaluations.get(one.ident)
-        speed_up = 1 / record.ratio if record and record.ratio else None
-        parents = tuple(dict.fromkeys(one.parents))
-        yield Ancestor(one.ident, one.generation, one.origin, parents, speed_up, size(one))
+        yield Ancestor(
+            one.ident,
+            one.generation,
+            one.origin,
+            tuple(dict.fromkeys(one.parents)),
+            1 / record.ratio if record and record.ratio else None,
+            size(one),
+            len(passed[one.ident]),
+        )
+
+
+def _ancestors(individuals: Sequence[Individual], winner: int) -> int:
+    parents = {one.ident: one.parents for one in individuals}
+    waiting, seen = [winner], {winner}
+    while waiting:
+        new = {parent for parent in parents.get(waiting.pop(), ()) if parent not in seen}
+        seen |= new
+        waiting += new
+    return len(seen & parents.keys()) - 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
 from pathlib import Path
 
 import matplotlib
@@ -11,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gi_cuda.analyze.history import History
+from gi_cuda.analyze.history import Ancestor, History
 from gi_cuda.analyze.reading import SpeedUp
 
 FORMATS = ("svg", "png")
@@ -22,6 +23,9 @@ LONGEST = 44
 
 MOST_NAMED = 40
 """Ancestors that a family tree names at most."""
+
+MOST_DRAWN = 2000
+"""Points that an SVG file holds one by one; more are an image in it."""
 
 SPEED_UP = "speed-up (reference time / variant time)"
 CHANGES = "changes of an individual (number)"
@@ -142,7 +146,8 @@ def speed_against_size(history: History) -> Figure:
     ):
         some = [one for one in history.points if one.faster is faster]
         x, y = [one.changes for one in some], [one.speed_up for one in some]
-        axes.scatter(x, y, s=14, linewidths=0.7, **style)  # type: ignore[arg-type]
+        drawn = axes.scatter(x, y, s=14, linewidths=0.7, **style)  # type: ignore[arg-type]
+        drawn.set_rasterized(len(some) > MOST_DRAWN)
     axes.axhline(1.0, color=LIGHT, linewidth=1)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     axes.set_xlabel(CHANGES)
@@ -177,16 +182,9 @@ def frequencies(history: History) -> Figure:
 
 
 def family(history: History) -> Figure:
-    """The winner's family tree: a point for every ancestor, lines to its parents."""
+    """The winner and the ancestors that its changes came through, with lines to their parents."""
     figure, axes = new_figure()
-    rows: dict[int, list[int]] = {}
-    for one in history.family:
-        rows.setdefault(one.generation, []).append(one.ident)
-    place = {
-        ident: (float(generation), (at + 1) / (len(row) + 1))
-        for generation, row in rows.items()
-        for at, ident in enumerate(sorted(row))
-    }
+    place = _places(history.family)
     for one in history.family:
         for parent in one.parents:
             if parent in place:
@@ -211,13 +209,29 @@ def family(history: History) -> Figure:
                 fontsize=7,
             )
     _generations(axes, history)
-    axes.set_xlim(-0.5, max(rows, default=0) + 0.5)
+    axes.set_xlim(-0.5, max((one.generation for one in history.family), default=0) + 0.5)
     axes.set_ylim(0, 1)
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
-    axes.set_title("The winner's family tree (numbers of individuals)", loc="left")
+    some = len(history.family) - 1
+    title = f"Whom the winner's changes came through: {some} of {history.ancestors} ancestors"
+    axes.set_title(title, loc="left")
     legend(figure, axes)
     return figure
+
+
+def _places(family: Sequence[Ancestor]) -> dict[int, tuple[float, float]]:
+    """Where each one of a family is drawn: parents in the order of their children, so that few
+    lines cross."""
+    heights: dict[int, list[float]] = {}
+    place: dict[int, tuple[float, float]] = {}
+    for generation, those in groupby(family, key=lambda one: one.generation):
+        row = sorted(those, key=lambda one: float(np.mean(heights.get(one.ident, [0.5]))))
+        for at, one in enumerate(row):
+            place[one.ident] = (float(generation), (at + 1) / (len(row) + 1))
+            for parent in one.parents:
+                heights.setdefault(parent, []).append(place[one.ident][1])
+    return place
 
 
 def added(steps: Sequence[tuple[str, SpeedUp | None]]) -> Figure:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from gi_cuda.analyze.history import History
+from gi_cuda.analyze.history import Ancestor, History
 from gi_cuda.analyze.reading import SpeedUp
 from gi_cuda.report.tables import table
 
@@ -71,15 +71,34 @@ def _print_survivors(console: Console, history: History, lines: Mapping[str, str
     console.print(rows)
 
 
+MOST_ANCESTORS = 40
+"""Rows of the winner's family, beyond which only one of each generation is shown."""
+
+
 def _print_family(console: Console, history: History) -> None:
-    rows = table("the winner and its ancestors")
-    for heading in ("individual", "gen", "made by", "of", "speed-up", "changes"):
+    family, some = history.family, len(history.family) - 1
+    title = f"the winner, and {some} of its {history.ancestors} ancestors: its changes came through"
+    title += " them"
+    if len(family) > MOST_ANCESTORS:
+        first: dict[int, Ancestor] = {}
+        for one in sorted(family, key=lambda one: -one.passed):
+            first.setdefault(one.generation, one)
+        family = tuple(sorted(first.values(), key=lambda one: -one.ident))
+        title += ". Of each generation, the one that passed on most"
+    rows = table(title)
+    for heading in ("individual", "gen", "made by", "of", "speed-up", "changes", "passed on"):
         rows.add_column(heading, justify="left" if heading in ("made by", "of") else "right")
-    for one in history.family:
+    for one in family:
         parents = ", ".join(map(str, one.parents))
         speed = _number(one.speed_up)
         rows.add_row(
-            str(one.ident), str(one.generation), one.origin, parents, speed, str(one.changes)
+            str(one.ident),
+            str(one.generation),
+            one.origin,
+            parents,
+            speed,
+            str(one.changes),
+            str(one.passed),
         )
     console.print(rows)
 

@@ -113,10 +113,24 @@ def test_survivors_are_told_from_their_founders_on() -> None:
     assert [s.change for s in history.survivors][-2:] == ["<c>", "<z>"]
 
 
-def test_the_family_holds_every_ancestor_once() -> None:
-    history = tell(*small(), (6, []))
-    assert [one.ident for one in history.family] == [6, 4, 3, 2, 1]
+def test_the_family_holds_those_that_the_changes_came_through() -> None:
+    history = tell(*small(), (6, ["B=2", "<a>", "<c>"]))
+    assert history.ancestors == 4
+    assert {one.ident: one.passed for one in history.family} == {6: 3, 4: 1, 3: 2, 2: 1, 1: 1}
     assert history.family[0].parents == (3, 4)
+    history = tell(*small(), (6, ["B=2"]))
+    assert [one.ident for one in history.family] == [6, 3, 2]
+    assert history.ancestors == 4
+
+
+def test_a_large_family_is_shown_by_one_of_each_generation() -> None:
+    console = Console(record=True, width=120)
+    history = evolved(50)
+    assert len(history.family) > 60
+    print_history(console, history)
+    said = console.export_text().split("came through")[1]
+    rows = [line.split() for line in said.splitlines() if re.match(r"\s+\d+\s+\d+ ", line)]
+    assert [int(row[1]) for row in rows] == sorted({o.generation for o in history.family})[::-1]
 
 
 def test_price_predicts_the_mean_size_of_parents_weighted_by_children() -> None:

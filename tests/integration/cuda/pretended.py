@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from gi_cuda.backend import open_compiler
+from gi_cuda.backend import Processes, open_compiler
 from gi_cuda.build.model import Compiler
 from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import (
@@ -44,6 +44,9 @@ class PretendedPool(Generic[Key]):
     def ready_for(self, reference: Program) -> None:
         pass
 
+    def restock(self) -> None:
+        pass
+
     def one(self, request: object) -> Any:
         match request:
             case Alone(inner):
@@ -76,8 +79,8 @@ class PretendedBackend:
     depth: int = 1
     together: int = 4
 
-    def processes(self, workers: int) -> tuple[int, int]:
-        return workers, 0
+    def processes(self, workers: int) -> Processes:
+        return Processes(workers)
 
     def workers(self, asked: int, cores: int) -> int:
         return 1

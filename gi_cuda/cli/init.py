@@ -12,6 +12,7 @@ from gi_cuda.report.explain import kept_lines
 from gi_cuda.scaffold import (
     MARK,
     Proposal,
+    Standing,
     check_free,
     files,
     from_database,
@@ -71,11 +72,15 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
     lines += kept_lines(proposal.kept)
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
+    offered = [one.name for one in proposal.parameters if one.standing is Standing.OFFERED]
+    if offered:
+        lines.append(f"perhaps parameters (commented out in target.toml): {', '.join(offered)}")
     places = [
         f"{name}:{number}"
         for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
-        if MARK in line and name != "README.md" and number > 2
+        # The words above target.toml say what the mark means.
+        if MARK in line and name != "README.md" and (name != "target.toml" or number > 2)
     ]
     lines.append(f"to be filled in or confirmed ({MARK}): {', '.join(places)}")
     lines += [

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar import Function
 from gi_cuda.scaffold.access import Access
-from gi_cuda.scaffold.code import Code, walk
+from gi_cuda.scaffold.code import Code, inside_function, walk
 from gi_cuda.scaffold.elements import Element, Types
 from gi_cuda.scaffold.sizes import constant
 
@@ -54,7 +54,7 @@ def variables(code: Code, functions: Sequence[Function], types: Types) -> tuple[
             continue
         memory = re.match(r"\s*(?:static\s+)?__(constant|device)__\b", text)
         match = re.search(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;", text)
-        if memory is None or match is None or match[1] not in used or _in_function(node):
+        if memory is None or match is None or match[1] not in used or inside_function(node):
             continue
         kind = node.child_by_field_name("type")
         element = None if kind is None else types.element(code.of(kind))
@@ -74,13 +74,6 @@ def variables(code: Code, functions: Sequence[Function], types: Types) -> tuple[
             )
         )
     return tuple(found)
-
-
-def _in_function(node: Node) -> bool:
-    parent = node.parent
-    while parent is not None and parent.type != "function_definition":
-        parent = parent.parent
-    return parent is not None
 
 
 def _qualified(code: Code, node: Node, name: str) -> str:

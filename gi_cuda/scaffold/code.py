@@ -22,6 +22,12 @@ from gi_cuda.grammar.presence import Macro, Presence, read_presence
 from gi_cuda.kernel_names import listed
 
 _SPACE = re.compile(r"\s+")
+CONSTANT = re.compile(
+    r"\b(?:static\s+|constexpr\s+|const\s+|inline\s+|__device__\s+|unsigned\s+)+"
+    r"(?:int|unsigned|uint|size_t|long|short|u?int\d+_t)\s+(\w+)\s*=\s*([^;,]+);"
+)
+"""Constants that are no macros: name and value."""
+
 _QUALIFIERS = re.compile(
     r"\b(?:const|volatile|register|typename|struct|class|enum|__restrict__|__restrict|restrict"
     r"|__grid_constant__)\b"
@@ -277,6 +283,24 @@ def walk(node: Node) -> Iterator[Node]:
         one = stack.pop()
         yield one
         stack.extend(reversed(one.children))
+
+
+def inside_function(node: Node) -> bool:
+    """Whether a node stands in a function's definition."""
+    parent = node.parent
+    while parent is not None and parent.type != "function_definition":
+        parent = parent.parent
+    return parent is not None
+
+
+def source_constants(code: Code) -> dict[str, str]:
+    """Constants of a whole source that are no macros: ``8`` for ``const int TILE = 8;``."""
+    declared = "\n".join(
+        code.of(node)
+        for node in walk(code.root)
+        if node.type == "declaration" and not inside_function(node)
+    )
+    return dict(CONSTANT.findall(declared))
 
 
 def first(codes: Sequence[Code], name: str) -> Macro | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gi_cuda.grammar import Place
 from gi_cuda.scaffold.code import Code, Kernel
 from gi_cuda.scaffold.elements import Types
+from gi_cuda.scaffold.host_code import bracketed
 from gi_cuda.scaffold.launching import Use
 from gi_cuda.scaffold.sizes import Extent, constant
 
@@ -89,8 +90,15 @@ def _guess(
     if dimensions == 1:
         along = [" * ".join(along)]
     along += ["1"] * dimensions
-    grid = tuple(f"({many} + {by} - 1) / {by}" for many, by in zip(along, block, strict=False))
+    along = [_factor(many) for many in along]
+    by = [bracketed(threads) for threads in block]
+    grid = tuple(f"({n} + {b} - 1) / {b}" for n, b in zip(along, by, strict=False))
     return Launching(grid, block, _shared(read, block))
+
+
+def _factor(many: str) -> str:
+    """A product as a summand."""
+    return many if re.fullmatch(r"[\w *]+", many) else bracketed(many)
 
 
 def _block(code: Code, body: str, axis: str, usable: frozenset[str]) -> str | None:
@@ -141,4 +149,5 @@ def _shared(read: tuple[Code, Kernel, Types], block: Sequence[str]) -> str:
     if match is None:
         return "0"
     element = types.element(match[1])
-    return f"{' * '.join(block)} * {8 if element is None else element.bytes}"
+    threads = " * ".join(bracketed(one) for one in block)
+    return f"{threads} * {8 if element is None else element.bytes}"

@@ -12,10 +12,11 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar import Function, Kept, Places, convert
 from gi_cuda.scaffold.access import Access, accesses, is_compared
 from gi_cuda.scaffold.buffers import Buffer, role_of, variables
-from gi_cuda.scaffold.code import Argument, Code, Kernel, read_code
+from gi_cuda.scaffold.code import Argument, Code, Kernel, read_code, source_constants
 from gi_cuda.scaffold.compilation import Compilation, Headers, find_headers
 from gi_cuda.scaffold.elements import Element, Types, read_types
 from gi_cuda.scaffold.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.scaffold.host_code import Standing as HostStanding
 from gi_cuda.scaffold.launching import Use, uses
 from gi_cuda.scaffold.sizes import (
     Extent,
@@ -24,6 +25,8 @@ from gi_cuda.scaffold.sizes import (
     extents,
     is_count_name,
     is_looped,
+    large_enough,
+    rounds_down,
 )
 from gi_cuda.scaffold.sources import choose
 from gi_cuda.scaffold.tuning import Standing, Tunable, tunables
@@ -100,31 +103,50 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     codes = (code, *code.around)
     functions = convert(code.source, [kernel.name]).functions
     types = read_types(codes)
-    named = uses(codes, kernel, types, frozenset(code.macros))
+    fixed = frozenset(code.macros) | source_constants(code).keys()
+    named = uses(codes, kernel, types, HostStanding(kept=fixed))
     parameters = tunables(code, codes[1:], functions, compilation.define, _words(named))
-    active = frozenset(p.name for p in parameters if p.standing is Standing.ACTIVE)
-    found = uses(codes, kernel, types, active)
+    defaults = {p.name: p.default for p in parameters if p.standing is Standing.ACTIVE}
+    active = frozenset(defaults)
+    found = uses(codes, kernel, types, HostStanding(kept=active))
     use = found[0] if found else None
     bound, instance = _instance(kernel, types, use, active)
     instances = dict.fromkeys([instance, *(_instance(kernel, types, u, active)[1] for u in found)])
     buffers, scalars, arguments = _arguments(code, kernel, bound, use)
-    counting = [s.name for s in scalars if s.computed is None and _counts(code, kernel, s, use)]
-    buffers = tuple(_sized(buffer, use, counting) for buffer in buffers)
+    counting = _counting(code, kernel, scalars, use)
+    of_host: list[str] = []
+    if not counting and use is not None:
+        # How much there is, only the host code knows: by the name that it has there.
+        named = uses(codes, kernel, types, HostStanding(kept=fixed, own=True))
+        found = uses(codes, kernel, types, HostStanding(kept=active, own=True))
+        use = found[0]
+        of_host = sorted(_words([use], [*use.allocated.values()]) - active - {*arguments, *fixed})
+    buffers = tuple(_sized(buffer, use, counting or of_host) for buffer in buffers)
     body = code.of(kernel.definition.node)
     counts = constants(code, [code.text[f.start : f.end] for f in functions])
     sizes = extents(
-        counting,
+        counting or of_host,
         taken=frozenset([*arguments, *code.macros]),
         constants=counts,
-        checked=all(is_compared(code, kernel.definition, name) for name in counting),
+        checked=bool(counting)
+        and all(is_compared(code, kernel.definition, name) for name in counting)
+        and not _rounds_down(use, counting, defaults),
         looped=any(is_looped(body, name) for name in counting),
         least=_threads(use) if any(b.elements is None for b in buffers) else None,
         host={} if use is None else use.values,
     )
+    sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
     own = {**compilation.define}
     for one in parameters:
         if one.standing is Standing.ACTIVE:
             own.pop(one.name, None)
+    launch = launching(
+        (code, kernel, bound),
+        list(zip(found, named, strict=True)),
+        frozenset(s.name for s in scalars if "int" in s.element.type) | active,
+        sizes,
+        counts,
+    )
     return Proposal(
         name=kernel.definition.name,
         source=path.resolve(),
@@ -140,20 +162,22 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
         buffers=(*buffers, *variables(code, functions, bound)),
         scalars=scalars,
         arguments=arguments,
-        extents=sizes,
-        launching=launching(
-            (code, kernel, bound),
-            list(zip(found, named, strict=True)),
-            frozenset(s.name for s in scalars if "int" in s.element.type) | active,
-            sizes,
-            counts,
-        ),
+        extents=large_enough(sizes, launch.grid, defaults),
+        launching=launch,
     )
 
 
-def _words(found: Sequence[Use]) -> frozenset[str]:
+def _words(found: Sequence[Use], further: Sequence[str] = ()) -> frozenset[str]:
+    """The names that launches use, and some further expressions."""
     texts = [text for use in found for text in (*(use.grid or ()), *(use.block or ()))]
-    return frozenset(word for text in texts for word in _WORD.findall(text))
+    return frozenset(word for text in (*texts, *further) for word in _WORD.findall(text))
+
+
+def _rounds_down(use: Use | None, counting: Sequence[str], defaults: Mapping[str, int]) -> bool:
+    """Whether the host code relies on there being no items beyond its last whole block."""
+    grid = () if use is None else use.grid or ()
+    others = {**dict.fromkeys(counting, 1), **defaults}
+    return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
 def _instance(
@@ -285,15 +309,26 @@ def _scalar(name: str, element: Element, use: Use | None) -> Scalar:
     return Scalar(name, element, small, source=False)
 
 
-def _counts(code: Code, kernel: Kernel, scalar: Scalar, use: Use | None) -> bool:
-    """Whether a scalar says how much data there is: by its name, or by host code."""
-    if "int" not in scalar.element.type or scalar.element.truth:
-        return False
+def _counting(code: Code, kernel: Kernel, scalars: Sequence[Scalar], use: Use | None) -> list[str]:
+    """The scalars that say how much data there is: by host code, else by their names as well."""
+    whole = [
+        s.name
+        for s in scalars
+        if s.computed is None and "int" in s.element.type and not s.element.truth
+    ]
+    told: set[str] = set()
     if use is not None:
-        texts = [*(use.grid or ()), *use.allocated.values(), *use.computed.values()]
-        if scalar.name in _WORD.findall(" ".join(texts)):
-            return True
-    return is_count_name(scalar.name, compared=is_compared(code, kernel.definition, scalar.name))
+        further = [*use.allocated.values(), *use.computed.values()]
+        told = set(_words([], [*(use.grid or ()), *further])) & set(whole)
+        pointers = {argument.name for argument in kernel.arguments if argument.pointers}
+        if told and use.grid is not None and pointers <= use.allocated.keys():
+            # Nothing is left for any other scalar to say.
+            return [name for name in whole if name in told]
+    return [
+        name
+        for name in whole
+        if name in told or is_count_name(name, compared=is_compared(code, kernel.definition, name))
+    ]
 
 
 def python_name(name: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from gi_cuda.scaffold.code import Code
+from gi_cuda.scaffold.code import CONSTANT, Code
 from gi_cuda.scaffold.tuning import is_count
 from gi_cuda.target.expression import ExpressionError, parse
 
@@ -21,10 +21,6 @@ _NOT_COUNT = re.compile(
     r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit).*"
 )
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_CONSTANT = re.compile(
-    r"\b(?:static\s+|constexpr\s+|const\s+|inline\s+|__device__\s+|unsigned\s+)+"
-    r"(?:int|unsigned|size_t|long|short|u?int\d+_t)\s+(\w+)\s*=\s*([^;,]+);"
-)
 _FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
 _MOST = 1 << 24
 _FOLLOWED = 8
@@ -113,11 +109,72 @@ def _whole(value: int | float | None) -> int | None:
 
 
 def is_looped(body: str, name: str) -> bool:
-    """Whether a loop with steps of one ends at a number."""
+    """Whether each thread, or each block, goes through all of a number of items.
+
+    That is a loop that ends at the number with steps of one, or with any from a fixed beginning:
+    threads that share a loop begin at their own index.
+    """
     return any(
-        re.search(rf"\b{name}\b", loop[2]) and re.search(r"\+\+|\+=\s*1\b", loop[3])
+        re.search(rf"\b{name}\b", loop[2])
+        and (
+            re.search(r"\+\+|\+=\s*1\b", loop[3])
+            or (re.search(r"=\s*\d+[uUlL]*\s*$", loop[1]) and "+=" in loop[3])
+        )
         for loop in _FOR.finditer(body)
     )
+
+
+def large_enough(
+    sizes: tuple[Extent, ...], grid: Sequence[str], others: Mapping[str, int]
+) -> tuple[Extent, ...]:
+    """Sizes of which each case has at least one block.
+
+    Args:
+        others: all further names that the grid uses; of one with others nothing is known.
+    """
+    try:
+        while (
+            sizes
+            and min(_blocks(grid, sizes, others)) < 1
+            and all(extent.device < _MOST for extent in sizes)
+        ):
+            sizes = tuple(
+                replace(e, train=2 * e.train, held_out=2 * e.held_out, device=2 * e.device)
+                for e in sizes
+            )
+    except ExpressionError:
+        pass
+    return sizes
+
+
+def _blocks(
+    grid: Sequence[str], sizes: Sequence[Extent], others: Mapping[str, int]
+) -> Iterator[int]:
+    """How many blocks there are in each case along each dimension."""
+    for text in grid:
+        expression = parse(text)
+        for case in (
+            {e.name: e.train for e in sizes},
+            {e.name: e.held_out for e in sizes},
+            {e.name: e.device // 2 for e in sizes},
+        ):
+            yield expression.evaluate({**others, **case})
+
+
+def rounds_down(grid: str, name: str, others: Mapping[str, int]) -> bool:
+    """Whether a grid leaves out items of which there are too few for one more block.
+
+    Args:
+        name: how many items there are.
+        others: all further names that the grid uses.
+    """
+    if name not in _WORD.findall(grid):
+        return False
+    try:
+        whole, more = (parse(grid).evaluate({**others, name: _WHOLE[1][0] + i}) for i in (0, 1))
+    except ExpressionError:
+        return False
+    return whole == more
 
 
 def elements(bytes_: str, size: int) -> str | None:
@@ -190,7 +247,7 @@ def _named(code: Code) -> dict[str, str]:
         for macro in one.macros.values():
             if macro.parameters is None and macro.body:
                 found.setdefault(macro.name, macro.body)
-        for name, body in _CONSTANT.findall(one.text):
+        for name, body in CONSTANT.findall(one.text):
             found.setdefault(name, body)
     return found
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from gi_cuda.grammar import Function
 from gi_cuda.scaffold.access import Access
 from gi_cuda.scaffold.buffers import Buffer
+from gi_cuda.scaffold.host_code import bracketed
 from gi_cuda.scaffold.proposal import Proposal, python_name
 from gi_cuda.scaffold.sizes import Extent
 from gi_cuda.scaffold.tuning import Standing, Tunable
@@ -104,7 +105,7 @@ def _constraints(proposal: Proposal) -> Iterator[str]:
     active = {p.name for p in proposal.parameters if p.standing is Standing.ACTIVE}
     block = proposal.launching.block
     if len(block) > 1 and active & set(block):
-        product = " * ".join(block)
+        product = " * ".join(bracketed(one) for one in block)
         lines = [f'that = "{product} <= 1024"', 'why = "a block has at most 1024 threads"']
         yield "\n".join(["[[constraint]]", *lines])
 
@@ -129,10 +130,10 @@ _ROLES = {
 
 
 def _buffers(proposal: Proposal) -> Iterator[str]:
-    comment = (
-        f"# {MARK}: the size of each buffer, in elements of its type. Assumed: one item for each"
-    )
-    comment += f"\n# {' x '.join(proposal.counts)}."
+    comment = "# Sizes are in elements of a buffer's type, as the host code allocates them."
+    if any(not buffer.elements for buffer in proposal.buffers):
+        comment = f"# {MARK}: the size of each buffer, in elements of its type. Assumed where it"
+        comment += f" says so:\n# one item for each {' x '.join(proposal.counts)}."
     for buffer in proposal.buffers:
         why = _ROLES[buffer.role]
         if buffer.access is Access.ATOMIC:

@@ -9,7 +9,7 @@ from enum import Enum, auto
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.presence import Macro
-from gi_cuda.scaffold.code import Code
+from gi_cuda.scaffold.code import Code, source_constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*")
@@ -27,6 +27,8 @@ _SPEED = re.compile(
     r"|prefetch|shared|warps?|ldg|fast|intrin|texture|(?:^|_)use_|^enable_).*"
 )
 _NOT_SPEED = re.compile(r"(?i).*(?:debug|verbose|print|check|test|assert|profil|timing|log).*")
+_FIXED = re.compile(r"(?i).*mask.*|full|all|.*pi|warp(?:_?(?:size|sz|width|threads))?|lanes?")
+"""Names of what the hardware or mathematics says."""
 _COUNT = re.compile(
     r"(?i)(?:num_?|n_?|max_?|total_?)?(?:[nmkwhdl]|size|length|len|width|height|depth|rows|cols|dim|"
     r"elements|count|points|nx|ny|nz|data_?size|array_?size|array_?length|vector_?size|"
@@ -86,11 +88,28 @@ def tunables(
         launched: macros that the kernel's launches use.
     """
     shared = frozenset(word for header in headers for word in _WORD.findall(header.text))
-    found = []
+    found = list(_of_constants(code, functions, launched))
     for name in _used(code, functions, launched):
         if (one := _tunable(code, name, define, name in shared)) is not None:
             found.append(one)
     return tuple(found)
+
+
+def _of_constants(
+    code: Code, functions: Sequence[Function], launched: frozenset[str]
+) -> Iterator[Tunable]:
+    """Constants that could be parameters if they were macros."""
+    texts = [code.text[function.start : function.end] for function in functions]
+    used = {word for text in texts for word in _WORD.findall(_COMMENT.sub(" ", text))} | launched
+    for name, text in source_constants(code).items():
+        value = whole_number(text)
+        if name not in used or value is None or name in code.macros:
+            continue
+        if _FIXED.fullmatch(name) or (is_count(name) and not _THREADS.fullmatch(name)):
+            continue
+        values, _ = _values(name, value)
+        why = f"first make the constant a macro: #ifndef {name} / #define {name} {value} / #endif"
+        yield _offered(name, "macro", values, value, why)
 
 
 def _used(code: Code, functions: Sequence[Function], launched: frozenset[str]) -> Iterator[str]:

@@ -288,3 +288,48 @@ def test_headers_of_the_toolkit_are_only_noted(tmp_path: Path) -> None:
     source.write_text("#include <curand_kernel.h>\n__global__ void k(int *a) { *a = 1; }\n")
     init(str(source), tmp_path / "t")
     assert "no <curand_kernel.h>" in (tmp_path / "t" / "target.toml").read_text()
+
+
+SORT = """const unsigned WIDE = 512;
+__global__ void local(float *a) { a[blockIdx.x * WIDE + threadIdx.x] += 1; }
+__global__ void merge(float *a, int n, int size) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; a[2 * i] += size; }
+__global__ void odd(float *a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] += 1; }
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1 << 14; float *a;
+  cudaMalloc(&a, n * sizeof *a);
+  local<<<n / WIDE, WIDE / 2>>>(a);
+  for (int size = 2 * WIDE; size <= n; size <<= 1) merge<<<n / 512, 256>>>(a, n, size);
+  odd<<<guess(), WIDE / 2>>>(a, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid"),
+    [
+        ("local", "n / 512"),
+        ("merge", "n / 512"),
+        ("odd", "(n + (512 / 2) - 1) / (512 / 2)"),
+    ],
+)
+def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: str) -> None:
+    source = tree(tmp_path, {"sort.cu": SORT})
+    done = CliRunner().invoke(
+        app, ["init", str(source), "--kernel", kernel, "-o", str(tmp_path / "t")]
+    )
+    assert done.exit_code == 0, done.output
+    target = load_target(tmp_path / "t")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == [grid]
+    assert sizes(target) == {"a": "n"}
+    for case in target.cases:
+        assert set(case.args) == {"seed", "n"}
+        assert step.grid[0].evaluate({"n": case.args["n"]}) >= 1
+    marked = (tmp_path / "t" / "data.py").read_text().splitlines()
+    listed = done.output.splitlines()[-2]
+    assert all(
+        f"data.py:{number}" in listed for number, line in enumerate(marked, 1) if "FILL IN" in line
+    )
+    assert "data.py:1," in f"{listed},"

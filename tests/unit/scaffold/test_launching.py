@@ -8,6 +8,7 @@ import pytest
 
 from gi_cuda.scaffold.code import Code, kernels
 from gi_cuda.scaffold.elements import read_types
+from gi_cuda.scaffold.host_code import Standing
 from gi_cuda.scaffold.launching import Use, uses
 
 KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
@@ -16,7 +17,7 @@ KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
 def launch(read: Callable[[str], Code], host: str, kept: str = "") -> Use:
     code = read(KERNEL + host)
     types = read_types([code])
-    (use,) = uses([code], kernels(code)[0], types, frozenset(kept.split()))
+    (use,) = uses([code], kernels(code)[0], types, Standing(kept=frozenset(kept.split())))
     return use
 
 
@@ -71,8 +72,68 @@ def test_allocations_types_and_template_arguments(read: Callable[[str], Code]) -
         "int main() { int N = 1 << 10; size_t bytes = N * sizeof(double); double *d;"
         " CHECK(cudaMalloc((void **)&d, bytes)); k<double, RADIUS, 2 * 8><<<1, 1>>>(d, N); }"
     )
-    (use,) = uses([code], kernels(code)[0], read_types([code]), frozenset())
+    (use,) = uses([code], kernels(code)[0], read_types([code]), Standing())
     assert use.templates == ("double", "3", "2 * 8")
     assert use.types == {"a": "double", "n": "int"}
     assert use.allocated == {"a": "(n * 8)"}
     assert use.values == {"n": 1024}
+
+
+@pytest.mark.parametrize(
+    ("grid", "expected"),
+    [
+        ("2 * static_cast<int>(N + 1)", "2 * (n + 1)"),
+        ("4 * (int)(N - 1)", "4 * (n - 1)"),
+        ("N / iDivUp(N, 8)", "n / ((n + 8 - 1) / 8)"),
+        ("(N + WIDE / 2 - 1) / (WIDE / 2)", "(n + 512 / 2 - 1) / (512 / 2)"),
+        ("min(N & 3, 2)", "(n & 3) < 2 ? (n & 3) : 2"),
+    ],
+)
+def test_what_is_calculated_first_stays_in_brackets(
+    read: Callable[[str], Code], grid: str, expected: str
+) -> None:
+    host = "const int WIDE = 512;\n"
+    host += f"void run(float *a, int N) {{ k<<<{grid}, 32>>>(a, N, 1.0f); }}"
+    assert launch(read, host).grid == (expected,)
+
+
+def test_a_member_or_a_method_that_is_passed_is_the_scalar(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(M m, std::vector<float> &v, float *a) {"
+        " int blocks = (m.n + 63) / 64; k<<<blocks, 64>>>(a, m.n, 1.0f); }"
+    )
+    assert launch(read, host).grid == ("(n + 63) / 64",)
+    host = "void run(V v, float *a) { k<<<v.size() / 64, 64>>>(a, v.size(), 1.0f); }"
+    assert launch(read, host).grid == ("n / 64",)
+
+
+def test_sizes_of_what_a_pointer_points_to(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(int N) { float *a; double *b; cudaMalloc(&a, N * sizeof *a);"
+        " cudaMalloc(&b, N * sizeof(b[0])); k<<<1, 1>>>(a, N, 1.0f); }"
+    )
+    assert launch(read, host).allocated == {"a": "n * 4"}
+    # The size of the pointer itself is a mistake that nobody should build on.
+    assert launch(read, host.replace("*a);", "a);")).allocated == {}
+
+
+def test_a_variable_of_a_loop_is_passed_as_it_is_at_first(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(float *a) { for (int s = 2 * BLOCK; s < 4096; s <<= 1)"
+        " for (int t = s / 2; t > 0; t >>= 1) k<<<8, 32>>>(a, t, 1.0f); }"
+    )
+    assert launch(read, host).values["n"] == 64
+
+
+def test_how_much_only_the_host_code_knows(read: Callable[[str], Code]) -> None:
+    code = read(
+        "__global__ void k(float *a) { }\n"
+        "int main(int argc, char **argv) { int n = argc > 1 ? atoi(argv[1]) : 4096; float *a;"
+        " int threads = atoi(argv[2]); cudaMalloc(&a, n * sizeof(float));"
+        " k<<<n / 64, threads>>>(a); }"
+    )
+    types, kernel = read_types([code]), kernels(code)[0]
+    (use,) = uses([code], kernel, types, Standing(own=True))
+    assert (use.grid, use.block, use.allocated) == (("n / 64",), None, {"a": "n * 4"})
+    (use,) = uses([code], kernel, types, Standing())
+    assert use.grid is None

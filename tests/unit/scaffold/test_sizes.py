@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.scaffold.sizes import elements, extents, is_count_name, is_looped
+from gi_cuda.scaffold.sizes import (
+    Extent,
+    elements,
+    extents,
+    is_count_name,
+    is_looped,
+    large_enough,
+    rounds_down,
+)
 from gi_cuda.target.expression import parse
 
 
@@ -71,3 +79,21 @@ def test_kernels_that_compare_get_odd_sizes_and_others_get_whole_ones() -> None:
     (own,) = extents([], checked=True, least=0, **common)  # type: ignore[arg-type]
     assert (own.name, own.passed) == ("elements", False)
     assert extents([], checked=True, least=None, **common) == ()  # type: ignore[arg-type]
+
+
+def test_tiles_of_all_the_data_are_all_the_data() -> None:
+    assert is_looped("for (int base = 0; base < n; base += TILE) {", "n")
+    assert not is_looped("for (int i = threadIdx.x; i < n; i += TILE) {", "n")
+
+
+def test_grids_that_leave_out_the_rest_are_told_from_those_that_do_not() -> None:
+    assert rounds_down("n / B", "n", {"B": 256})
+    assert not rounds_down("(n + B - 1) / B", "n", {"B": 256})
+    assert not rounds_down("80", "n", {})
+
+
+def test_sizes_grow_until_there_is_a_block() -> None:
+    (one,) = large_enough((Extent("n", True, 128, 64, 1024),), ["n / 512"], {})
+    assert one.held_out // 512 == 1
+    assert large_enough((one,), ["n / 512"], {}) == (one,)
+    assert large_enough((one,), ["m / 512"], {}) == (one,)

@@ -73,3 +73,17 @@ def test_macros_of_launches_count_too(read: Callable[[str], Code]) -> None:
     code = read(guarded("TPB", "128") + "__global__ void k(int *a) { a[0] = 1; }")
     assert "TPB" not in proposed(code, {})
     assert proposed(code, {}, frozenset({"TPB"}))["TPB"].standing is Standing.ACTIVE
+
+
+def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], Code]) -> None:
+    code = read(
+        "constexpr int WARP = 32, FIXED = 9;\nconstexpr int WARP_SIZE = 32;\n"
+        "constexpr int WARPS_PER_BLOCK = 4;\nconst unsigned int TILE = 8;\nconst int N = 1024;\n"
+        "const int UNUSED = 3;\n"
+        "__global__ void k(int *a) { const int inner = 5; a[inner] = WARP_SIZE + TILE + N; }"
+    )
+    found = proposed(code, {}, frozenset({"WARPS_PER_BLOCK"}))
+    assert set(found) == {"WARPS_PER_BLOCK", "TILE"}
+    assert {one.standing for one in found.values()} == {Standing.OFFERED}
+    assert (found["TILE"].values, found["TILE"].default) == ((4, 8, 16), 8)
+    assert "#define TILE 8" in found["TILE"].why

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -143,13 +144,52 @@ def cores() -> int:
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Refuse to write over a file, unless asked to.
+    """Refuse to write over a file, unless asked to, or where nothing can be written.
 
     Raises:
-        UserError: the file exists.
+        UserError: the file exists, is a folder, or cannot be made.
     """
+    if path.is_dir():
+        raise UserError("it is a folder", where=str(path), hint="name a file")
     if path.exists() and not force:
         raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
+    _probe(path.parent)
+
+
+def check_figures(folder: Path, names: Iterable[str]) -> None:
+    """Refuse a folder that figures cannot be written to, before anybody waits for them.
+
+    Args:
+        names: of the files without their suffixes.
+
+    Raises:
+        UserError: it is no folder, cannot be made, or has a folder where a figure goes.
+    """
+    _probe(folder)
+    for name in names:
+        for suffix in ("svg", "png", "dot"):
+            if (folder / f"{name}.{suffix}").is_dir():
+                raise UserError(
+                    "it is a folder, and a figure goes here",
+                    where=str(folder / f"{name}.{suffix}"),
+                    hint="remove it, or name another folder with --figures",
+                )
+
+
+def _probe(folder: Path) -> None:
+    """Find out whether files can be made in a folder, which may have to be made itself."""
+    there = folder
+    try:
+        there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
+        # Permissions do not tell: root has them all, and still cannot write everywhere.
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        raise UserError(
+            f"no file can be made here: {error.strerror}",
+            where=str(there),
+            hint="name another place",
+        ) from None
 
 
 def write_new(path: Path, text: str, *, force: bool) -> None:

@@ -12,6 +12,7 @@ from gi_cuda.cli.common import (
     Backend,
     Force,
     check_backend,
+    check_figures,
     check_new,
     console,
     cores,
@@ -54,6 +55,8 @@ def command(
 
     if output is not None:
         check_new(output, force=force)
+    if figures is not None:
+        check_figures(figures, ["race"])
     subject = load_subject(*_ground(contestants, target, backend), edits="full")
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         reader = Reader(subject, Path(scratch) / "imported", cores())
@@ -79,6 +82,8 @@ def command(
         from gi_cuda.report.race import race
 
         files += save(race(searches), figures, "race")
+    elif figures is not None:
+        console.print("no figure: no contestant is a run with finished generations")
     for file in files:
         console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
 

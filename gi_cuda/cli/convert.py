@@ -16,6 +16,7 @@ from gi_cuda.grammar import EDIT_SETS, Joined, convert, read_files, write_bnf, w
 from gi_cuda.grammar.cuda.account import account
 from gi_cuda.levels import check_level, ptx_subject
 from gi_cuda.report.explain import edits_table, kept_lines, lines_table, ptx_table, share_table
+from gi_cuda.report.tables import print_table
 from gi_cuda.subject import load_subject
 from gi_cuda.target import load_target
 
@@ -60,9 +61,11 @@ def command(
     grammar = convert(source, asked.kernels, types)
     if explain:
         parts = account(source, asked.kernels, types)
-        console.print(lines_table(grammar, parts))
-        console.print(edits_table(grammar, asked.macros))
-        console.print(share_table(parts))
+        print_table(
+            console, lines_table(grammar, parts, console.width if console.is_terminal else None)
+        )
+        print_table(console, edits_table(grammar, asked.macros))
+        print_table(console, share_table(parts))
         for line in kept_lines(asked.joined.kept):
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         return
@@ -72,7 +75,7 @@ def command(
         check_new(path, force=force)
     write_new(bnf, write_bnf(grammar), force=force)
     write_new(scope, write_scope(grammar), force=force)
-    console.print(edits_table(grammar, asked.macros))
+    print_table(console, edits_table(grammar, asked.macros))
     console.print(f"wrote {bnf} and {scope}", highlight=False, soft_wrap=True)
 
 
@@ -93,7 +96,7 @@ def _convert_ptx(
         check_new(file, force=force)
     write_new(ptx, source.text, force=force)
     write_new(bnf, write_bnf(subject.grammar), force=force)
-    console.print(ptx_table(subject.grammar))
+    print_table(console, ptx_table(subject.grammar))
     loops = len(subject.grammar.loops)
     console.print(f"functions: {len(subject.grammar.bodies)}, loops: {loops}", highlight=False)
     console.print(f"wrote {ptx} and {bnf}", highlight=False, soft_wrap=True)

@@ -21,6 +21,7 @@ from gi_cuda.cli.common import console
 from gi_cuda.cuda import Driver, Toolkit, find_toolkit, query
 from gi_cuda.errors import UserError
 from gi_cuda.host import find_compiler
+from gi_cuda.report.tables import print_table
 
 
 class Need(StrEnum):
@@ -53,7 +54,7 @@ def command() -> None:
 
     Ends with status 0 if at least one back end can be used, else with 1."""
     findings = list(examine())
-    console.print(table(findings))
+    print_table(console, table(findings))
     usable = usable_backends(findings)
     for backend in (Need.HOST, Need.CUDA):
         word = "ready" if backend in usable else "not usable: see above"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gi_cuda.cli.common import FiguresFolder, RunPath, console
+from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
     from gi_cuda.report.history import print_added, print_history
     from gi_cuda.run import open_run
 
+    folder = figures or run / "figures"
     with open_run(run) as opened:
+        check_figures(folder, (*OF_ALL, *OF_WINNERS, "added"))
         store = opened.store
         generations = store.generations()
         if not generations:
@@ -40,7 +42,6 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
         lines = source_lines(opened.subject, changes)
         beside = opened.beside
     print_history(console, history, lines)
-    folder = figures or run / "figures"
     files: list[Path] = []
     for name, draw in OF_ALL.items():
         files += save(draw(history), folder, name)

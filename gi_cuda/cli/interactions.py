@@ -6,7 +6,15 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import AsFound, FiguresFolder, IndividualNumber, RunPath, console
+from gi_cuda.cli.common import (
+    AsFound,
+    FiguresFolder,
+    IndividualNumber,
+    RunPath,
+    check_figures,
+    console,
+    write_new,
+)
 from gi_cuda.errors import UserError
 
 
@@ -29,7 +37,9 @@ def command(
     from gi_cuda.run import open_run
     from gi_cuda.target import CaseRole
 
+    folder = figures or run / "figures"
     with open_run(run) as opened:
+        check_figures(folder, ["interactions"])
         winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
         changes = winner.changes(opened.subject)
         if not changes.changes:
@@ -47,9 +57,8 @@ def command(
         if opened.beside:
             console.print(f"gains over {opened.beside}", highlight=False, soft_wrap=True)
     print_interactions(console, str(winner), result)
-    folder = figures or run / "figures"
     files = save(graph(result), folder, "interactions")
     files.append(folder / "interactions.dot")
-    files[-1].write_text(dot(result), encoding="utf-8", errors="surrogateescape")
+    write_new(files[-1], dot(result), force=True)
     for file in files:
         console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)

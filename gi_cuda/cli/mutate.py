@@ -25,6 +25,7 @@ from gi_cuda.cli.common import (
     cores,
 )
 from gi_cuda.levels import load_evolvable
+from gi_cuda.report.tables import print_table
 from gi_cuda.sampling import Trials, draw, try_out
 
 _MOST_ERRORS = 12
@@ -58,9 +59,9 @@ def command(
         with tempfile.TemporaryDirectory(prefix="gi-cuda-mutate-") as scratch:
             compiler = open_compiler(subject, jobs or cores())
             trials = try_out(subject, compiler, genotypes, Path(scratch))
-        console.print(types_table(trials))
+        print_table(console, types_table(trials))
         if trials.failed:
-            console.print(errors_table(trials))
+            print_table(console, errors_table(trials))
         console.print(summary(trials), highlight=False)
         return
     for number, genotype in enumerate(genotypes, 1):
@@ -84,7 +85,7 @@ def errors_table(trials: Trials) -> Table:
     table = Table(title="by error", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
     table.add_column("message", overflow="fold")
     table.add_column("variants", justify="right")
-    table.add_column("for example", overflow="fold")
+    table.add_column("for example", no_wrap=True)
     for message, genotypes in list(trials.by_error().items())[:_MOST_ERRORS]:
         table.add_row(message, str(len(genotypes)), str(genotypes[0]))
     return table

@@ -17,6 +17,7 @@ from gi_cuda.report.tables import (
     phases_table,
     print_diff,
     print_individuals,
+    print_table,
 )
 from gi_cuda.run import open_store
 from gi_cuda.start import Started
@@ -56,11 +57,12 @@ def _overview(store: Store, best: int) -> None:
     if (started := store.load("started", Started)) is not None:
         console.print(f"started from {started}", highlight=False, soft_wrap=True)
     generations = store.generations()
-    console.print(generations_table(generations, [store.best_ratio(g.number) for g in generations]))
+    best_of_each = [store.best_ratio(generation.number) for generation in generations]
+    print_table(console, generations_table(generations, best_of_each))
     if any(not generation.finished for generation in generations):
         console.print("* not finished; go on with gi-cuda resume")
     total = sum((generation.phases for generation in generations), Phases())
-    console.print(phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
+    print_table(console, phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
     if best:
         console.print("best individuals:")
         print_individuals(console, store.best(best))

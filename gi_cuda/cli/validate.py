@@ -55,6 +55,7 @@ def command(
     from gi_cuda.analyze import portability
     from gi_cuda.analyze.acceptance import Entry, accept, entries, remember
     from gi_cuda.report.acceptance import portability_table, print_acceptance
+    from gi_cuda.report.tables import print_table
     from gi_cuda.run import open_run
 
     check_choice("--sanitizers", sanitizers, SANITIZERS)
@@ -80,7 +81,7 @@ def command(
     for path, there in elsewhere.items():
         portability.check_same(there, here.target_hash, [here.genotype], path)
     if elsewhere:
-        console.print(portability_table([here, *elsewhere.values()]))
+        print_table(console, portability_table([here, *elsewhere.values()]))
     if export is not None:
         write_new(export, portability.write(here), force=force)
         console.print(f"wrote {export}", highlight=False, soft_wrap=True, markup=False)

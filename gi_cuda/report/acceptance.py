@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.acceptance import Acceptance, Tried
 from gi_cuda.analyze.portability import Measured
-from gi_cuda.report.tables import table
+from gi_cuda.report.tables import print_table, table
 
 
 def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> None:
@@ -27,7 +27,7 @@ def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> No
         soft_wrap=True,
         markup=False,
     )
-    console.print(acceptance_table(result))
+    print_table(console, acceptance_table(result))
     for one in result.tried:
         for tool, findings in one.findings.items():
             for finding in findings:

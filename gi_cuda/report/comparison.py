@@ -13,7 +13,7 @@ from rich.text import Text
 from gi_cuda.analyze.comparison import Comparison, Result
 from gi_cuda.analyze.contestants import Milestone, Search
 from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.report.tables import table
+from gi_cuda.report.tables import change_column, print_table, table
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Speed-ups of which it is told when a search was sure of them."""
@@ -21,11 +21,11 @@ LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
     """Speed-ups of all contestants, what their searches spent, and why some failed."""
-    console.print(results_table(comparison))
-    console.print(resources_table(comparison))
+    print_table(console, results_table(comparison))
+    print_table(console, resources_table(comparison))
     if searches := _searches(comparison):
         levels = [level for level in LEVELS if any(_reached(one, level) for _, one in searches)]
-        console.print(searches_table(searches, levels))
+        print_table(console, searches_table(searches, levels))
     for result in comparison.results:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
@@ -40,7 +40,7 @@ def results_table(comparison: Comparison) -> Table:
         f" what lies within {comparison.floor:.1%} is the same"
     )
     rows.caption_justify = "left"
-    rows.add_column("contestant", overflow="fold")
+    change_column(rows, "contestant")
     rows.add_column("kind")
     for heading in ("verdict", "train cases", "held-out cases"):
         rows.add_column(heading, no_wrap=True)
@@ -57,7 +57,7 @@ def resources_table(comparison: Comparison) -> Table:
         name for name in _TAKEN if any(_taken(one.resources, name) for one in comparison.results)
     ]
     rows = table("what they change and take" if shown else "what they change")
-    rows.add_column("contestant", overflow="fold")
+    change_column(rows, "contestant")
     for heading in ("changes", *shown):
         rows.add_column(heading, justify="right")
     for one in comparison.results:
@@ -84,7 +84,7 @@ def _taken(resources: Mapping[str, int], name: str) -> int | str:
 def searches_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]) -> Table:
     """What each search spent, and what of it until it was sure of which speed-up."""
     rows = table("evaluations, and seconds, until a speed-up was sure on the train cases")
-    rows.add_column("run", overflow="fold")
+    change_column(rows, "run")
     rows.add_column("search", overflow="fold")
     rows.add_column("in all", justify="right")
     for level in levels:

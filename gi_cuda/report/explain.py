@@ -5,36 +5,53 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.grammar import Grammar, Kept, Operation, View, operations
 from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind
 from gi_cuda.grammar.ptx import PtxGrammar
+from gi_cuda.report.tables import table as empty_table
 
-_WIDEST = 60
+_WIDEST, _NARROWEST = 60, 16
+"""Characters of a line of source: at most, and where the terminal has no room for more."""
 
 
-def lines_table(grammar: Grammar, parts: Sequence[Part]) -> Table:
-    """For each part of the evolved functions its line, its rules, or why it is fixed."""
-    table = Table(title="lines", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+def lines_table(grammar: Grammar, parts: Sequence[Part], width: int | None) -> Table:
+    """For each part of the evolved functions its line, its rules, or why it is fixed.
+
+    Args:
+        width: columns of the terminal; source lines are cut for it, and nothing else. None: no
+            terminal limits it.
+    """
+    table = empty_table("lines")
     several = len(grammar.source.names) > 1
     lines = [f"{part.file}:{part.line}" if several else str(part.line) for part in parts]
     longest = max(map(len, lines), default=0)
     table.add_column("line", justify="right", no_wrap=True, min_width=longest)
     table.add_column("source", no_wrap=True)
-    table.add_column("what")
-    table.add_column("rules", overflow="fold")
-    table.add_column("why it is fixed")
-    for line, part in zip(lines, parts, strict=True):
-        rules = f"<{part.rules[0]}>" if part.whole else ""
-        within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
-        rules = " ".join([rules, *(f"{kind}:{n}" for kind, n in within.items())]).strip()
+    for name in ("what", "rules", "why it is fixed"):
+        table.add_column(name, no_wrap=True)
+    said = [(str(part.kind), _rules(grammar, part), part.reason) for part in parts]
+    others = [max(map(len, column), default=0) for column in zip(*said, strict=True)]
+    taken = longest + sum(others) + _BETWEEN * (1 + len(others)) + _BESIDE
+    most = _WIDEST if width is None else max(_NARROWEST, min(_WIDEST, width - taken))
+    for line, part, others_of_it in zip(lines, parts, said, strict=True):
         text = " ".join(grammar.source.text[part.start : part.end].split())
-        shown = text if len(text) <= _WIDEST else text[: _WIDEST - 1] + "…"
-        table.add_row(line, Text(shown), str(part.kind), rules, part.reason)
+        shown = text if len(text) <= most else text[: most - 1] + "…"
+        table.add_row(line, Text(shown), *map(Text, others_of_it))
     return table
+
+
+_BETWEEN, _BESIDE = 2, 3
+"""Characters between two columns, and beside all of them."""
+
+
+def _rules(grammar: Grammar, part: Part) -> str:
+    """The rule that a part is, and how many of each type are within it."""
+    within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
+    whole = [f"<{part.rules[0]}>"] if part.whole else []
+    return " ".join([*whole, *(f"{kind}:{n}" for kind, n in within.items())])
 
 
 def kept_lines(kept: Sequence[Kept]) -> Iterator[str]:
@@ -46,7 +63,7 @@ def kept_lines(kept: Sequence[Kept]) -> Iterator[str]:
 
 def share_table(parts: Sequence[Part]) -> Table:
     """How many statements, conditions and headers can change."""
-    table = Table(title="variable parts", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    table = empty_table("variable parts")
     for name in ("kind", "number", "as a whole", "in part", "fixed", "variable"):
         table.add_column(name, justify="left" if name == "kind" else "right")
     for kind in PartKind:
@@ -77,7 +94,7 @@ def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
     """Rules by type, and how many single edits they allow."""
     everywhere, here = single_edits(grammar), single_edits(grammar.under(macros))
     numbers = Counter(rule.type for rule in grammar.rules)
-    table = Table(title="rules", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    table = empty_table("rules")
     table.add_column("type")
     for name in ("number", "edits in some configuration", "edits in the default one"):
         table.add_column(name, justify="right")
@@ -95,7 +112,7 @@ def ptx_table(grammar: PtxGrammar) -> Table:
     for rule in grammar.rules:
         offered, donors = grammar.operations(rule.name), grammar.count(rule.name)
         edits[rule.type] += sum(1 if one is Operation.DELETE else donors for one in offered)
-    table = Table(title="rules", title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    table = empty_table("rules")
     table.add_column("type")
     for name in ("number", "single edits"):
         table.add_column(name, justify="right")

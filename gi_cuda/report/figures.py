@@ -14,6 +14,7 @@ from matplotlib.ticker import MaxNLocator, PercentFormatter
 
 from gi_cuda.analyze.history import Ancestor, History
 from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.errors import UserError
 
 FORMATS = ("svg", "png")
 WIDTH, HEIGHT = 7.0, 4.2
@@ -33,14 +34,23 @@ GENERATION = "generation"
 
 
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure in every format; the files."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write a figure in every format; the files.
+
+    Raises:
+        UserError: one cannot be written.
+    """
     files = [folder / f"{name}.{suffix}" for suffix in FORMATS]
-    # Text stays text, and one figure gives the same file every time.
-    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-        for file in files:
-            metadata = {"Date": None} if file.suffix == ".svg" else None
-            figure.savefig(file, dpi=150, metadata=metadata)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Text stays text, and one figure gives the same file every time.
+        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+            for file in files:
+                metadata = {"Date": None} if file.suffix == ".svg" else None
+                figure.savefig(file, dpi=150, metadata=metadata)
+    except OSError as error:
+        raise UserError(
+            f"figures cannot be written: {error.strerror}", where=str(error.filename or folder)
+        ) from None
     return files
 
 

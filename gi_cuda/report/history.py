@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.history import Ancestor, History
 from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.report.tables import table
+from gi_cuda.report.tables import change_column, print_table, table
 
 
 def print_history(
@@ -49,16 +49,16 @@ def _print_epochs(console: Console, history: History) -> None:
             f"{one.same_phenotype:.1%}",
             f"{one.not_built:.1%}",
         )
-    console.print(rows)
+    print_table(console, rows)
 
 
 def _print_survivors(console: Console, history: History, lines: Mapping[str, str]) -> None:
     rows = table("the winner's changes: where they were found, and how many individuals had them")
-    rows.add_column("change", overflow="fold")
+    change_column(rows, "change")
     for heading in ("found in\ngeneration", "by\nindividual", "at\nmost", "in the\nlast"):
         rows.add_column(heading, justify="right", vertical="bottom")
     if lines:
-        rows.add_column("source", overflow="fold", vertical="bottom")
+        rows.add_column("source", no_wrap=True, vertical="bottom")
     for one in history.survivors:
         found = "never" if one.found is None else str(one.found)
         founder = "" if one.founder is None else str(one.founder)
@@ -68,7 +68,7 @@ def _print_survivors(console: Console, history: History, lines: Mapping[str, str
         if lines:
             row.append(lines.get(one.change, ""))
         rows.add_row(Text(one.change), *row)
-    console.print(rows)
+    print_table(console, rows)
 
 
 MOST_ANCESTORS = 40
@@ -100,14 +100,14 @@ def _print_family(console: Console, history: History) -> None:
             str(one.changes),
             str(one.passed),
         )
-    console.print(rows)
+    print_table(console, rows)
 
 
 def print_added(console: Console, steps: Sequence[tuple[str, SpeedUp | None]]) -> None:
     """Speed-up as changes are added one by one."""
     rows = table("speed-up as changes are added in the order in which they were found")
-    rows.add_column("change", overflow="fold")
+    change_column(rows, "change")
     rows.add_column("speed-up with it and those above")
     for change, speed_up in steps:
         rows.add_row(Text(change), str(speed_up) if speed_up else "fails")
-    console.print(rows)
+    print_table(console, rows)

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.interactions import Interactions
-from gi_cuda.report.tables import counted, table
+from gi_cuda.report.tables import change_column, counted, print_table, table
 
 
 def print_interactions(console: Console, name: str, result: Interactions) -> None:
@@ -37,9 +37,10 @@ def print_interactions(console: Console, name: str, result: Interactions) -> Non
 def _print_singles(console: Console, result: Interactions) -> None:
     rows = table("changes: speed-up alone, and on top of all others")
     rows.add_column("", justify="right")
-    rows.add_column("change", overflow="fold")
-    for column in ("alone", "on top", ""):
-        rows.add_column(column)
+    change_column(rows, "change")
+    for column in ("alone", "on top"):
+        rows.add_column(column, no_wrap=True)
+    rows.add_column("")
     alone_in_group = {group.changes for group in result.groups}
     for number, one in enumerate(result.singles, 1):
         alone = str(one.alone) if one.alone else "fails"
@@ -48,7 +49,7 @@ def _print_singles(console: Console, result: Interactions) -> None:
         if not one.independent and (one.change,) in alone_in_group:
             kind = "dependent, on what is not certain"
         rows.add_row(str(number), Text(one.change), alone, last, kind)
-    console.print(rows)
+    print_table(console, rows)
 
 
 def _print_needs(console: Console, result: Interactions) -> None:
@@ -56,10 +57,10 @@ def _print_needs(console: Console, result: Interactions) -> None:
         return
     rows = table("what fails without others")
     for column in ("change", "needs", "and one of"):
-        rows.add_column(column, overflow="fold")
+        change_column(rows, column)
     for need in result.needs:
         rows.add_row(Text(need.change), _lines(need.always), _lines(need.either))
-    console.print(rows)
+    print_table(console, rows)
 
 
 def _print_pairs(console: Console, result: Interactions) -> None:
@@ -67,24 +68,24 @@ def _print_pairs(console: Console, result: Interactions) -> None:
         return
     rows = table("what gains more or less together than apart")
     for column in ("changes", "beside", "factor", ""):
-        rows.add_column(column, overflow="fold")
+        change_column(rows, column)
     for pair in result.pairs:
         kind = "super-additive" if pair.super_additive else "sub-additive"
         both = _lines((*pair.first, *pair.second))
         rows.add_row(both, _lines(pair.context), str(pair.factor), kind)
-    console.print(rows)
+    print_table(console, rows)
 
 
 def _print_groups(console: Console, result: Interactions) -> None:
     rows = table("groups: gain on top of all others, and share of the logarithm of the speed-up")
-    rows.add_column("changes", overflow="fold")
+    change_column(rows, "changes")
     rows.add_column("gain")
     rows.add_column("share", justify="right")
     for group in result.groups:
         gain = str(group.gain) if group.gain else "fails without them"
         share = "" if group.share is None else f"{group.share:.0%}"
         rows.add_row(_lines(group.changes), gain, share)
-    console.print(rows)
+    print_table(console, rows)
 
 
 def _lines(words: Iterable[str]) -> Text:

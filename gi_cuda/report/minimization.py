@@ -7,7 +7,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.minimization import Dropped, Kept, Minimization
 from gi_cuda.analyze.winner import Minimized
-from gi_cuda.report.tables import table
+from gi_cuda.report.tables import change_column, print_table, table
 
 
 def print_minimized(console: Console, name: str, minimized: Minimized, *, beside: str = "") -> None:
@@ -48,15 +48,15 @@ def _print_kept(console: Console, result: Minimization) -> None:
         return
     rows = table("changes that stay")
     rows.add_column("", justify="right")
-    rows.add_column("change", overflow="fold")
-    rows.add_column("gain")
-    rows.add_column("alone")
-    rows.add_column("note", overflow="fold")
+    change_column(rows, "change")
+    rows.add_column("gain", no_wrap=True)
+    rows.add_column("alone", no_wrap=True)
+    rows.add_column("note")
     for number, one in enumerate(result.kept, 1):
         gain = str(one.gain) if one.gain else "fails without it"
         alone = str(one.alone) if one.alone else "fails"
         rows.add_row(str(number), Text(one.change), gain, alone, Text(_note(one)))
-    console.print(rows)
+    print_table(console, rows)
 
 
 def _note(kept: Kept) -> str:
@@ -75,9 +75,9 @@ def _print_dropped(console: Console, dropped: tuple[Dropped, ...]) -> None:
     if not dropped:
         return
     rows = table("changes that went")
-    rows.add_column("change", overflow="fold")
-    rows.add_column("gain")
-    rows.add_column("why", overflow="fold")
+    change_column(rows, "change")
+    rows.add_column("gain", no_wrap=True)
+    rows.add_column("why")
     for one in dropped:
         rows.add_row(Text(one.change), str(one.gain or ""), Text(one.reason))
-    console.print(rows)
+    print_table(console, rows)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.padding import Padding
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -32,6 +32,35 @@ def table(title: str) -> Table:
     return Table(
         title=title, title_justify="left", pad_edge=False, box=SIMPLE_HEAD, padding=(0, 1, 0, 0)
     )
+
+
+_WIDEST = 100_000
+"""Columns that a table takes at most where no terminal limits it."""
+
+
+def print_table(console: Console, rows: Table) -> None:
+    """Print a table with nothing left out of it.
+
+    In a pipe or file each row is one line. On a terminal that is too narrow for what must not be
+    broken, lines go beyond its width, and the terminal breaks them.
+    """
+    unlimited = console.options.update(max_width=_WIDEST)
+    for column in rows.columns:
+        if column.no_wrap:
+            cells = (column.header, *column.cells)
+            column.min_width = max(Measurement.get(console, unlimited, c).maximum for c in cells)
+    needed = Measurement.get(console, unlimited, rows)
+    before = console.width
+    console.width = max(before, needed.minimum) if console.is_terminal else needed.maximum
+    try:
+        console.print(rows)
+    finally:
+        console.width = before
+
+
+def change_column(rows: Table, heading: str) -> None:
+    """Add a column of changes, each of which stays whole: people copy them."""
+    rows.add_column(heading, no_wrap=True, vertical="bottom")
 
 
 def counted(number: int, noun: str) -> str:
@@ -125,7 +154,7 @@ def print_individuals(
             words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
         console.print(", ".join(words), highlight=False, soft_wrap=True)
         genotype = one.genotype or "(no changes)"
-        console.print(Padding(Text(genotype), (0, 0, 0, 4)))
+        console.print(f"    {genotype}", highlight=False, markup=False, soft_wrap=True)
 
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

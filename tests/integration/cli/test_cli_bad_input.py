@@ -197,7 +197,7 @@ MISTAKES = {
         write("kernel.cu.scope", "precious"),
     ),
     "grammar into a file": Mistake(
-        ("t/data.py", "cannot be written"), ("convert", "t", "-o", "t/data.py")
+        ("t/data.py", "no file can be made"), ("convert", "t", "-o", "t/data.py")
     ),
 }
 
@@ -300,6 +300,11 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("patch", "run", "--individual", "7"), ("no individual 7",)),
         (("patch", "run", "--output", "t/kernel.cu"), ("t/kernel.cu: the file exists", "--force")),
         (("show", "run", "--individual", "7"), ("no individual 7",)),
+        (("history", "run", "--figures", "t/kernel.cu"), ("t/kernel.cu: ", "no file can be made")),
+        (("interactions", "run", "--figures", "t/kernel.cu/x"), ("t/kernel.cu: ", "Not a dir")),
+        (("compare", "run", "--figures", "t/kernel.cu"), ("t/kernel.cu: ", "no file can be made")),
+        (("compare", "run", "--csv", "t"), ("t: it is a folder",)),
+        (("validate", "run", "--export", "t/data.py/x"), ("t/data.py: ", "no file can be made")),
         (("show", "run", "--generation", "7"), ("no generation 7",)),
     ],
     ids=lambda value: " ".join(value[:4]),
@@ -310,6 +315,13 @@ def test_a_run_is_never_overwritten_and_never_asked_for_what_it_lacks(
     before = tree(ran)
     is_refused(gi_cuda(*words, cwd=ran), *said)
     assert tree(ran) == before
+
+
+def test_a_folder_in_the_place_of_a_figure(ran: Path, tmp_path: Path) -> None:
+    (tmp_path / "sizes.png").mkdir()
+    done = gi_cuda("history", "run", "--figures", tmp_path, cwd=ran)
+    is_refused(done, "sizes.png: it is a folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["sizes.png"]
 
 
 @pytest.mark.parametrize("verb", ["resume", "patch"])

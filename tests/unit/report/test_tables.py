@@ -1,0 +1,64 @@
+"""Tables keep what people copy."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from gi_cuda.grammar import EDIT_SETS, convert, read_source
+from gi_cuda.grammar.cuda.account import account
+from gi_cuda.report.explain import lines_table
+from gi_cuda.report.tables import change_column, print_table, table
+
+CHANGE = "<_a_rather_long_file_name.cu_126>+<_a_rather_long_file_name.cu_948>"
+REASON = "without it the train cases take twice the time that they took before it was made"
+
+
+def printed(*, terminal: bool, width: int = 40) -> list[str]:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=terminal, color_system=None)
+    rows = table("changes that stay")
+    change_column(rows, "change")
+    rows.add_column("why")
+    rows.add_row(Text(CHANGE), Text(REASON))
+    print_table(console, rows)
+    assert console.width == width
+    return out.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_change_is_never_broken(terminal: bool) -> None:
+    assert any(CHANGE in line for line in printed(terminal=terminal))
+
+
+def test_in_a_pipe_a_row_is_a_line() -> None:
+    assert any(CHANGE in line and REASON in line for line in printed(terminal=False))
+    said = " ".join(line.replace(CHANGE, "") for line in printed(terminal=True)[4:])
+    assert said.split() == REASON.split()
+
+
+@pytest.mark.parametrize("width", [20, 120, 400])
+def test_every_rule_and_reason_is_shown_at_any_width(width: int, tmp_path: Path) -> None:
+    path = tmp_path / "a_rather_long_file_name.cu"
+    path.write_text(
+        "__global__ void k(int *a, int n) {\n  const int at = threadIdx.x;\n"
+        "  if (at < n) a[at] = a[at] * 2 + a[0] * 3 + a[1] * 4 + a[2] * 5;\n  return;\n}\n"
+    )
+    types = EDIT_SETS["paper"]
+    source = read_source(path)
+    grammar, parts = convert(source, None, types), account(source, None, types)
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    print_table(console, lines_table(grammar, parts, width))
+    for rule in grammar.rules:
+        if any(part.whole and part.rules[0] == rule.name for part in parts):
+            assert f"<{rule.name}>" in out.getvalue()
+    for part in parts:
+        assert part.reason in out.getvalue()
+    longest = max(map(len, out.getvalue().splitlines()))
+    assert longest <= max(width, 110)
+    assert ("a[2] * 5;" in out.getvalue()) is (width == 400)

@@ -27,7 +27,7 @@ def lines_table(grammar: Grammar, parts: Sequence[Part], width: int | None) -> T
     table = empty_table("lines")
     several = len(grammar.source.names) > 1
     lines = [f"{part.file}:{part.line}" if several else str(part.line) for part in parts]
-    longest = max(map(len, lines), default=0)
+    longest = max(map(len, ["line", *lines]))
     table.add_column("line", justify="right", no_wrap=True, min_width=longest)
     table.add_column("source", no_wrap=True)
     for name in ("what", "rules", "why it is fixed"):

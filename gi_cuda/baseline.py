@@ -244,12 +244,14 @@ def _record(subject: Evolvable, pool: Pool[int], program: Program, folder: Path)
     assert isinstance(answer, Recorded)
     for case, penalty in answer.penalties.items():
         if penalty:
+            # What cannot be judged at all has nothing to do with how far results may be off.
+            spread = ", or allow for results that differ from run to run (sigma, tolerance)"
             raise UserError(
                 f"the oracle rejects the reference on case {case!r}: penalty {penalty:g}:"
                 f" {answer.reasons[case]}",
                 where=str(subject.target.file),
-                hint="the unmodified kernel must pass its own oracle: check [oracle], or allow for"
-                " results that differ from run to run (sigma, tolerance)",
+                hint="the unmodified kernel must pass its own oracle: check [oracle]"
+                + (spread if np.isfinite(penalty) else ""),
             )
     return answer
 

@@ -37,7 +37,7 @@ from gi_cuda.start import Start, Started, beginning
 from gi_cuda.store import Store
 from gi_cuda.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
 from gi_cuda.subject import Seeded, Subject, Tuning
-from gi_cuda.target import CaseRole, content_hash
+from gi_cuda.target import CaseRole, content_hash, file_hashes
 
 DATABASE = "run.db"
 FINALISTS = 5
@@ -271,6 +271,13 @@ def create_run(
         UserError: the folder exists, the reference fails its baseline, or the start fails on the
             train cases.
     """
+    if folder.exists() and not (folder / DATABASE).is_file():
+        what = "a folder that is no run" if folder.is_dir() else "a file"
+        raise UserError(
+            f"there is {what} in the place of the run",
+            where=str(folder),
+            hint="name another with --run, or remove it",
+        )
     if folder.exists():
         raise UserError(
             "there is a run already",
@@ -342,6 +349,7 @@ def _facts(
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),
+        "target_files": file_hashes(subject.target),
         "grammar_hash": subject.fingerprint,
         "grammar_files": [str(path) for path in subject.grammar_files],
         "backend": subject.backend,

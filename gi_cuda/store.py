@@ -372,12 +372,14 @@ class Store:
         ).fetchone()
         return None if row is None else float(row[0])
 
-    def best(self, count: int) -> list[tuple[Individual, Evaluation]]:
-        """The individuals that are surely the fastest, best first."""
+    def best(
+        self, count: int, verdict: Verdict = Verdict.FASTER
+    ) -> list[tuple[Individual, Evaluation]]:
+        """The individuals of a verdict that are surely the fastest, best first."""
         rows = self._db.execute(
             "SELECT individual.*, evaluation.* FROM individual JOIN evaluation ON individual = id"
-            f" WHERE verdict = 'faster' ORDER BY {_RANK} LIMIT ?",
-            (count,),
+            f" WHERE verdict = ? ORDER BY {_RANK} LIMIT ?",
+            (verdict, count),
         )
         return [(_individual(row[:7]), _evaluation(row[7:])) for row in rows]
 

@@ -15,7 +15,7 @@ from gi_cuda.levels import load_evolvable
 from gi_cuda.search import Settings
 from gi_cuda.start import Start
 from gi_cuda.store import Store
-from gi_cuda.target import content_hash
+from gi_cuda.target import Target, content_hash, file_hashes
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def stored_subject(store: Store, folder: Path) -> Evolvable:
     if content_hash(subject.target) != store.get("target_hash"):
         raise UserError(
             "the target changed since this run began",
-            where=str(subject.target.folder),
+            where=_changed(subject.target, store.get("target_files", {})),
             hint=f"put it back as it was, or start a new run; {folder} holds the old results",
         )
     if subject.fingerprint != store.get("grammar_hash"):
@@ -69,6 +69,16 @@ def stored_subject(store: Store, folder: Path) -> Evolvable:
             else "PTX depends on nvcc and on what the first GPU is; start a new run",
         )
     return subject
+
+
+def _changed(target: Target, before: Mapping[str, str]) -> str:
+    """The files that changed; the folder where the run does not know them.
+
+    Args:
+        before: hashes by path; of runs made elsewhere or long ago it may not fit.
+    """
+    changed = [file for file, now in file_hashes(target).items() if before.get(file, now) != now]
+    return ", ".join(changed) or str(target.folder)
 
 
 def stored_start(store: Store) -> Start | None:

@@ -75,9 +75,14 @@ class Contestant:
     search: Search | None = None
 
 
-def is_run(word: str) -> bool:
-    """Whether a word names a run's folder."""
-    return (Path(word) / DATABASE).is_file()
+def as_run(word: str) -> tuple[Path, int | None] | None:
+    """The folder of a run that a word names, and the individual in ``RUN:123``; None: no run."""
+    if (Path(word) / DATABASE).is_file():
+        return Path(word), None
+    folder, colon, number = word.rpartition(":")
+    if colon and number.isdecimal() and (Path(folder) / DATABASE).is_file():
+        return Path(folder), int(number)
+    return None
 
 
 @dataclass(frozen=True)
@@ -103,14 +108,15 @@ class Reader:
         return ptx_subject(self.subject)
 
     def read(self, word: str) -> Contestant:
-        """A run's winner, a patch, a file of machine code or a genotype, whatever a word names.
+        """A run's winner or another of its individuals, a patch, a file of machine code or a
+        genotype, whatever a word names.
 
         Raises:
             UserError: it is none of them, of another target, or of no use for this one.
         """
         path = Path(word)
-        if is_run(word):
-            return self._of_run(path)
+        if (run := as_run(word)) is not None:
+            return self._of_run(word, *run)
         if path.is_dir():
             raise UserError("no run is stored here", where=word)
         if (imported := as_import(word)) is not None:
@@ -140,7 +146,7 @@ class Reader:
             one, kind = replace(one, compiler=open_compiler(own, self.jobs)), "PTX genotype"
         return Contestant(name, kind, str(genotype), one, changes)
 
-    def _of_run(self, folder: Path) -> Contestant:
+    def _of_run(self, word: str, folder: Path, individual: int | None) -> Contestant:
         with open_store(folder) as store:
             own = stored_subject(store, folder)
             if own.target.file.resolve() != self.subject.target.file.resolve():
@@ -156,9 +162,9 @@ class Reader:
                     where=str(folder),
                     hint="add --backend cuda, or leave the run out",
                 )
-            winner = find_winner(store, own, folder, None, as_found=False)
+            winner = find_winner(store, own, folder, individual, as_found=False)
             search = _search(store, own)
-        one = self._of_genotype(str(folder), winner.genotype, own)
+        one = self._of_genotype(word, winner.genotype, own)
         return replace(one, kind="PTX run" if own.level == "ptx" else "run", search=search)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from dataclasses import dataclass
 
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, Variant
@@ -67,10 +67,37 @@ def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
     return [opening(start, end, before), closing(start, end, " }")]
 
 
+def marked_where_true(grammar: Grammar, name: str) -> str | None:
+    """The source with a mark that is reached whenever a condition is true; None: no condition.
+
+    Raises:
+        KeyError: the grammar has no such rule.
+    """
+    rule = grammar.rule(name)
+    if rule.type not in _CONDITIONS or rule.start == rule.end:
+        return None
+    splices = [opening(rule.start, rule.end, "(("), closing(rule.start, rule.end, f") && {_MARK})")]
+    return splice(grammar.source.text, splices)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Where a change acts, in the original under a winner's configuration.
+
+    Attributes:
+        executed: by case, whether its place is reached; None where that cannot be told.
+        true: by case, whether the condition that it changes is ever true; None where it changes
+            none, or that cannot be told.
+    """
+
+    executed: Mapping[str, bool] | None
+    true: Mapping[str, bool] | None = None
+
+
 def coverage(
     run: Run, configuration: Configuration, changes: Sequence[Change], cases: Sequence[str]
-) -> list[Mapping[str, bool] | None]:
-    """For each change on which cases its place is reached; None where that cannot be told.
+) -> list[Coverage]:
+    """For each change on which cases its place is reached, and its condition true.
 
     Settings have no place. All places are compiled in one batch, each in a text of its own.
 
@@ -78,13 +105,30 @@ def coverage(
         configuration: under which the original is compiled.
         cases: names of cases that the run's workers have.
     """
+    places = [None if isinstance(change, Setting) else change.place for change in changes]
+    if isinstance(run.subject, PtxSubject):
+        reached = [None if one is None else run.subject.marked(one) for one in places]
+        true: list[str | None] = [None] * len(places)
+    else:
+        device = run.source.device
+        reached = [None if one is None else marked(device, one) for one in places]
+        true = [None if one is None else marked_where_true(device, one) for one in places]
+    found = _reached(run, configuration, [*reached, *true], cases)
+    return [
+        Coverage(*both) for both in zip(found[: len(places)], found[len(places) :], strict=True)
+    ]
+
+
+def _reached(
+    run: Run, configuration: Configuration, texts: Sequence[str | None], cases: Sequence[str]
+) -> list[Mapping[str, bool] | None]:
+    """For each text with a mark on which cases that is reached; None where it cannot be told."""
     subject, tools = run.subject, run.tools
     macros, options = subject.macros(configuration), subject.options(configuration)
-    mark = subject.marked if isinstance(subject, PtxSubject) else partial(marked, run.source.device)
     variants = [
-        Variant(number, mark(change.place), macros, options)
-        for number, change in enumerate(changes)
-        if not isinstance(change, Setting)
+        Variant(number, text, macros, options)
+        for number, text in enumerate(texts)
+        if text is not None
     ]
     built = build_batch(tools.compiler, variants, tools.scratch("coverage")) if variants else {}
     requests = []
@@ -94,7 +138,7 @@ def coverage(
                 program = Program(binary, dict(configuration), (case,))
                 requests.append(((number, case), CountLoops(program, 1, LIMIT)))
     numbered = [(at, request) for at, (_, request) in enumerate(requests)]
-    found: list[dict[str, bool]] = [{} for _ in changes]
+    found: list[dict[str, bool]] = [{} for _ in texts]
     for at, answer in tools.pool.map(numbered):
         (number, case), _ = requests[at]
         if isinstance(answer, LoopCounts):

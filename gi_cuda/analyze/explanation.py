@@ -16,7 +16,8 @@ from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import Winner, stored_dependencies
 from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
-from gi_cuda.grammar.kinds import type_of
+from gi_cuda.grammar.kinds import SPECIALS, type_of
+from gi_cuda.grammar.model import Rule
 from gi_cuda.patch import files_diff
 from gi_cuda.ptx_subject import PtxSubject, text_diff
 from gi_cuda.run import Run
@@ -54,6 +55,8 @@ class Explanation:
             ``interactions`` was not asked.
         executed: by case, whether the place is reached in the original under the winner's
             configuration; None where that cannot be told.
+        true: by case, whether the condition that it changes is ever true there; None where it
+            changes none.
         resources: what the compiled kernels take, how many instructions of each class they have,
             and their occupancy: without the change and with it, where the two differ.
         diff: what it changes in the source or PTX, with all the others made.
@@ -66,6 +69,7 @@ class Explanation:
     worth: Kept
     partners: tuple[str, ...] | None
     executed: Mapping[str, bool] | None
+    true: Mapping[str, bool] | None
     resources: Mapping[str, tuple[int, int]]
     diff: str
     quotes: tuple[Quote, ...] = ()
@@ -160,7 +164,8 @@ def explain(run: Run, winner: Winner) -> list[Explanation]:
             account.kind(number),
             worth[number],
             _partners(dependencies, str(change)),
-            reached[number],
+            reached[number].executed,
+            reached[number].true,
             taken[number],
             account.diff(number),
             account.quotes(number),
@@ -183,12 +188,27 @@ def describe(subject: Subject, change: Change) -> str:
             parameter = subject.space.parameters[subject.space.index[name]]
             said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
             return f"{said} ({parameter.help})" if parameter.help else said
+        case Replace(place, donor) if donor in SPECIALS:
+            return _special(subject.grammar.rule(place), SPECIALS[donor])
         case Delete(place):
             return f"deletes {_type(place)}"
         case Replace(place, donor):
             return f"replaces {_type(place)} by {_donor(place, donor)}"
         case Insert(place, donor):
             return f"inserts {_donor(place, donor)} before {_type(place)}"
+
+
+def _special(rule: Rule, text: str) -> str:
+    """What a donor that stands for no place in the source does: it may be the first of its kind."""
+    where = {
+        RuleType.PRAGMA: "before a loop",
+        RuleType.RESTRICT: f"to the pointers of {rule.function}",
+        RuleType.BOUNDS: f"to {rule.function}",
+    }[rule.type]
+    spans = rule.sites or ((rule.start, rule.end),)
+    if all(start == end for start, end in spans):
+        return f"adds {text} {where}"
+    return f"replaces {TYPES[rule.type]} by {text}"
 
 
 def _type(name: str) -> str:

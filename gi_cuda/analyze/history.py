@@ -20,8 +20,9 @@ class Epoch:
         number: from 0.
         size: individuals in it.
         evaluated: of them, those that were evaluated.
-        best: the best speed-up on the train cases; None where no individual is faster.
-        best_so_far: of this and all earlier generations.
+        best: the speed-up on the train cases of the best individual, which is the one whose
+            interval has the highest lower end; None where no individual is faster.
+        best_so_far: the same of this and all earlier generations.
         mean_changes: changes of an individual on average, settings and edits.
         bred_changes: the same of those that have parents; None where none have.
         predicted_changes: what Price's theorem predicts of those (see :func:`price`).
@@ -151,25 +152,26 @@ def _epochs(
     members: Mapping[int, Sequence[Individual]],
     evaluations: Mapping[int, Evaluation],
 ) -> Iterable[Epoch]:
-    so_far: float | None = None
+    # By what is sure, as in the search itself; the speed-up shown is that individual's median.
+    so_far: tuple[float, float] | None = None
     before: Sequence[Individual] = ()
     for generation in generations:
         here = members[generation.number]
         ratios = [
-            (record.sure_ratio, record.ratio)
+            (record.sure_ratio or record.ratio, record.ratio)
             for one in here
             if (record := evaluations.get(one.ident)) and record.selectable and record.ratio
         ]
-        best = 1 / min(ratios)[1] if ratios else None
-        so_far = max((speed for speed in (so_far, best) if speed is not None), default=None)
+        best = min(ratios, default=None)
+        so_far = min((one for one in (so_far, best) if one is not None), default=None)
         bred = [one for one in here if one.parents]
         tally, evaluated = generation.tally, sum(generation.outcomes.values())
         yield Epoch(
             generation.number,
             len(here),
             evaluated,
-            best,
-            so_far,
+            None if best is None else 1 / best[1],
+            None if so_far is None else 1 / so_far[1],
             _mean_size(here),
             _mean_size(bred) if bred else None,
             price(before, bred) if bred else None,

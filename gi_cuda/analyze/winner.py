@@ -105,6 +105,14 @@ def find_winner(
     return Winner(found, subject.read(text), minimized)
 
 
+def how_to_go_on(store: Store, folder: Path) -> str:
+    """The command that searches further in a stored run: one that is done needs generations."""
+    planned: int = store.get("plan")["settings"]["generations"]
+    generations = store.generations()
+    done = len(generations) >= planned and all(one.finished for one in generations)
+    return f"gi-cuda resume {folder}" + (f" --generations {2 * planned}" if done else "")
+
+
 def _find(store: Store, folder: Path, individual: int | None) -> Individual:
     if individual is None:
         champion = stored_champion(store)
@@ -112,14 +120,15 @@ def _find(store: Store, folder: Path, individual: int | None) -> Individual:
             raise UserError(
                 "the run has no validated winner",
                 where=str(folder),
-                hint=f"search further (gi-cuda resume {folder}), or name an --individual",
+                hint=f"search further ({how_to_go_on(store, folder)}), or name an individual"
+                f" (--individual N; for compare {folder}:N)",
             )
         individual = champion.ident
     found = store.individual(individual)
     if found is None:
         raise UserError(
             f"the run has no individual {individual}",
-            where="--individual",
+            where=str(folder),
             hint=f"gi-cuda show {folder} lists the best",
         )
     return found

@@ -26,9 +26,9 @@ def command(
         list[str],
         typer.Argument(
             metavar="CONTESTANT...",
-            help="Each a run's folder (its winner), a patch, a genotype in notation, or a file of"
-            " machine code (.ptx, .cubin, .ll, .bc); fast.ptx:BLOCK=128 launches that with another"
-            " configuration.",
+            help="Each a run's folder (its winner; RUN:123 is its individual 123), a patch, a"
+            " genotype in notation, or a file of machine code (.ptx, .cubin, .ll, .bc);"
+            " fast.ptx:BLOCK=128 launches that with another configuration.",
         ),
     ],
     target: Annotated[
@@ -90,17 +90,17 @@ def command(
 
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
     """The target and the back end: those of the first run, where they are not given."""
-    from gi_cuda.analyze.contestants import is_run
+    from gi_cuda.analyze.contestants import as_run
     from gi_cuda.run import open_store
 
     if target is not None:
         return target, check_backend(backend)
-    first = next((Path(word) for word in words if is_run(word)), None)
-    if first is None:
+    runs = [run for word in words if (run := as_run(word)) is not None]
+    if not runs:
         raise UserError(
             "no contestant is a run, so the target is not known",
             where="--target",
             hint="name the target's folder: --target targets/NAME",
         )
-    with open_store(first) as store:
+    with open_store(runs[0][0]) as store:
         return Path(store.get("target")), store.get("backend")

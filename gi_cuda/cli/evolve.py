@@ -27,7 +27,7 @@ from gi_cuda.cli.common import (
     cores,
     set_aside,
 )
-from gi_cuda.cli.searching import TimeLimit, search
+from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.levels import check_level, load_evolvable
 from gi_cuda.run import create_run, default_folder
@@ -91,7 +91,14 @@ def command(
     # Before anything is removed: where it cannot be used, all stays as it is.
     measurements = open_backend(backend).workers(workers, cores())
     plan = Plan(preset, settings, seed, measurements, jobs or cores())
+    if preset == "tune" and not subject.target.parameters:
+        raise UserError(
+            "there is nothing to tune: the target has no parameters",
+            where=str(subject.target.file),
+            hint="add a [[parameter]], or choose another --preset",
+        )
     with ExitStack() as stack:
+        stack.enter_context(saying_how_to_go_on(folder))
         room = stack.enter_context(ExitStack())
         if force:
             room.enter_context(set_aside(folder))

@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from gi_cuda.cli.common import RunPath, console
-from gi_cuda.cli.searching import TimeLimit, search
+from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
+from gi_cuda.errors import UserError
 from gi_cuda.run import open_run
 
 
@@ -19,7 +20,14 @@ def command(
     time: TimeLimit = None,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
-    with open_run(run) as opened:
+    with saying_how_to_go_on(run), open_run(run) as opened:
+        bred = len(opened.store.generations())
+        if generations is not None and generations < bred:
+            raise UserError(
+                f"the run has {bred} generations already",
+                where="--generations",
+                hint=f"it counts all of them, the old ones too: name more than {bred}",
+            )
         if generations is not None:
             opened = opened.extended(generations)
         done = len(opened.store.evaluations())

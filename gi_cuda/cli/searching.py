@@ -6,17 +6,19 @@ import signal
 import time as clock
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 from typing import Annotated, TypeAlias
 
 import typer
 
 from gi_cuda.analyze.champion import crown
+from gi_cuda.analyze.winner import how_to_go_on
 from gi_cuda.cli.common import console
-from gi_cuda.evaluation import Evaluation
-from gi_cuda.report.champion import print_champion
+from gi_cuda.evaluation import Evaluation, Outcome
+from gi_cuda.report.champion import device_words, print_champion, print_next_steps
 from gi_cuda.report.progress import Score, display
-from gi_cuda.run import Run
+from gi_cuda.run import DATABASE, Run
 from gi_cuda.search import PRESETS
 from gi_cuda.search.evolution import End, Evolution
 
@@ -67,7 +69,26 @@ def search(run: Run, seconds: float | None) -> None:
         console.print(reason, highlight=False, soft_wrap=True)
         with console.status("validating on the held-out cases"):
             champion = crown(run)
-    print_champion(console, champion)
+    on = device_words(run.subject.backend, run.store.get("device"))
+    print_champion(console, champion, on)
+    if champion is None:
+        faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
+        print_next_steps(console, faster, list(_next_steps(run)))
+
+
+def _next_steps(run: Run) -> Iterator[str]:
+    """What may find more than this search did."""
+    subject, settings = run.subject, run.plan.settings
+    yield f"more generations: {how_to_go_on(run.store, run.folder)}"
+    tuning = run.plan.preset == "tune"
+    if tuning:
+        yield "evolve the code as well: another --preset"
+    elif subject.level == "source" and subject.edits != "full":
+        yield "more kinds of changes: --edits full"
+    if not subject.target.parameters and subject.level == "source":
+        yield "parameters, such as the size of a block: [[parameter]] in target.toml"
+    if not tuning:
+        yield f"a larger population: --population {4 * settings.population}"
 
 
 def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:
@@ -76,6 +97,19 @@ def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:
     finished = sum(generation.finished for generation in run.store.generations())
     first = (best[0][0].ident, best[0][1]) if best else None
     return first, min(1.0, finished / run.plan.settings.generations)
+
+
+@contextmanager
+def saying_how_to_go_on(folder: Path) -> Iterator[None]:
+    """Where Ctrl-C ends a search at once, say what is left of it."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        said = "nothing is kept: the search had not begun"
+        if (folder / DATABASE).is_file():
+            said = f"what was finished is kept; go on with: gi-cuda resume {folder}"
+        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        raise
 
 
 @contextmanager

@@ -11,8 +11,12 @@ from gi_cuda.analyze.quotes import source_lines
 from gi_cuda.analyze.winner import find_winner
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
-from gi_cuda.report.champion import print_champion
+from gi_cuda.evolvable import Evolvable
+from gi_cuda.execute.model import Verdict
+from gi_cuda.genome import Genotype
+from gi_cuda.report.champion import device_words, print_champion
 from gi_cuda.report.tables import (
+    BY_WHAT_IS_SURE,
     generations_table,
     phases_table,
     print_diff,
@@ -43,7 +47,7 @@ def command(
             _generation(store, generation)
         else:
             _overview(store, best)
-            _best_diff(store, run)
+            _diff(store, run, None)
 
 
 def _overview(store: Store, best: int) -> None:
@@ -64,10 +68,23 @@ def _overview(store: Store, best: int) -> None:
     total = sum((generation.phases for generation in generations), Phases())
     print_table(console, phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
     if best:
-        console.print("best individuals:")
-        print_individuals(console, store.best(best))
+        _print_best(store, best)
         console.print()
-    print_champion(console, stored_champion(store))
+    on = device_words(store.get("backend"), store.get("device"))
+    print_champion(console, stored_champion(store), on)
+
+
+def _print_best(store: Store, count: int) -> None:
+    """The fastest, or where none is certain, what may turn out to be."""
+    members = store.best(count)
+    heading = f"best individuals ({BY_WHAT_IS_SURE}):"
+    if not members:
+        members = store.best(count, Verdict.UNCERTAIN)
+        heading = "no individual is certainly faster; of the uncertain ones, the best:"
+    if not members:
+        heading = "no individual is faster, or may be"
+    console.print(heading, soft_wrap=True)
+    print_individuals(console, members)
 
 
 def _generation(store: Store, number: int) -> None:
@@ -89,25 +106,27 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     _diff(store, run, ident)
 
 
-def _best_diff(store: Store, run: RunPath) -> None:
-    """The winner as the commands after the search take it, or the best on the train cases."""
-    if stored_champion(store) is not None:
-        winner = find_winner(store, stored_subject(store, run), run, None, as_found=False)
-        _print_diff(store, run, str(winner), str(winner.genotype))
-    else:
-        for one, _ in store.best(1):
-            _print_diff(store, run, f"individual {one.ident}", one.genotype)
+def _diff(store: Store, run: RunPath, ident: int | None) -> None:
+    """Of an individual; else of the winner as the commands after the search take it, or of the
+    best on the train cases."""
+    try:
+        subject = stored_subject(store, run)
+    except UserError as error:
+        # The numbers are worth as much without it.
+        said = f"{error.where}: {error.what}" if error.where else error.what
+        console.print(f"no diff: {said}", highlight=False, markup=False, soft_wrap=True)
+        return
+    if ident is None and stored_champion(store) is not None:
+        winner = find_winner(store, subject, run, None, as_found=False)
+        _print_diff(subject, str(winner), winner.genotype)
+        return
+    found = [one for one, _ in store.best(1)] if ident is None else [store.individual(ident)]
+    for one in found:
+        if one is not None:
+            _print_diff(subject, f"individual {one.ident}", subject.read(one.genotype))
 
 
-def _diff(store: Store, run: RunPath, ident: int) -> None:
-    one = store.individual(ident)
-    assert one is not None
-    _print_diff(store, run, f"individual {ident}", one.genotype)
-
-
-def _print_diff(store: Store, run: RunPath, name: str, genotype: str) -> None:
-    subject = stored_subject(store, run)
-    one = subject.read(genotype)
+def _print_diff(subject: Evolvable, name: str, one: Genotype) -> None:
     if lines := source_lines(subject, one.edits):
         console.print(f"source lines of {name}:", highlight=False)
         for change, line in lines.items():

@@ -91,7 +91,7 @@ def command(
 
 def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Winner]:
     """Whom the validation is about, in the order in which they are tried."""
-    from gi_cuda.analyze.winner import find_winner
+    from gi_cuda.analyze.winner import find_winner, how_to_go_on
 
     store, subject, folder = run.store, run.subject, run.folder
     if individual is not None:
@@ -101,7 +101,7 @@ def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> 
         raise UserError(
             "the run has no individual that is faster than the reference",
             where=str(folder),
-            hint=f"search further: gi-cuda resume {folder}",
+            hint=f"search further: {how_to_go_on(store, folder)}",
         )
     both = [
         find_winner(store, subject, folder, ident, as_found=form)

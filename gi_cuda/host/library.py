@@ -111,6 +111,12 @@ def build_library(compiler: str | None = None, folder: Path | None = None) -> Pa
             fresh = Path(scratch) / library.name
             sources = [str(path) for path in _sources() if path.suffix == ".cpp"]
             _run([compiler, *_LIBRARY_OPTIONS, *sources, "-o", str(fresh)])
+            if not fresh.is_file():
+                raise UserError(
+                    f"the C++ compiler makes nothing: {compiler}",
+                    where="CXX" if os.environ.get("CXX") else None,
+                    hint="name one that knows C++17 in CXX, e.g. CXX=g++",
+                )
             os.replace(fresh, library)
     except OSError as error:
         raise UserError(

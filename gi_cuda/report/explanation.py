@@ -76,5 +76,11 @@ def facts(one: Explanation) -> Iterator[str]:
         yield f"its place is executed on: {', '.join(on) or 'no case at all'}" + (
             f"; not on: {', '.join(off)}" if on and off else ""
         )
+    if one.true is not None and one.executed is not None:
+        never = [case for case, reached in one.executed.items() if reached and not one.true[case]]
+        if len(never) == sum(one.executed.values()) > 0:
+            yield "the condition that it changes is never true on any case: they do not test it"
+        elif never:
+            yield f"the condition that it changes is never true on: {', '.join(never)}"
     for name, (before, after) in one.resources.items():
         yield f"{name}: {before} becomes {after}"

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.history import Ancestor, History
 from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.report.tables import change_column, print_table, table
+from gi_cuda.report.tables import BY_WHAT_IS_SURE, change_column, print_table, table
 
 
 def print_history(
@@ -32,7 +32,7 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _print_epochs(console: Console, history: History) -> None:
-    rows = table("generations")
+    rows = table(f"generations; {BY_WHAT_IS_SURE}")
     headings = ["gen", "best\nspeed-up", "best\nso far", "changes\n(mean)", "of bred\nones"]
     headings += ["by Price's\ntheorem", "same\ngenotype", "same\nphenotype", "not\nbuilt"]
     for heading in headings:

@@ -122,7 +122,7 @@ class _Lines:
         if score.size and score.done == score.size:
             self._console.print(
                 f"generation {score.generation}: {score.done} evaluated: {score.counts_line};"
-                f" best speed-up {score.best_line}; time left {score.left}",
+                f" best so far {score.best_line}; time left {score.left}",
                 highlight=False,
                 soft_wrap=True,
             )
@@ -141,7 +141,7 @@ class _Screen:
             "generation",
             f"{score.generation + 1} of {score.generations}: {score.done} of {score.size} done",
         )
-        grid.add_row("best speed-up", Text(score.best_line, style="bold green"))
+        grid.add_row("best so far", Text(score.best_line, style="bold green"))
         grid.add_row("this generation", score.counts_line)
         grid.add_row("rate", f"{rate:.1f} individuals/s, time left {score.left}")
         bar = ProgressBar(total=1.0, completed=score.share, width=60)

@@ -38,6 +38,10 @@ _WIDEST = 100_000
 """Columns that a table takes at most where no terminal limits it."""
 
 
+BY_WHAT_IS_SURE = "the best is whose interval has the highest lower end"
+"""How individuals are ranked, wherever they are."""
+
+
 def print_table(console: Console, rows: Table) -> None:
     """Print a table with nothing left out of it.
 
@@ -96,13 +100,15 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
 
     Args:
         generations: in order.
-        best: for each the lowest ratio among its faster individuals.
+        best: for each the ratio of the best among its faster individuals.
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
     rows = table("generations: children made, duplicates, and what became of the new ones")
+    rows.caption = BY_WHAT_IS_SURE
+    rows.caption_justify = "left"
     duplicates = ["same\nge-\nno-\ntype", "same\nphe-\nno-\ntype"]
     headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
-    for name in [*headings, "best\nspeed-\nup"]:
+    for name in [*headings, "its best\nspeed-\nup"]:
         width = max(map(len, name.split("\n")))
         rows.add_column(name, justify="right", vertical="bottom", min_width=width)
     for generation, ratio in zip(generations, best, strict=True):

@@ -84,7 +84,7 @@ def load_case(target: Target, case: Case) -> CaseData:
         returned = make(**case.args)
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"case() failed: {type(error).__name__}: {error}",
             where=line_of(error, target.data),

@@ -20,15 +20,28 @@ def content_hash(target: Target) -> str:
     Raises:
         UserError: a file is gone.
     """
-    files = [target.folder / target.file.name, target.source, *target.headers, target.data]
-    files += [check.file for check in target.oracle.checks if isinstance(check, Python)]
     digest = xxhash.xxh3_128()
-    for file in dict.fromkeys(files):
+    for file in _files(target):
         content = _content(file)
         # With the length in front, no two lists of contents give the same bytes.
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
     return digest.hexdigest()
+
+
+def file_hashes(target: Target) -> dict[str, str]:
+    """The same of each of the files alone, by its path.
+
+    Raises:
+        UserError: a file is gone.
+    """
+    return {str(file): xxhash.xxh3_128(_content(file)).hexdigest() for file in _files(target)}
+
+
+def _files(target: Target) -> list[Path]:
+    files = [target.folder / target.file.name, target.source, *target.headers, target.data]
+    files += [check.file for check in target.oracle.checks if isinstance(check, Python)]
+    return list(dict.fromkeys(files))
 
 
 def _content(file: Path) -> bytes:

@@ -49,7 +49,16 @@ def load_target(path: Path | str) -> Target:
     return assemble(table, places)
 
 
+_SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
+
+
 def _read(file: Path) -> str:
+    if file.suffix in _SOURCES and file.is_file():
+        raise UserError(
+            "this is a CUDA source, and a target is needed",
+            where=str(file),
+            hint=f"`gi-cuda init {file}` makes one of it",
+        )
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -90,7 +90,7 @@ def _module(path: Path, stamp: int) -> ModuleType:
     try:
         with _importable(path.parent):
             exec(code, module.__dict__)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise UserError(
             f"running it failed: {type(error).__name__}: {error}", where=line_of(error, path)
         ) from error

@@ -158,7 +158,7 @@ class Python:
                 return _verdict(function(*arguments), name)
         except UserError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             # A variant's outputs may be any rubbish; what trips over them has judged them.
             at = line_of(error, self.file)
             return Verdict(math.inf, f"{name} failed at {at}: {type(error).__name__}: {error}")
@@ -262,6 +262,10 @@ def _verdict(result: Any, name: str) -> Verdict:
     reason = ""
     if isinstance(result, tuple) and len(result) == 2:
         result, reason = result
+    if isinstance(result, bool | np.bool_):
+        # Whether that means good or bad, nobody can tell.
+        said = f"{name} returned {bool(result)}; it returns the penalty, 0 is acceptable"
+        return Verdict(math.inf, said)
     try:
         penalty = float(result)
     except (TypeError, ValueError):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.coverage import coverage, marked
+from gi_cuda.analyze.coverage import Coverage, coverage, marked, marked_where_true
 from gi_cuda.analyze.replicates import GenotypeAssay, Replicates
 from gi_cuda.backend import open_compiler
 from gi_cuda.baseline import Baseline, establish
@@ -100,12 +100,16 @@ def test_marked_sources_compile_whatever_the_rule(
     configuration = subject.original.configuration
     rules = list(subject.grammar.under(configuration.macros).mutable)
     some = random.Random(1).sample(rules, min(60, len(rules)))
+    texts = [marked(subject.device, rule) for rule in some]
+    true = [marked_where_true(subject.device, rule) for rule in some]
     variants = [
-        Variant(at, marked(subject.device, rule), subject.macros(configuration))
-        for at, rule in enumerate(some)
+        Variant(at, text, subject.macros(configuration))
+        for at, text in enumerate((*texts, *true))
+        if text is not None
     ]
     built = build_batch(compiler, variants, tmp_path / "b")
-    failed = {some[at]: one for at, one in built.items() if not isinstance(one, Binary)}
+    names = [*some, *some]
+    failed = {names[at]: one for at, one in built.items() if not isinstance(one, Binary)}
     assert failed == {}
 
 
@@ -129,9 +133,12 @@ def test_coverage_tells_what_no_case_executes(
     found = coverage(run, configuration, changed.changes, ("train", "held-out"))
     both = {"train": True, "held-out": True}
     said = {str(c): f for c, f in zip(changed.changes, found, strict=True)}
-    assert said["BLOCK=128"] is None
-    assert said["CHECKED=1"] is None
+    neither = dict.fromkeys(both, False)
+    assert said["BLOCK=128"] == Coverage(None)
+    assert said["CHECKED=1"] == Coverage(None)
     # The condition is looked at, and never holds.
-    assert said.pop("<_kernel.cu_29>") == {"train": False, "held-out": False}
-    assert [one for name, one in said.items() if name.startswith("<")] == [both] * 5
+    assert said.pop("<IF_kernel.cu_29>") == Coverage(both, neither)
+    assert said.pop("<_kernel.cu_29>") == Coverage(neither)
+    assert said.pop("<for2_kernel.cu_26>") == Coverage(both, both)
+    assert [one for name, one in said.items() if name.startswith("<")] == [Coverage(both)] * 3
     run.store.close()

@@ -82,14 +82,24 @@ def convert_and_change(target: Path) -> None:
     swap("kernel.cu.bnf", '"    int waste = 0;\\n"', '"    int waste = 1;\\n"')(target)
 
 
+def without_parameters(target: Path) -> None:
+    """No [[parameter]] and no [[constraint]]; what they were is in the source."""
+    text = (target / "target.toml").read_text(encoding="utf-8")
+    tables = re.split(r"(?m)^(?=\[)", text)
+    kept = [one for one in tables if not one.startswith(("[[parameter]]", "[[constraint]]"))]
+    spoilt = re.sub(r"\b(BLOCK)\b", "64", "".join(kept))
+    (target / "target.toml").write_text(spoilt, encoding="utf-8")
+
+
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """How a target in the folder ``t`` is spoilt, what is called, and what must be said."""
+    """How a target in the folder ``t`` is spoilt, what is called, and what must be said, or not."""
 
     said: tuple[str, ...]
     words: tuple[str, ...] = ("evolve", "t", "--run", "deep/down/run")
     spoil: Callable[[Path], None] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
+    unsaid: str | None = None
 
 
 EVOLVE = ("evolve", "t", "--run", "run")
@@ -144,7 +154,19 @@ MISTAKES = {
         ("check", "t"),
         oracle("return 0.0"),
     ),
-    "oracle that fails": Mistake(("oracle.py", "ZeroDivisionError"), spoil=oracle("return 1 / 0")),
+    "oracle that fails": Mistake(
+        ("oracle.py", "ZeroDivisionError"), spoil=oracle("return 1 / 0"), unsaid="sigma"
+    ),
+    "oracle that says yes": Mistake(
+        ("oracle.py:judge returned True; it returns the penalty, 0 is acceptable",),
+        spoil=oracle("return True"),
+        unsaid="sigma",
+    ),
+    "inputs that end the program": Mistake(
+        ("t/data.py:", "case() failed: SystemExit: 3", "case 'train'"),
+        ("check", "t"),
+        swap("data.py", "rng = ", "raise SystemExit(3); rng = "),
+    ),
     "inputs that cannot be made": Mistake(
         ("data.py", "KeyError"), spoil=swap("data.py", "rng = ", "{}['x']; rng = ")
     ),
@@ -172,6 +194,22 @@ MISTAKES = {
     ),
     "a compiler that is not there": Mistake(
         ("CXX", "no-such-compiler"), environment={"CXX": "no-such-compiler"}
+    ),
+    "a compiler that makes nothing": Mistake(
+        ("CXX: ", "makes nothing", "/bin/true"), environment={"CXX": "/bin/true"}, unsaid="cache"
+    ),
+    "a source instead of a target": Mistake(
+        ("t/kernel.cu: this is a CUDA source", "gi-cuda init t/kernel.cu"),
+        ("check", "t/kernel.cu"),
+    ),
+    "nothing to tune": Mistake(
+        ("t/target.toml", "nothing to tune", "[[parameter]]"),
+        (*EVOLVE, "--preset", "tune"),
+        without_parameters,
+    ),
+    "run in the place of a file": Mistake(
+        ("t/kernel.cu: there is a file in the place of the run", "--run"),
+        ("evolve", "t", "--run", "t/kernel.cu"),
     ),
     "unknown preset": Mistake(
         ("--preset", "'barracudda'", "barracuda"), (*EVOLVE, "--preset", "barracudda")
@@ -225,7 +263,9 @@ def test_a_mistake_is_refused_with_one_clear_message(
     name: str, answers: Mapping[str, Future[tuple[Done, Tree, Tree]]]
 ) -> None:
     done, before, after = answers[name].result()
-    is_refused(done, *MISTAKES[name].said)
+    mistake = MISTAKES[name]
+    is_refused(done, *mistake.said)
+    assert mistake.unsaid is None or mistake.unsaid not in done.stderr
     assert after == before
 
 
@@ -334,10 +374,24 @@ def test_a_target_that_changed_is_not_mixed_with_old_results(
     (ran / "t" / file).write_bytes(text + mark)
     try:
         before = tree(ran)
-        is_refused(gi_cuda(verb, "run", cwd=ran), "the target changed since this run began", "t")
+        done = gi_cuda(verb, "run", cwd=ran)
+        is_refused(done, f"t/{file}: the target changed since this run began")
         assert tree(ran) == before
     finally:
         (ran / "t" / file).write_bytes(text)
+
+
+def test_what_is_stored_of_a_target_that_changed_is_still_shown(ran: Path) -> None:
+    text = (ran / "t" / "data.py").read_bytes()
+    (ran / "t" / "data.py").write_bytes(text + b"# changed\n")
+    try:
+        for options in ((), ("--individual", "1")):
+            done = gi_cuda("show", "run", *options, cwd=ran)
+            assert (done.returncode, done.stderr) == (0, "")
+            assert "t/data.py: the target changed since this run began" in done.stdout
+            assert done.stdout.count("no diff: ") == 1
+    finally:
+        (ran / "t" / "data.py").write_bytes(text)
 
 
 def test_a_target_that_is_gone(ran: Path) -> None:

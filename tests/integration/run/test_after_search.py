@@ -122,7 +122,12 @@ def test_interactions_give_groups_and_a_graph(run: Path, finished: Any, tmp_path
 def test_history_tells_where_changes_were_found(run: Path, finished: Any) -> None:
     done = gi_cuda("history", run, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
-    for said in ["generations", "the winner's changes", "its ancestors", "as changes are added"]:
+    for said in [
+        "generations",
+        "the winner's changes",
+        "ancestors: its changes",
+        "as changes are added",
+    ]:
         assert said in done.stdout
     found = re.search(rf"^ {re.escape(WASTE)} +(\d)", done.stdout, re.M)
     assert found
@@ -222,7 +227,8 @@ def refused(done: subprocess.CompletedProcess[str], *said: str) -> None:
 def test_a_run_without_a_winner(verb: str, without_winner: Path, finished: Any) -> None:
     done = gi_cuda(verb, without_winner, cwd=finished.repository)
     said = "no individual that is faster" if verb == "validate" else "no validated winner"
-    refused(done, said, "gi-cuda resume")
+    # It is done, so that going on alone would do nothing.
+    refused(done, said, f"gi-cuda resume {without_winner} --generations 6")
 
 
 def test_a_history_without_a_winner_is_told_without_it(without_winner: Path, finished: Any) -> None:
@@ -246,7 +252,7 @@ def test_a_target_that_changed(verb: str, run: Path, finished: Any) -> None:
     finished.source.write_bytes(text + b"// changed\n")
     try:
         done = gi_cuda(verb, run, cwd=finished.repository)
-        refused(done, "the target changed since this run began", "kernels/scale")
+        refused(done, "the target changed since this run began", "kernels/scale/kernel.cu")
     finally:
         finished.source.write_bytes(text)
 

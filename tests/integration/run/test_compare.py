@@ -66,6 +66,8 @@ def refused(*words: object, cwd: Path) -> str:
 
 def test_what_cannot_be_compared_is_refused(finished: Any, patch: Path, tmp_path: Path) -> None:
     assert "--target" in refused(WASTE, cwd=finished.repository)
+    said = refused(f"{finished.folder}:9999", cwd=finished.repository)
+    assert f"{finished.folder}: the run has no individual 9999" in said
     said = refused(finished.folder, "nothing like it", cwd=finished.repository)
     assert "neither a run, nor a patch, nor PTX, a cubin or LLVM-IR, nor a genotype" in said
     said = refused(finished.folder, "<_kernel.cu_9999>", cwd=finished.repository)

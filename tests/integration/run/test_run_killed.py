@@ -259,9 +259,10 @@ def test_ctrl_c_before_the_search_leaves_nothing_behind(scale: Subject, tmp_path
     with start("evolve", scale.target.folder, "--run", "runs/r", cwd=tmp_path) as started:
         until(lambda: any(tmp_path.glob("runs/.*/build/baseline/*")), started.process)
         os.killpg(started.process.pid, signal.SIGINT)
-        _, complaints = started.process.communicate()
+        said, complaints = started.process.communicate()
     assert started.process.returncode == 130
     assert complaints == "gi-cuda: interrupted\n"
+    assert "nothing is kept" in said
     started.outlive()
     assert list(tmp_path.iterdir()) == []
 

@@ -116,6 +116,9 @@ def test_a_complete_run_goes_on_when_asked_for_more(finished: Any, tmp_path: Pat
         before = store.evaluations()
     done = gi_cuda("resume", folder, "--generations", 4, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
+    fewer = gi_cuda("resume", folder, "--generations", 2, cwd=finished.repository)
+    assert fewer.returncode == 2
+    assert "--generations: the run has 4 generations already" in fewer.stderr
     assert "36 individuals are evaluated already" in done.stdout
     assert re.findall(r"^generation (\d): 12 evaluated", done.stdout, re.M) == ["3"]
     assert "winner: individual" in done.stdout

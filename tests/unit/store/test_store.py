@@ -173,6 +173,7 @@ def test_the_best_are_faster_and_best_first(store: Store) -> None:
         store.add_evaluation(ident, Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio))
     assert [individual.ident for individual, _ in store.best(9)] == [2, 3, 5, 1]
     assert [individual.ident for individual, _ in store.best(2)] == [2, 3]
+    assert [individual.ident for individual, _ in store.best(2, Verdict.UNCERTAIN)] == [4]
     assert store.best_ratio(0) == 0.5
     assert store.best_ratio(1) == 0.7
     assert store.best_ratio(2) is None

@@ -301,7 +301,8 @@ def test_too_few_reference_runs() -> None:
 RETURNS = {
     "a reason": ("return 2.5, 'no match found'", 2.5, "no match found"),
     "no reason": ("return 2.5", 2.5, "oracle.py:penalty gives 2.5"),
-    "true": ("return np.bool_(True)", 1.0, "gives 1"),
+    "true": ("return np.bool_(True)", math.inf, "returned True; it returns the penalty"),
+    "false": ("return False", math.inf, "returned False; it returns the penalty"),
     "nothing": ("return None", math.inf, "returned None, not a number"),
     "NaN": ("return float('nan')", math.inf, "returned nan"),
     "less than none": ("return -1", math.inf, "returned -1.0"),

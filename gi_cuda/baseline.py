@@ -14,6 +14,7 @@ import numpy as np
 
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
+from gi_cuda.complaints import does_not_compile
 from gi_cuda.errors import UserError
 from gi_cuda.evolvable import Evolvable
 from gi_cuda.execute.model import (
@@ -129,21 +130,9 @@ def _compile(
     binaries = []
     for _, one in sorted(built.items()):
         if isinstance(one, BuildFailure):
-            raise _does_not_compile(subject, one.message)
+            raise does_not_compile(subject, one.message)
         binaries.append(one)
     return binaries
-
-
-def _does_not_compile(subject: Evolvable, message: str) -> UserError:
-    name, line, text = [*message.split(":", 2), "", ""][:3]
-    known = name in subject.grammar.source.names and line.isdigit()
-    source = subject.target.source
-    where = f"{source.parent / name}:{line}" if known else str(source)
-    return UserError(
-        f"the source does not compile: {text.strip() if known else message}",
-        where=where,
-        hint="mend the source, or [build] in target.toml (include, define, standard, options)",
-    )
 
 
 def establish(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import BuildFailure, Compiler, Phenotype, Variant
-from gi_cuda.errors import UserError
+from gi_cuda.complaints import does_not_compile
 from gi_cuda.evolvable import Evolvable
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration
@@ -137,11 +137,7 @@ def _check_reference(subject: Evolvable, compiler: Compiler, folder: Path) -> No
     reference = _variant(subject, _REFERENCE, subject.original)
     built = build_batch(compiler, [reference], folder / "reference")[_REFERENCE]
     if isinstance(built, BuildFailure):
-        raise UserError(
-            f"the source does not compile: {built.message}",
-            where=str(subject.target.source),
-            hint="see build.include, build.define and build.standard in target.toml",
-        )
+        raise does_not_compile(subject, built.message)
 
 
 def _variant(subject: Evolvable, ident: int, genotype: Genotype) -> Variant:

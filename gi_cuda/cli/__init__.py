@@ -37,8 +37,26 @@ _VERBS = (
 """Modules of this package, in the order a user needs them."""
 
 
+def _plain_flags(params: list[Any]) -> list[Any]:
+    """The same, with nothing said of the type of what takes no value; some versions of typer do."""
+    for one in params:
+        if getattr(one, "is_flag", False):
+            one.metavar = ""
+    return params
+
+
+class _Verb(TyperCommand):
+    """One verb."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
+
+
 class _Verbs(TyperGroup):
     """Loads a verb's module when it is asked for: nobody waits for the code of all others."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _plain_flags(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
         return list(_VERBS)
@@ -48,7 +66,7 @@ class _Verbs(TyperGroup):
             return None
         verb = import_module(f"gi_cuda.cli.{cmd_name}")
         alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
-        alone.command(name=cmd_name)(_interruptible(verb.command))
+        alone.command(name=cmd_name, cls=_Verb)(_interruptible(verb.command))
         return typer.main.get_command(alone)  # type: ignore[return-value]
 
 

@@ -27,6 +27,12 @@ INSTALL = f"pip install {' '.join(PACKAGES)}"
 """The command that installs a compiler without a system-wide toolkit."""
 
 
+HEADERS = re.compile(
+    r"cu(?:da|rand|blas|sparse|fft|solver|tensor|dnn|pti|pip)\w*(?:\.h|/)|(?:thrust|cub|nv|cuda)/"
+    r"|cooperative_groups|mma\.h|nvToolsExt|nvrtc|texture_|surface_|sm_\d|math_constants|crt/"
+)
+"""Headers that come with CUDA's toolkit."""
+
 _USUAL = Path("/usr/local/cuda")
 
 

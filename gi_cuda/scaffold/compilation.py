@@ -12,17 +12,13 @@ from typing import Any
 
 from gi_cuda.build.preprocess import prelude
 from gi_cuda.build.process import run
+from gi_cuda.cuda.toolkit import HEADERS
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source
 from gi_cuda.host import INCLUDE, find_compiler
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _STANDARD = re.compile(r"(?:c|gnu)\+\+\d[\da-z]")
-_TOOLKIT = re.compile(
-    r"cu(?:da|rand|blas|sparse|fft|solver|tensor|dnn|pti|pip)\w*(?:\.h|/)|(?:thrust|cub|nv|cuda)/"
-    r"|cooperative_groups|mma\.h|nvToolsExt|nvrtc|texture_|surface_|sm_\d|math_constants|crt/"
-)
-"""Headers that come with CUDA's toolkit."""
 _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
 _LIMIT = 60.0
 
@@ -162,7 +158,7 @@ def find_headers(path: Path, source: Source, compilation: Compilation) -> Header
     text = source.text
     own = [Path(n).resolve() for n in _listed(path, text, compilation, "-MM") if Path(n).exists()]
     missing = [n for n in _listed(path, text, compilation, "-M") if not Path(n).exists()]
-    toolkit = tuple(name for name in missing if _TOOLKIT.match(name))
+    toolkit = tuple(name for name in missing if HEADERS.match(name))
     for name in missing:
         if name not in toolkit:
             raise UserError(

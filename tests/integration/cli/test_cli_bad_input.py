@@ -138,8 +138,19 @@ MISTAKES = {
         spoil=swap("kernel.cu", "int waste = 0;", "int waste = nothing;"),
     ),
     "source that does not preprocess": Mistake(
-        ("t/kernel.cu", "does not compile", "missing.h"),
+        ("t/kernel.cu:2: ", "does not compile", "the header 'missing.h' is not found", "include"),
         spoil=swap("kernel.cu", "#ifndef BLOCK\n", '#include "missing.h"\n#ifndef BLOCK\n'),
+    ),
+    "header of CUDA's toolkit on the host": Mistake(
+        ("t/kernel.cu:3: the host back end has no <cuda_fp16.h>", "--backend cuda"),
+        ("check", "t"),
+        swap("kernel.cu", "#ifndef BLOCK\n", "\n#include <cuda_fp16.h>\n#ifndef BLOCK\n"),
+        unsaid="stdin",
+    ),
+    "variants of a source that lacks a header": Mistake(
+        ("t/kernel.cu:2: ", "the header 'missing.h' is not found"),
+        ("mutate", "t", "--compile"),
+        swap("kernel.cu", "#ifndef BLOCK\n", '#include "missing.h"\n#ifndef BLOCK\n'),
     ),
     "constraint that excludes the default": Mistake(
         ("t/target.toml:32: constraint[0].that", "excludes the default", "BLOCK = 64"),
@@ -244,9 +255,12 @@ MISTAKES = {
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Mapping[str, Future[Done]]]:
     """All of them at work, two at a time, in the order of the tests."""
 
+    # Here, since two threads that ask for a new folder at once may get the same.
+    folders = {name: tmp_path_factory.mktemp("mistake") for name in MISTAKES}
+
     def run(name: str) -> tuple[Done, Tree, Tree]:
         mistake = MISTAKES[name]
-        folder = tmp_path_factory.mktemp("mistake")
+        folder = folders[name]
         shutil.copytree(SCALE, folder / "t", ignore=shutil.ignore_patterns("__pycache__"))
         if mistake.spoil:
             mistake.spoil(folder / "t")

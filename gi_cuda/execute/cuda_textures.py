@@ -100,7 +100,7 @@ class Textures:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._objects: dict[tuple[Texture, int], int] = {}
+        self._objects: dict[tuple[Texture, int, int], int] = {}
 
     @cached_property
     def _cuda(self) -> ctypes.CDLL:
@@ -119,7 +119,7 @@ class Textures:
         Raises:
             LaunchRefused: it has more texels than the device takes, or the driver refuses it.
         """
-        key = (texture, region.address)
+        key = (texture, region.address, region.size)
         if key not in self._objects:
             self._objects[key] = self._make(texture, region)
         return self._objects[key]

@@ -6,16 +6,13 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from gi_cuda.baseline import compile_reference
 from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling, Survival
 from gi_cuda.execute.pool import Lost
 from gi_cuda.run import Tools, open_tools
 from gi_cuda.subject import load_subject
-from gi_cuda.target import CaseData, find_case, load_case
 from tests.command import gi_cuda
 
 TEXTURES = Path(__file__).parents[2] / "targets" / "textures"
@@ -74,41 +71,13 @@ def programs(tools: Tools) -> dict[str, Program]:
         for name, binary in zip(texts, binaries, strict=True)
     }
     recorded = tools.pool.one(Record(found["reference"], tools.reference, 2, 10.0))
-    assert set(recorded.penalties.values()) == {0}
+    # The oracle knows the answers without textures.
+    assert recorded.penalties == {"train": 0.0, "held-out": 0.0}, recorded.reasons
     return found
 
 
-def expected(case: CaseData) -> NDArray[np.float64]:
-    """What the launches are to give, by numpy alone."""
-    words = case.buffers["text_words"].reshape(-1, 4).view(np.uint8)
-    bits = np.unpackbits(words, axis=1).sum(axis=1)
-    weights = case.buffers["weight_bytes"] / 255
-    sums = np.concatenate([[0], np.cumsum(weights * bits)])
-    begins, ends = case.buffers["stretch_ends"].reshape(-1, 2).T
-    values = sums[ends] - sums[begins]
-    n, rounds = int(case.scalars["n"]), int(case.scalars["rounds"])
-    around = np.zeros(2 * (n + len(weights)))
-    around[n : n + len(weights)] = weights
-    at = n + np.arange(n)
-    for number in range(rounds):
-        values = values / 2 + around[at - 1 - number] - around[at + 1 + number]
-    return values
-
-
-@pytest.mark.parametrize("name", ["train", "held-out"])
-def test_answers_are_numpys_through_swaps_and_at_both_ends(
-    name: str, tools: Tools, programs: dict[str, Program]
-) -> None:
-    target = tools.subject.target
-    case = load_case(target, find_case(target, name))
-    assert programs["reference"].cases
-    with np.load(tools.reference / f"{name}.npz") as stacks:
-        for found in stacks["out"]:
-            np.testing.assert_allclose(found, expected(case), rtol=1e-5, atol=1e-4)
-
-
 @pytest.mark.parametrize("name", [*FINE, *WRONG])
-def test_variants_with_other_fetches_are_judged(
+def test_variants_with_other_fetches_are_judged_through_swaps_and_at_both_ends(
     name: str, tools: Tools, programs: dict[str, Program]
 ) -> None:
     sampling = Sampling(screen=1, most=1, limit=5.0)

@@ -148,7 +148,7 @@ class Textures:
         made = ctypes.c_uint64()
         resource, reading = described(texture, region.address, region.size)
         self._call(
-            f"the texture {texture.name}",
+            texture,
             "cuTexObjectCreate",
             ctypes.byref(made),
             ctypes.byref(resource),
@@ -161,7 +161,7 @@ class Textures:
         """The texels that the device takes at most. The attribute for it is deprecated."""
         most = ctypes.c_size_t()
         self._call(
-            f"the texture {texture.name}",
+            texture,
             "cuDeviceGetTexture1DLinearMaxWidth",
             ctypes.byref(most),
             FORMATS[texture.dtype.name],
@@ -170,7 +170,7 @@ class Textures:
         )
         return most.value
 
-    def _call(self, what: str, name: str, *arguments: Any) -> None:
+    def _call(self, texture: Texture, name: str, *arguments: Any) -> None:
         status = getattr(self._cuda, name)(*arguments)
         if not status:
             return
@@ -178,4 +178,4 @@ class Textures:
         text = ctypes.c_char_p()
         self._cuda.cuGetErrorString(status, ctypes.byref(text))
         said = (text.value or b"unknown error").decode()
-        raise LaunchRefused(f"the driver does not make {what}: {name}: {said}")
+        raise LaunchRefused(f"the driver makes no texture {texture.name}: {name}: {said}")

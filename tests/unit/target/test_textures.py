@@ -57,6 +57,18 @@ def test_texels_of_another_type_than_the_buffers(
     load_case(target, target.cases[0])
 
 
+def test_halves_of_wide_numbers(write: Write) -> None:
+    folder = write(
+        ('name = "table"\ntype = "float32"', 'name = "table"\ntype = "float64"'),
+        ('symbol = "c_table"\n', f'\n{TEXTURE}type = "int32"\ncomponents = 2\n'),
+        (ARGS, 'args = ["a", "n", "gain", "tex"]'),
+        data=DATA.replace("np.ones(4, np.float32)", "np.ones(3)"),
+    )
+    target = load_target(folder)
+    assert (target.textures[0].texel_bytes, target.textures[0].components) == (8, 2)
+    load_case(target, target.cases[0])
+
+
 MISTAKES = {
     # what the texture's table says, the line and key, what the message says
     "no such buffer": ('name = "t"\nbuffer = "tabel"', 2, "buffer", "Did you mean table"),

@@ -23,5 +23,17 @@ __global__ void look_up(Table table, cudaTextureObject_t places, const float *we
 void run(const float4 *table, const unsigned short *places, const float *weights, float4 *out, int n)
 {
     cudaTextureObject_t objects[2];
+    cudaResourceDesc resource = {};
+    resource.resType = cudaResourceTypeLinear;
+    resource.res.linear.devPtr = (void *)table;
+    resource.res.linear.desc = cudaCreateChannelDesc<float4>();
+    resource.res.linear.sizeInBytes = n * sizeof(float4);
+    cudaTextureDesc reading = {};
+    reading.readMode = cudaReadModeElementType;
+    cudaCreateTextureObject(&objects[0], &resource, &reading, nullptr);
+    resource.res.linear.devPtr = (void *)places;
+    resource.res.linear.desc = cudaCreateChannelDesc<unsigned short>();
+    resource.res.linear.sizeInBytes = n * sizeof(unsigned short);
+    cudaCreateTextureObject(&objects[1], &resource, &reading, nullptr);
     look_up<<<(n + 127) / 128, 128>>>(objects[0], objects[1], weights, out, n);
 }

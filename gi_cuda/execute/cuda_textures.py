@@ -1,5 +1,5 @@
-"""Texture objects over device buffers, made by the driver itself: PyCUDA knows texture references
-alone, which current devices no longer have."""
+"""Texture objects over device buffers, made by the driver itself: PyCUDA has texture references
+alone, which CUDA 12 took out of the language."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ class Textures:
                 f" most {most}: make the buffer {texture.buffer} smaller, or let the kernel read"
                 " it through a pointer"
             )
-        # Fetches would silently begin at the multiple below.
+        # What the driver asks for; what it does without is its own affair.
         alignment = self._context.attribute("TEXTURE_ALIGNMENT", _ALIGNMENT)
         if region.address % alignment:
             raise LaunchRefused(

@@ -280,6 +280,11 @@ bool prepare_stacks() {
 
 }  // namespace
 
+void end_launch(gi_status why, const char *what) {
+  refuse(what);
+  abandon(why);
+}
+
 bool is_stack_guard(const void *address) {
   size_t offset = size_t(static_cast<const unsigned char *>(address) - stacks);
   return stacks && offset < kStride * (kMostThreads + 1) && offset % kStride < kStackGuard;

@@ -28,7 +28,12 @@ def main() -> None:
         buffer = runtime.alloc(name, value.dtype, value.size)
         buffer[:] = value.ravel()
         buffers[name] = buffer
-        arguments.append(runtime.texture(buffer) if name in job["textures"] else buffer)
+        if name in job["textures"]:
+            dtype, components, normalized = job["textures"][name]
+            texture = runtime.texture(name, buffer, dtype, components, normalized=normalized)
+            arguments.append(texture)
+        else:
+            arguments.append(buffer)
 
     kernel = shard.kernel("v0", "k")
     error = ""

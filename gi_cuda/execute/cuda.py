@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -124,6 +124,10 @@ class CudaDevice:
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker uses the device."""
         return self._context.place.turns.turn()
+
+    def backwards(self) -> AbstractContextManager[bool]:
+        """The order is the GPU's."""
+        return nullcontext(False)
 
     # -- variants ----------------------------------------------------------------------------
 

@@ -119,6 +119,12 @@ class HostDevice:
             for array, memory in symbols:
                 array[:] = memory
 
+    @contextmanager
+    def backwards(self) -> Iterator[bool]:
+        """Inside, the last thread of the last block is the first to run."""
+        with self._runtime.backwards():
+            yield True
+
     def run_round(
         self, programs: Sequence[tuple[HostProgram, CasePlan]], limit: float
     ) -> list[float]:

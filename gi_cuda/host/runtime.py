@@ -185,6 +185,7 @@ class Runtime:
         api.gi_message.restype = ctypes.c_char_p
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]
+        api.gi_backwards.argtypes = [ctypes.c_int]
         api.gi_report.argtypes = [ctypes.c_int]
         api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
         api.gi_alloc.restype = ctypes.c_void_p
@@ -339,6 +340,15 @@ class Runtime:
     def limit(self, seconds: float) -> None:
         """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
         self._library.gi_limit(seconds)
+
+    @contextmanager
+    def backwards(self) -> Iterator[None]:
+        """Inside, launches run their blocks, and the threads of each, in the opposite order."""
+        self._library.gi_backwards(1)
+        try:
+            yield
+        finally:
+            self._library.gi_backwards(0)
 
     def report(self, descriptor: int) -> None:
         """From now on a line is written there before a signal (SIGSEGV, ...) ends the process.

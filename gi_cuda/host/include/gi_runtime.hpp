@@ -102,6 +102,7 @@ int gi_launch(const gi_kernel *kernel, void **arguments, const unsigned grid[3],
 const char *gi_message(void);    // about the last launch that did not end with GI_OK
 uint64_t gi_switches(void);      // fibre switches since the library was loaded
 void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 0: none
+void gi_backwards(int on);       // later launches run their blocks and threads in the opposite order
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
 void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
 void gi_free(void *buffer);

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -38,7 +39,8 @@ def main() -> None:
     kernel = shard.kernel("v0", "k")
     error = ""
     try:
-        runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
+        with runtime.backwards() if job["backwards"] else nullcontext():
+            runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
     except LaunchError as problem:
         error = f"{type(problem).__name__}: {problem}"
     answer = {

@@ -44,9 +44,12 @@ class Outcome:
 
 
 class Host:
-    def __init__(self, folder: Path, library: Path) -> None:
+    """Compiles and launches; ``backwards``, the last thread of the last block runs first."""
+
+    def __init__(self, folder: Path, library: Path, *, backwards: bool = False) -> None:
         self.folder = folder
         self.library = library
+        self.backwards = backwards
 
     def compile(
         self,
@@ -97,6 +100,7 @@ class Host:
             "limit": limit,
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
+            "backwards": self.backwards,
         }
         done = subprocess.run(
             [sys.executable, str(CHILD)], input=pickle.dumps(job), capture_output=True, check=False

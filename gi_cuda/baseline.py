@@ -27,6 +27,7 @@ from gi_cuda.execute.model import (
     Recorded,
     Refused,
     Sampling,
+    TryBackwards,
     Verdict,
 )
 from gi_cuda.execute.pool import Lost, Pool
@@ -78,6 +79,8 @@ class Baseline:
         limit: seconds after which a launch counts as hung.
         penalties: the oracle's penalty of the reference for each case; all 0.
         verdict: what a copy that had no part in finding the floor measured as.
+        backwards: whether its answers are right too with blocks and threads in the opposite order;
+            always False where the device chooses the order.
     """
 
     seconds: float
@@ -87,6 +90,7 @@ class Baseline:
     limit: float
     penalties: Mapping[str, float]
     verdict: Verdict
+    backwards: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +171,18 @@ def establish(
     by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
     seconds = sum(float(np.median(times)) for times in by_case)
     *measured, apart = [ratios(one.samples) for one in timed]
+    limit = max(LEAST_LIMIT, SLACK * seconds)
+    # It may wait for another block for ever then, and take its worker down.
+    backwards = pool.one(TryBackwards(_program(subject, base, everything), limit)) is True
     return Baseline(
         seconds=seconds,
         floor=floor,
         copies=tuple(float(np.median(values)) for values in measured),
         loops=_count_loops(subject, compiler, pool, folder / "counted"),
-        limit=max(LEAST_LIMIT, SLACK * seconds),
+        limit=limit,
         penalties=recorded.penalties,
         verdict=judge(apart, floor),
+        backwards=backwards,
     )
 
 

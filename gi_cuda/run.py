@@ -149,7 +149,11 @@ class Run:
             self.tools.scratch("batch"),
             Bounds(
                 self.baseline.loops,
-                Sampling(floor=self.baseline.floor, limit=self.baseline.limit),
+                Sampling(
+                    floor=self.baseline.floor,
+                    limit=self.baseline.limit,
+                    backwards=self.baseline.backwards,
+                ),
             ),
             together=self.tools.backend.together,
             best=1.0 if ratio is None else ratio,
@@ -188,6 +192,7 @@ class Run:
             tools.scratch("validate"),
             tools.held_out(),
             self.baseline.limit,
+            backwards=self.baseline.backwards,
         )
         return validate(replicates, candidates)
 
@@ -218,6 +223,7 @@ class Run:
                 builds,
                 pairs,
                 self.candidate(self.subject.original),
+                self.baseline.backwards,
             )
         )
 

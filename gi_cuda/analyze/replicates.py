@@ -72,6 +72,7 @@ class Replicates:
         builds: builds of each source.
         pairs: pairs of launches in each.
         beside: what they are timed beside, if that is not the reference.
+        backwards: see :class:`~gi_cuda.execute.model.Sampling`.
     """
 
     subject: Evolvable
@@ -84,6 +85,7 @@ class Replicates:
     builds: int = BUILDS
     pairs: int = PAIRS
     beside: Candidate | None = None
+    backwards: bool = False
 
     def reference(self) -> Candidate:
         """What they are timed beside: the unmodified source in the default configuration."""
@@ -94,7 +96,9 @@ class Replicates:
         if not candidates:
             return []
         programs = self._build(candidates)
-        sampling = Sampling(screen=self.pairs, most=self.pairs, limit=self.limit)
+        sampling = Sampling(
+            screen=self.pairs, most=self.pairs, limit=self.limit, backwards=self.backwards
+        )
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
         requests: list[tuple[int, Measure]] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,11 +19,12 @@ from gi_cuda.execute.bindings import Bindings
 from gi_cuda.execute.cuda_arena import Arena, arena_supported
 from gi_cuda.execute.cuda_context import MOST_AHEAD, WINDOW, Context
 from gi_cuda.execute.cuda_memory import POISON, Check, Memory, Region, guards
+from gi_cuda.execute.cuda_textures import Textures
 from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
 from gi_cuda.execute.turns import Place
 from gi_cuda.kernel_names import identifier
-from gi_cuda.target import Buffer, BufferRole, CaseData, CaseRole, Launch, Target
+from gi_cuda.target import Buffer, BufferRole, CaseData, CaseRole, Launch, Target, Texture
 
 _SCRUB_THREADS = 1024
 _PREPARING = 4
@@ -94,6 +95,7 @@ class CudaDevice:
         cubin = build_helpers(find_toolkit(), self._context.architecture)
         helpers = self._context.module(cubin)
         self._memory = Memory(self._context, helpers)
+        self._textures = Textures(self._context)
         self._scrub = self._scrubber(helpers)
         self._flush = self._flusher() if target.timing.cache == "flushed" else None
         self._pristine: dict[tuple[str, str], Any] = {}
@@ -109,6 +111,7 @@ class CudaDevice:
     def close(self) -> None:
         """Free what the device holds. Only for processes that go on afterwards."""
         self._last = None
+        self._textures.close()
         for kept in (self._pristine, self._expected, self._buffers, self._events, self._marks):
             kept.clear()
         del self._memory, self._scrub, self._flush
@@ -121,6 +124,10 @@ class CudaDevice:
     def turn(self) -> AbstractContextManager[None]:
         """Inside, no other worker uses the device."""
         return self._context.place.turns.turn()
+
+    def backwards(self) -> AbstractContextManager[bool]:
+        """The order is the GPU's."""
+        return nullcontext(False)
 
     # -- variants ----------------------------------------------------------------------------
 
@@ -164,6 +171,10 @@ class CudaDevice:
             if isinstance(argument, str):
                 form += "P"
                 values.append(self._buffer(plan, argument).address)
+            elif isinstance(argument, Texture):
+                form += "Q"
+                region = self._buffer(plan, argument.buffer)
+                values.append(self._textures.object(argument, region))
             else:
                 assert isinstance(argument, np.generic), "launches are bound for one draw"
                 form += argument.dtype.char

@@ -60,6 +60,10 @@ class Device(Protocol):
         Past ``limit`` seconds the process ends as hung.
         """
 
+    def backwards(self) -> AbstractContextManager[bool]:
+        """Inside, launches run blocks and threads in the opposite order. False where the order is
+        not this device's to choose."""
+
     def run_round(self, programs: Sequence[tuple[Loaded, CasePlan]], limit: float) -> list[float]:
         """Prepare and run several in turn; seconds of each.
 

@@ -38,8 +38,7 @@ def measure(bench: Bench, request: Measure) -> Measurement:
     try:
         if runner.verified() and request.sampling.most:
             _time(bench, [runner], request.reference, request.sampling)
-            # A variant may pass once and fault on repeats.
-            runner.verified()
+            runner.verified_again(request.sampling)
     finally:
         runner.leave()
     return runner.measurement()
@@ -66,7 +65,7 @@ def measure_heat(bench: Bench, heat: Heat) -> tuple[Measurement | Refused, ...]:
         if timed:
             _time(bench, [runner for _, runner in timed], heat.reference, heat.sampling)
         for _, runner in timed:
-            runner.verified()
+            runner.verified_again(heat.sampling)
         for place, runner in fit:
             answers[place] = runner.measurement()
     finally:
@@ -114,6 +113,17 @@ class _Runner:
             if seen.penalty:
                 return False
         return True
+
+    def verified_again(self, sampling: Sampling) -> None:
+        """The same once more: a variant may pass once and fault on repeats, or be right in one
+        order of threads alone."""
+        if not sampling.backwards:
+            self.verified()
+            return
+        with self._bench.device.backwards():
+            if not self.verified() and self._verdict.reason:
+                reason = f"{self._verdict.reason}, with blocks and threads in the opposite order"
+                self._verdict = OracleVerdict(self._verdict.penalty, reason)
 
     def timed(self, samples: Iterable[Sample], seconds: float) -> None:
         """Enter pairs of timed runs, and the wall time that they took."""

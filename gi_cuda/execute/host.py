@@ -18,7 +18,7 @@ from gi_cuda.execute.model import CasePlan, Outputs
 from gi_cuda.execute.turns import Place
 from gi_cuda.host import Call, Deadlock, Kernel, LaunchError, Overrun, Runtime, Shard, build_library
 from gi_cuda.host.runtime import POISON
-from gi_cuda.target import Argument, BufferRole, CaseData, Launch, Target
+from gi_cuda.target import Argument, BufferRole, CaseData, Launch, Target, Texture
 
 
 @cache
@@ -53,6 +53,7 @@ class HostDevice:
         self._runtime = Runtime(build_library())
         self._runtime.report(place.words)
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
+        self._textures: dict[tuple[str, Texture], np.uint64] = {}
 
     def allow(self, grace: float) -> None:
         """Crashes are reported at once here."""
@@ -118,6 +119,12 @@ class HostDevice:
             for array, memory in symbols:
                 array[:] = memory
 
+    @contextmanager
+    def backwards(self) -> Iterator[bool]:
+        """Inside, the last thread of the last block is the first to run."""
+        with self._runtime.backwards():
+            yield True
+
     def run_round(
         self, programs: Sequence[tuple[HostProgram, CasePlan]], limit: float
     ) -> list[float]:
@@ -170,8 +177,23 @@ class HostDevice:
     def _argument(self, plan: CasePlan, argument: Argument) -> NDArray[Any] | np.generic:
         if isinstance(argument, str):
             return self._buffer(plan, argument)
+        if isinstance(argument, Texture):
+            return self._texture(plan, argument)
         assert isinstance(argument, np.generic), "launches are bound for one draw"
         return argument
+
+    def _texture(self, plan: CasePlan, texture: Texture) -> np.uint64:
+        """The object of a texture; an input has one memory for all variants of a case."""
+        key = (plan.case, texture)
+        if key not in self._textures:
+            self._textures[key] = self._runtime.texture(
+                texture.name,
+                self._buffer(plan, texture.buffer),
+                texture.dtype,
+                texture.components,
+                normalized=texture.normalized,
+            )
+        return self._textures[key]
 
     def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
         """The memory of a buffer; made and, for inputs, filled when it is first asked for."""

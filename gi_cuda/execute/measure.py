@@ -20,6 +20,7 @@ from gi_cuda.execute.model import (
     Program,
     Record,
     Recorded,
+    TryBackwards,
 )
 from gi_cuda.target import (
     CaseData,
@@ -190,6 +191,21 @@ def record(bench: Bench, request: Record) -> Recorded:
             verdict = bench.judge(case_plan)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons)
+
+
+def try_backwards(bench: Bench, request: TryBackwards) -> bool:
+    """Whether the reference's answers are right when blocks and threads run in the opposite order;
+    judged by the oracle, as sums may be rounded otherwise."""
+    loaded = bench.device.load(request.reference.binary)
+    with bench.device.turn(), bench.device.backwards() as possible:
+        if not possible:
+            return False
+        for case_plan in bench.plans(request.reference):
+            bench.device.prepare(case_plan)
+            bench.device.run(loaded, case_plan, request.limit)
+            if bench.judge(case_plan).penalty:
+                return False
+    return True
 
 
 def get_ready(bench: Bench, request: GetReady) -> None:

@@ -60,6 +60,8 @@ class Sampling:
         most: pairs after which it stays uncertain; with none, answers are all that is looked at.
         floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
+        backwards: whether the second verification runs blocks and threads in the opposite order.
+            Only for cases on which the reference's answers are right then too.
         grace: seconds past the limit in which it may still be reported as crashed. The driver of a
             GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
     """
@@ -70,6 +72,7 @@ class Sampling:
     floor: float = 0.01
     limit: float = 1.0
     grace: float = 0.15
+    backwards: bool = False
 
     def untimed(self) -> Sampling:
         """The same for those of which only the answers matter."""
@@ -109,6 +112,15 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class TryBackwards:
+    """Run the reference with blocks and threads in the opposite order; the answer is whether its
+    answers are right then too. False where the device does not choose the order."""
+
+    reference: Program
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class CountLoops:
     """Run an instrumented reference and report the most iterations of each loop."""
 
@@ -124,7 +136,7 @@ class GetReady:
     reference: Program
 
 
-Request = Measure | Heat | Record | CountLoops
+Request = Measure | Heat | Record | CountLoops | TryBackwards
 
 
 class Survival(StrEnum):

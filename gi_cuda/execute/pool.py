@@ -171,14 +171,12 @@ class Pool(Generic[Key]):
             theirs.close()
         while not isinstance(message := self._control.recv(), Forked):
             self._note(message)
-        worker: _Worker[Key] = _Worker(message.pid, Connection(ours.detach()))
-        if self._warm_up is not None:
-            self._warm(worker)
-        return worker
+        return _Worker(message.pid, Connection(ours.detach()))
 
     def _warm(self, worker: _Worker[Key]) -> None:
-        with suppress(BrokenPipeError, ConnectionResetError):
-            worker.connection.send(self._warm_up)
+        if self._warm_up is not None:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                worker.connection.send(self._warm_up)
 
     def _note(self, message: object) -> None:
         if isinstance(message, Gone):
@@ -186,14 +184,16 @@ class Pool(Generic[Key]):
 
     def ready_for(self, reference: Program) -> None:
         """From now on, fresh workers make themselves ready for variants of this reference while
-        they wait for the first one."""
+        they wait for the first one. Of a large reserve only the first few do: each then holds all
+        buffers."""
         self._warm_up = GetReady(reference)
-        for worker in self._idle:
-            if worker.fresh:
-                self._warm(worker)
+        fresh = [worker for worker in self._idle if worker.fresh]
+        for worker in fresh[: max(1, self._extra)]:
+            self._warm(worker)
 
     def restock(self) -> None:
-        """Make fresh workers ready, as many as died since the last call: about so many will."""
+        """Have fresh workers open the device, as many as died since the last call: about so many
+        will."""
         for _ in range(self._fresh(), min(max(self._died, self._extra), self._reserve)):
             self._idle.append(self._fork())
         self._died = 0
@@ -299,6 +299,7 @@ class Pool(Generic[Key]):
             if len(busy) > 1 and not self._fresh():
                 # Not beside a single request: opening the device would disturb what it times.
                 self._idle.append(self._fork())
+                self._warm(self._idle[-1])
             while self._alone and len(busy) < self._workers + self._extra:
                 self._send(busy, self._take_fresh(), self._alone.popleft())
             if self._alone and not self._extra:

@@ -12,8 +12,16 @@ from typing import Any, NoReturn, TypeAlias
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.heat import measure, measure_heat
-from gi_cuda.execute.measure import Bench, count_loops, get_ready, record
-from gi_cuda.execute.model import CountLoops, GetReady, Heat, Measure, Record, Refused
+from gi_cuda.execute.measure import Bench, count_loops, get_ready, record, try_backwards
+from gi_cuda.execute.model import (
+    CountLoops,
+    GetReady,
+    Heat,
+    Measure,
+    Record,
+    Refused,
+    TryBackwards,
+)
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.execute.turns import Place
 from gi_cuda.target import CaseData, Target, load_case
@@ -23,6 +31,7 @@ _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
     Heat: measure_heat,
     Record: record,
     CountLoops: count_loops,
+    TryBackwards: try_backwards,
     GetReady: get_ready,
 }
 

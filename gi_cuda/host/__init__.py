@@ -21,6 +21,7 @@ from gi_cuda.host.prepare import (
     variant_text,
 )
 from gi_cuda.host.runtime import (
+    BadFetch,
     BadLaunch,
     BadMask,
     Call,
@@ -35,6 +36,7 @@ from gi_cuda.host.runtime import (
 __all__ = [
     "COMPILE_OPTIONS",
     "INCLUDE",
+    "BadFetch",
     "BadLaunch",
     "BadMask",
     "Call",

@@ -45,11 +45,18 @@ class Overrun(LaunchError):
     """Bytes just beside a buffer, too near to be behind its guard page, were written."""
 
 
+class BadFetch(LaunchError):
+    """A fetch of what is no texture, or of a type that the texture's texels are not."""
+
+
 _VALUE_ALIGNMENT: Final = 16
 
 _loaded: dict[str, Path] = {}
 
-_ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun}
+_ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
+
+_NUMBERS: Final = "iuf"
+"""The kinds of numbers that texels are made of, in the order of ``gi_number``."""
 
 
 class _Signature(ctypes.Structure):
@@ -70,10 +77,6 @@ class _Kernel(ctypes.Structure):
 
 
 class _Symbol(ctypes.Structure):
-    _fields_ = (("address", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
-
-
-class _Texture(ctypes.Structure):
     _fields_ = (("address", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
 
 
@@ -169,7 +172,6 @@ class Runtime:
             raise RuntimeError(f"this process runs kernels by {first}, so not by {library}")
         self._library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
         self._buffers: dict[int, Array] = {}
-        self._textures: dict[int, _Texture] = {}
         self._nanoseconds = ctypes.c_uint64()
         api = self._library
         api.gi_launch.argtypes = [
@@ -183,10 +185,18 @@ class Runtime:
         api.gi_message.restype = ctypes.c_char_p
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]
+        api.gi_backwards.argtypes = [ctypes.c_int]
         api.gi_report.argtypes = [ctypes.c_int]
         api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
         api.gi_alloc.restype = ctypes.c_void_p
         api.gi_free.argtypes = [ctypes.c_void_p]
+        api.gi_texture_object.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_uint,
+            ctypes.c_char_p,
+        ]
+        api.gi_texture_object.restype = ctypes.c_uint64
 
     def alloc(self, name: str, dtype: DTypeLike, count: int, alignment: int = 16) -> Array:
         """A poisoned buffer between two guard pages. Valid until :meth:`free`.
@@ -217,12 +227,36 @@ class Runtime:
         del self._buffers[address]
         self._library.gi_free(address)
 
-    def texture(self, array: Array) -> np.uint64:
-        """A ``cudaTextureObject_t`` that reads the buffer; lives as long as the runtime."""
-        texture = _Texture(_address(array), array.nbytes)
-        handle = ctypes.addressof(texture)
-        self._textures[handle] = texture
-        return np.uint64(handle)
+    def texture(
+        self,
+        name: str,
+        array: Array,
+        dtype: DTypeLike,
+        components: int = 1,
+        *,
+        normalized: bool = False,
+    ) -> np.uint64:
+        """A ``cudaTextureObject_t`` that reads a buffer; lives as long as the runtime.
+
+        Args:
+            name: for messages.
+            array: the buffer.
+            dtype: of a component: integers of 8, 16 and 32 bits, floats of 16 and 32.
+            components: of a texel, 1, 2 or 4.
+            normalized: whether integers of 8 and 16 bits are read as floats, from 0 or -1 to 1.
+
+        Raises:
+            MemoryError: there are more than a thousand already.
+        """
+        kind = np.dtype(dtype)
+        number = _NUMBERS.index(kind.kind)
+        # As gi_format has it.
+        form = number | kind.itemsize * 8 << 8 | components << 16 | int(normalized) << 24
+        texels, size = _address(array), array.nbytes
+        texture = self._library.gi_texture_object(texels, size, form, name.encode())
+        if not texture:
+            raise MemoryError(f"no room for the texture {name}")
+        return np.uint64(texture)
 
     def open(self, path: Path) -> Shard:
         """Loads a shard.
@@ -306,6 +340,15 @@ class Runtime:
     def limit(self, seconds: float) -> None:
         """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
         self._library.gi_limit(seconds)
+
+    @contextmanager
+    def backwards(self) -> Iterator[None]:
+        """Inside, launches run their blocks, and the threads of each, in the opposite order."""
+        self._library.gi_backwards(1)
+        try:
+            yield
+        finally:
+            self._library.gi_backwards(0)
 
     def report(self, descriptor: int) -> None:
         """From now on a line is written there before a signal (SIGSEGV, ...) ends the process.

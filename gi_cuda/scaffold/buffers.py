@@ -26,6 +26,7 @@ class Buffer:
         access: how the kernel uses it.
         elements: how many items it has, as the source says; None where it does not.
         symbol: the variable's name.
+        texture: name of the kernel's parameter that reads it as a texture.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Buffer:
     shown: str
     elements: str | None = None
     symbol: str | None = None
+    texture: str | None = None
 
 
 def role_of(access: Access) -> str:

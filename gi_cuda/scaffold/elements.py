@@ -69,11 +69,7 @@ class Types:
 
     def element(self, text: str) -> Element | None:
         """The element that a type stands for, None if it is not understood."""
-        name = plain_type(text).removeprefix("std::").removeprefix("::")
-        for _ in range(_ALIASES_FOLLOWED):
-            if name not in self.aliases:
-                break
-            name = plain_type(self.aliases[name]).removeprefix("std::")
+        name = self.resolved(text)
         if name in _FIXED:
             return Element(_FIXED[name], truth=name == "bool")
         words = name.split()
@@ -86,6 +82,15 @@ class Types:
         if own in self.enums:
             return Element("int32")
         return self._struct(own)
+
+    def resolved(self, text: str) -> str:
+        """The type that a name stands for in the end."""
+        name = plain_type(text).removeprefix("std::").removeprefix("::")
+        for _ in range(_ALIASES_FOLLOWED):
+            if name not in self.aliases:
+                break
+            name = plain_type(self.aliases[name]).removeprefix("std::")
+        return name
 
     def members(self, text: str) -> tuple[str, ...]:
         """The members of a struct or vector type as one declares them; none of what is no such."""

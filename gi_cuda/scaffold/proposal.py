@@ -29,6 +29,7 @@ from gi_cuda.scaffold.sizes import (
     rounds_down,
 )
 from gi_cuda.scaffold.sources import choose
+from gi_cuda.scaffold.textures import is_texture, memory_of
 from gi_cuda.scaffold.tuning import Standing, Tunable, tunables
 from gi_cuda.target.expression import ExpressionError, parse
 
@@ -256,6 +257,11 @@ def _arguments(
 ) -> tuple[tuple[Buffer, ...], tuple[Scalar, ...], tuple[str, ...]]:
     buffers, scalars, names = [], [], []
     for index, argument in enumerate(kernel.arguments):
+        if is_texture(types, argument) and argument.name:
+            taken = [one.name for one in kernel.arguments]
+            names.append(argument.name)
+            buffers.append(memory_of(code, kernel.definition, argument.name, types, taken))
+            continue
         element = types.element(argument.type)
         if element is None and argument.pointers == 1 and argument.type == "void":
             element = Element("uint8")
@@ -275,7 +281,7 @@ def _arguments(
 
 
 def _cannot(code: Code, kernel: Kernel, what: str, kind: str, members: Sequence[str]) -> UserError:
-    hint = "targets pass numbers, and pointers to numbers or plain structs"
+    hint = "targets pass numbers, texture objects, and pointers to numbers or plain structs"
     by_value = bool(members) and kind[-1] not in "*&"
     if by_value:
         hint += (

@@ -39,6 +39,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *(_parameter(one) for one in proposal.parameters),
         *_constraints(proposal),
         *_buffers(proposal),
+        *_textures(proposal),
         *_scalars(proposal),
         _launch(proposal),
         *_oracles(proposal),
@@ -140,8 +141,11 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             why = "added to by atomics: it starts at zero"
         elif buffer.access is Access.NONE:
             why = "not used by the kernel"
+        if buffer.texture:
+            why = "read through its texture"
+        named = buffer.symbol or buffer.texture
         lines = [
-            f"[[buffer]]     # {buffer.shown}{'' if buffer.symbol else ' ' + buffer.name}",
+            f"[[buffer]]     # {buffer.shown}{'' if named else ' ' + buffer.name}",
             f"name = {_quoted(buffer.name)}",
             f"type = {_quoted(buffer.element.type)}",
             f"size = {_quoted(_size(proposal, buffer))}"
@@ -150,6 +154,27 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
         ]
         if buffer.symbol:
             lines.append(f"symbol = {_quoted(buffer.symbol)}")
+        yield "\n".join([comment, *lines] if comment else lines)
+        comment = ""
+
+
+def _textures(proposal: Proposal) -> Iterator[str]:
+    comment = (
+        f"# {MARK}: what each texture is made of. Assumed: what is fetched. Where host code says"
+        "\n# cudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
+        '\n# read = "normalized_float".'
+    )
+    for buffer in proposal.buffers:
+        if buffer.texture is None:
+            continue
+        unseen = "" if buffer.access else f"     # {MARK}: its fetches are not to be seen"
+        lines = [
+            f"[[texture]]{unseen}",
+            f"name = {_quoted(buffer.texture)}",
+            f"buffer = {_quoted(buffer.name)}",
+        ]
+        if buffer.element.parts > 1:
+            lines.append(f"components = {buffer.element.parts}")
         yield "\n".join([comment, *lines] if comment else lines)
         comment = ""
 

@@ -28,6 +28,7 @@ from gi_cuda.target.model import (
     ParameterKind,
     Scalar,
     Target,
+    Texture,
     Timing,
     Value,
 )
@@ -55,6 +56,7 @@ __all__ = [
     "Reference",
     "Scalar",
     "Target",
+    "Texture",
     "Timing",
     "Value",
     "Verdict",

@@ -33,11 +33,13 @@ from gi_cuda.target.names import (
     PARAMETER,
     REDRAWN_SCALAR,
     SCALAR,
+    TEXTURE,
     Files,
     Names,
     check_distinct,
     kinds_of_names,
 )
+from gi_cuda.target.textures import read_textures
 
 
 def assemble(table: schema.TargetFile, places: Places) -> Target:
@@ -71,6 +73,7 @@ def assemble(table: schema.TargetFile, places: Places) -> Target:
         cases=_cases(table, files),
         timing=Timing(table.timing.cache),
         extras=_extras(table),
+        textures=read_textures(table, names, {buffer.name: buffer for buffer in buffers}),
     )
     _all_used(target, places)
     return target
@@ -175,7 +178,7 @@ def _launches(
 ) -> tuple[LaunchSequence, ...]:
     by_name = {buffer.name: buffer for buffer in buffers}
     passed = [name for name, buffer in by_name.items() if buffer.symbol is None]
-    passed += names.of(SCALAR, OTHER_SCALAR, REDRAWN_SCALAR)
+    passed += names.of(TEXTURE, SCALAR, OTHER_SCALAR, REDRAWN_SCALAR)
     return tuple(
         _launch(item, ("launch", index), names, by_name, passed, table.target.kernels)
         for index, item in enumerate(table.launch)
@@ -197,7 +200,7 @@ def _launch(
     def step(kernel: schema.KernelTable, at: Key) -> KernelStep:
         names.check(kernel.kernel, kernels, (*at, "kernel"), "kernel")
         for name in kernel.args:
-            names.check(name, passed + counter, (*at, "args"), "buffer or scalar")
+            names.check(name, passed + counter, (*at, "args"), "buffer, texture or scalar")
         return KernelStep(
             kernel=kernel.kernel,
             grid=tuple(names.expression(text, (*at, "grid"), known) for text in kernel.grid),
@@ -319,8 +322,16 @@ def _cases(table: schema.TargetFile, files: Files) -> tuple[Case, ...]:
 
 
 def _all_used(target: Target, places: Places) -> None:
-    """A buffer that no kernel sees is a slip of the pen."""
+    """A buffer or texture that no kernel sees is a slip of the pen."""
     used = {name for launch in target.launches for step in launch.steps for name in step.args}
+    for index, texture in enumerate(target.textures):
+        if texture.name not in used:
+            raise UserError(
+                f"no launch uses the texture {texture.name!r}",
+                where=places.at(("texture", index)),
+                hint="Put it into `args`, where the kernel takes its cudaTextureObject_t.",
+            )
+        used.add(texture.buffer)
     for index, buffer in enumerate(target.buffers):
         if buffer.symbol is None and buffer.name not in used:
             raise UserError(

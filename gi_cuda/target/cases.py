@@ -14,7 +14,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.target.configuration import defaults
 from gi_cuda.target.expression import ExpressionError
 from gi_cuda.target.hints import did_you_mean
-from gi_cuda.target.model import Buffer, Case, CaseRole, Scalar, Target
+from gi_cuda.target.model import Buffer, Case, CaseRole, Scalar, Target, Texture
 from gi_cuda.target.modules import line_of, load_function
 
 
@@ -109,6 +109,8 @@ def load_case(target: Target, case: Case) -> CaseData:
         for buffer in target.buffers
         if buffer.role.given
     }
+    for texture in target.textures:
+        _check_texels(texture, buffers[texture.buffer].nbytes, where)
     extras = {name: returned[name] for name in target.extras}
     return CaseData(case.name, case.role, buffers, scalars, extras)
 
@@ -160,6 +162,17 @@ def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> Non
         if name in roles:
             hint = f'It is a buffer of role "{roles[name]}", whose contents no case gives.'
         raise UserError(f"case() returned {name!r}, which nothing asks for", where=where, hint=hint)
+
+
+def _check_texels(texture: Texture, size: int, where: str) -> None:
+    """A texture of a buffer of ``size`` bytes ends where the buffer does."""
+    if size % texture.texel_bytes:
+        raise UserError(
+            f"the buffer {texture.buffer!r} has {size} bytes, and the texture {texture.name!r}"
+            f" texels of {texture.texel_bytes}, so the last one is cut",
+            where=where,
+            hint="Let case() pad the array to a whole number of texels.",
+        )
 
 
 def _array(buffer: Buffer, value: Any, known: Mapping[str, Any], where: str) -> NDArray[Any]:

@@ -11,7 +11,14 @@ import numpy as np
 from gi_cuda.errors import UserError
 from gi_cuda.target.cases import CaseData, typed_scalar
 from gi_cuda.target.expression import Expression, ExpressionError
-from gi_cuda.target.model import Configuration, KernelStep, LaunchSequence, Scalar, Target
+from gi_cuda.target.model import (
+    Configuration,
+    KernelStep,
+    LaunchSequence,
+    Scalar,
+    Target,
+    Texture,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +40,9 @@ class Redrawn:
         return typed
 
 
-Argument = str | np.generic | Redrawn
-"""A kernel argument: the buffer in whose storage it points, or a value of its C type."""
+Argument = str | Texture | np.generic | Redrawn
+"""A kernel argument: the buffer in whose storage it points, a texture object, or a value of its C
+type."""
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
@@ -144,7 +152,11 @@ class _Planner:
         self._names: dict[str, int] = {
             name: value for name, value in configuration.items() if isinstance(value, int)
         }
-        self._arguments: dict[str, np.generic | Redrawn] = {}
+        self._arguments: dict[str, Texture | np.generic | Redrawn] = {
+            # Over inputs, which are never swapped.
+            texture.name: texture
+            for texture in target.textures
+        }
         self.storage = {buffer.name: buffer.name for buffer in target.buffers}
         for scalar in target.scalars:
             if scalar.value is None:

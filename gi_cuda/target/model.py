@@ -123,6 +123,30 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
+class Texture:
+    """A one-dimensional texture object: an input buffer as ``tex1Dfetch`` reads it.
+
+    Attributes:
+        buffer: name of the buffer, an input that kernels can be passed.
+        dtype: type of one component of a texel; its size is one of the texel's parts.
+        components: of a texel, 1, 2 or 4.
+        normalized: whether integers are read as floats, from 0 to 1 or, signed, from -1 to 1.
+    """
+
+    name: str
+    buffer: str
+    dtype: np.dtype[Any]
+    components: int = 1
+    normalized: bool = False
+    line: int = 0
+
+    @property
+    def texel_bytes(self) -> int:
+        """Size of one texel."""
+        return self.dtype.itemsize * self.components
+
+
+@dataclass(frozen=True, slots=True)
 class Scalar:
     """A value passed to kernels by value, and known to launch expressions if it is an integer.
 
@@ -147,7 +171,7 @@ class KernelStep:
     Attributes:
         grid, block: one to three expressions each, x first.
         shared: bytes of dynamic shared memory.
-        args: names of buffers, scalars and counters, in the kernel's order.
+        args: names of buffers, textures, scalars and counters, in the kernel's order.
     """
 
     kernel: str
@@ -249,3 +273,4 @@ class Target:
     timing: Timing
     headers: tuple[Path, ...] = ()
     extras: tuple[str, ...] = ()
+    textures: tuple[Texture, ...] = ()

@@ -16,6 +16,7 @@ PARAMETER, SCALAR = "parameter", "scalar"
 OTHER_PARAMETER = "parameter with values that are not integers"
 OTHER_SCALAR = "scalar that is not an integer"
 REDRAWN_SCALAR = "redrawn scalar"
+TEXTURE = "texture"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +106,18 @@ def kinds_of_names(table: schema.TargetFile) -> dict[str, str]:
         kinds[scalar.name] = REDRAWN_SCALAR if scalar.redraw else kind
     for buffer in table.buffer:
         kinds[buffer.name] = f"{buffer.role} buffer"
+    for texture in table.texture:
+        kinds[texture.name] = TEXTURE
     return kinds
 
 
 def check_distinct(table: schema.TargetFile, places: Places) -> None:
-    """Parameters, buffers, scalars and counters share one space of names; cases have their own."""
+    """Parameters, buffers, textures, scalars and counters share one space of names; cases have
+    their own."""
     named: list[tuple[Key, str]] = [
         (("build", "define", name), name) for name in table.build.define
     ]
-    for group in ("parameter", "scalar", "buffer"):
+    for group in ("parameter", "scalar", "buffer", "texture"):
         items = getattr(table, group)
         named += [((group, index, "name"), item.name) for index, item in enumerate(items)]
     named += [

@@ -203,6 +203,39 @@ class BufferTable(Table):
     symbol: Text | None = None
 
 
+_VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
+
+
+def _texture_type(text: str) -> str:
+    if vector := _VECTOR.fullmatch(text):
+        part = _C_TYPES.get(vector[1].removeprefix("u"), "int64")
+        part = f"u{part}" if vector[1].startswith("u") else part
+        raise mistake(
+            f"{text!r} is a vector in CUDA, and this the type of one component",
+            f'Write type = "{part}" and components = {vector[2]}.',
+        )
+    return _type(text)
+
+
+def _components(count: int) -> int:
+    if count not in (1, 2, 4):
+        raise mistake(
+            f"a texture has no texels of {count} components",
+            "They have 1, 2 or 4: add one that is not used, or read the components one by one.",
+        )
+    return count
+
+
+class TextureTable(Table):
+    """``[[texture]]``"""
+
+    name: Name
+    buffer: Name
+    type: Annotated[str, AfterValidator(_texture_type)] | None = None
+    components: Annotated[int, AfterValidator(_components)] = 1
+    read: Literal["element", "normalized_float"] = "element"
+
+
 class ScalarTable(Table):
     """``[[scalar]]``"""
 
@@ -346,6 +379,7 @@ class TargetFile(Table):
     parameter: list[ParameterTable] = []
     constraint: list[ConstraintTable] = []
     buffer: Annotated[list[BufferTable], Field(min_length=1)]
+    texture: list[TextureTable] = []
     scalar: list[ScalarTable] = []
     launch: Annotated[list[LaunchTable], Field(min_length=1)]
     oracle: Annotated[list[OracleTable], BeforeValidator(_one_or_many), Field(min_length=1)]

@@ -12,15 +12,17 @@ from gi_cuda.cuda import find_toolkit
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.execute.cuda_context import Context
 from gi_cuda.execute.cuda_memory import Memory, guards
+from gi_cuda.execute.cuda_textures import Textures
 from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.turns import Place
+from gi_cuda.target import Texture
 
 
 def main() -> None:
     job = pickle.load(sys.stdin.buffer)
     context = Context(Place(2))
     helpers = context.module(build_helpers(find_toolkit(), context.architecture))
-    memory = Memory(context, helpers)
+    memory, textures = Memory(context, helpers), Textures(context)
     binary = job["binary"]
     module = context.module(binary.path)
     for name, value in job["symbols"].items():
@@ -32,7 +34,12 @@ def main() -> None:
         if isinstance(value, np.ndarray):
             kept.append(memory.upload(name, value))
             regions[name] = memory.buffer(name, value.nbytes, int(kept[-1]))
-            form, values = form + "P", [*values, regions[name].address]
+            if name in job["textures"]:
+                dtype, *shape = job["textures"][name]
+                made = textures.object(Texture(name, name, np.dtype(dtype), *shape), regions[name])
+                form, values = form + "Q", [*values, made]
+            else:
+                form, values = form + "P", [*values, regions[name].address]
         else:
             form, values = form + value.dtype.char, [*values, value.item()]
 
@@ -59,6 +66,7 @@ def main() -> None:
     answer = {"error": error, "outputs": outputs, "damaged": damaged}
     sys.stdout.buffer.write(pickle.dumps(answer))
     sys.stdout.buffer.flush()
+    textures.close()
     del regions, kept, helpers, module, memory
     context.close()
 

@@ -91,8 +91,13 @@ class Cuda:
         shared: int = 0,
         limit: float = 20.0,
         symbols: Mapping[str, np.ndarray] | None = None,
+        textures: Mapping[str, tuple[str, int, bool]] | None = None,
     ) -> Outcome:
-        """Compile the text and launch its kernel with these arguments, in order."""
+        """Compile the text and launch its kernel with these arguments, in order.
+
+        Textures are told by their arguments' names: a component's type, the components of a texel,
+        whether they are normalized.
+        """
         (built,) = build_batch(self.compiler, [Variant(0, text, {})], self.folder).values()
         if isinstance(built, BuildFailure):
             raise RuntimeError(built.message)
@@ -104,6 +109,7 @@ class Cuda:
             "shared": shared,
             "limit": limit,
             "symbols": dict(symbols or {}),
+            "textures": dict(textures or {}),
         }
         done = subprocess.run(
             [sys.executable, HERE / "child.py"], input=pickle.dumps(job), capture_output=True

@@ -8,8 +8,9 @@ from typing import Any
 
 HOST = Path(__file__).parent.parent / "integration" / "host"
 
-# Left out: what the host runtime reports about itself, poison inside kernels, textures, and
-# functions without masks, which newer devices no longer have.
+# Left out: what the host runtime reports about itself, poison inside kernels, fetches that it
+# refuses and a device answers somehow, and functions without masks, which newer devices no longer
+# have.
 SHARED = {
     "test_host_execution": (
         "test_block_reduction_with_barriers",
@@ -25,6 +26,11 @@ SHARED = {
         "test_atomics",
         "test_constants_and_globals_are_set_from_outside",
         "test_integer_intrinsics",
+    ),
+    "test_host_textures": (
+        "test_textures_of_every_format",
+        "test_far_indices_are_outside",
+        "test_integers_of_other_widths_and_fewer_components",
     ),
 }
 

@@ -77,4 +77,5 @@ typedef unsigned long long cudaTextureObject_t;
 enum cudaTextureReadMode { cudaReadModeElementType };
 template <class T, int = 1, cudaTextureReadMode = cudaReadModeElementType> struct texture {};
 template <class T> T tex1Dfetch(cudaTextureObject_t, int);
+template <class T> void tex1Dfetch(T *, cudaTextureObject_t, int);
 template <class T, cudaTextureReadMode M> T tex1Dfetch(texture<T, 1, M>, int);

@@ -9,7 +9,8 @@ done by those that come there together, so that nobody waits for a thread that w
 code that is right these are those of the mask: nvcc lets threads that parted meet again first.
 
 Left as they are: symbols used as addresses, and local, constant and parameter memory, where nvcc
-knows all addresses; generic addresses, of which only the device knows what memory they mean.
+knows all addresses; generic addresses, of which only the device knows what memory they mean;
+fetches from textures, which give zeros outside their memory.
 """
 
 from __future__ import annotations

@@ -19,6 +19,7 @@
 #include "gi_host_api.hpp"
 #include "gi_math.hpp"
 #include "gi_runtime.hpp"
+#include "gi_textures.hpp"
 #include "gi_vectors.hpp"
 #include "gi_warp.hpp"
 
@@ -92,19 +93,6 @@ GI_LOAD(__ldg) GI_LOAD(__ldca) GI_LOAD(__ldcg) GI_LOAD(__ldcs) GI_LOAD(__ldcv) G
   }
 GI_STORE(__stwb) GI_STORE(__stcg) GI_STORE(__stcs) GI_STORE(__stwt)
 #undef GI_STORE
-
-// Outside its texels a linear texture is zero.
-typedef unsigned long long cudaTextureObject_t;
-template <class T>
-static inline T tex1Dfetch(cudaTextureObject_t object, int index) {
-  const gi_texture *texture = reinterpret_cast<const gi_texture *>(object);
-  if (index < 0 || size_t(index) >= texture->bytes / sizeof(T)) return T();
-  return static_cast<const T *>(texture->address)[index];
-}
-template <class T>
-static inline void tex1Dfetch(T *value, cudaTextureObject_t object, int index) {
-  *value = tex1Dfetch<T>(object, index);
-}
 
 // `used`: the runtime writes to it (poison) where the compiler cannot see.
 #define GI_SHARED(variant) static __attribute__((section("gi_shared_" #variant), used))

@@ -29,10 +29,25 @@ struct gi_symbol {
   size_t bytes;
 };
 
-// A 1-D texture object is the address of one of these.
+// A 1-D texture over linear memory. Its object, as kernels get it, is GI_TEXTURE_FIRST plus its place in gi_textures:
+// nothing else that a kernel could take for one by mistake is that.
 struct gi_texture {
-  const void *address;
-  size_t bytes;
+  const void *texels;
+  uint64_t count;   // of texels; at most 2^31, so that no negative index is less
+  unsigned format;  // gi_format
+  char name[64];
+};
+#define GI_TEXTURES 1024
+#define GI_TEXTURE_FIRST 0x7e78000000000000ull
+
+// What texels, or what is fetched of them, are made of.
+enum gi_number : unsigned { GI_SIGNED, GI_UNSIGNED, GI_FLOAT };
+constexpr unsigned gi_format(gi_number number, unsigned bits, unsigned components, bool normalized = false) {
+  return number | bits << 8 | components << 16 | unsigned(normalized) << 24;
+}
+
+struct gi_texel {
+  uint32_t component[4];  // integers extended to 32 bits, or the bits of a float
 };
 
 // How a launch ended.
@@ -42,6 +57,7 @@ enum gi_status : int {
   GI_DEADLOCK = 2,    // threads wait for others that never come
   GI_BAD_MASK = 3,    // a thread calls a warp function with a mask that leaves it out
   GI_OVERRUN = 4,     // the bytes between a buffer and its guard page were written
+  GI_BAD_FETCH = 5,   // of what is no texture, or as what its texels are not
 };
 
 // The warp functions that exchange values. A mask of 0 stands for "the threads that are here together".
@@ -76,6 +92,9 @@ __attribute__((noreturn)) void gi_empty_mask(void);  // ends the launch
 void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
 extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop
+extern gi_texture gi_textures[GI_TEXTURES];
+extern unsigned gi_texture_count;
+gi_texel gi_fetch(uint64_t object, int index, unsigned wanted);  // wanted: the format that is asked for
 
 // For the host.
 int gi_launch(const gi_kernel *kernel, void **arguments, const unsigned grid[3], const unsigned block[3],
@@ -83,8 +102,10 @@ int gi_launch(const gi_kernel *kernel, void **arguments, const unsigned grid[3],
 const char *gi_message(void);    // about the last launch that did not end with GI_OK
 uint64_t gi_switches(void);      // fibre switches since the library was loaded
 void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 0: none
+void gi_backwards(int on);       // later launches run their blocks and threads in the opposite order
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
 void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
 void gi_free(void *buffer);
+uint64_t gi_texture_object(const void *texels, size_t bytes, unsigned format, const char *name);  // 0: there is no room
 }
 #pragma GCC visibility pop

@@ -26,6 +26,7 @@ const char *overrun_buffer();  // whose margin was written, or null
 unsigned char *reserve_dynamic_shared(size_t bytes);
 
 // scheduler.cpp
+__attribute__((noreturn)) void end_launch(gi_status why, const char *what);  // what: the message
 bool is_stack_guard(const void *address);
 struct Where {
   bool running;

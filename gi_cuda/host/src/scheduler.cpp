@@ -33,6 +33,7 @@ gi_status status;
 char message[256];
 bool launched;
 double limit_seconds;
+bool backwards;
 uint64_t switches;
 size_t dynamic_bytes;
 
@@ -181,7 +182,21 @@ void begin_block() {
   poison(gi_dynamic_shared, dynamic_bytes);
 }
 
+// The block before, in the opposite order.
+bool previous_block() {
+  if (gi_block_index.x-- == 0) {
+    gi_block_index.x = gi_grid_size.x - 1;
+    if (gi_block_index.y-- == 0) {
+      gi_block_index.y = gi_grid_size.y - 1;
+      if (gi_block_index.z-- == 0) return false;
+    }
+  }
+  begin_block();
+  return true;
+}
+
 bool next_block() {
+  if (backwards) return previous_block();
   if (++gi_block_index.x == gi_grid_size.x) {
     gi_block_index.x = 0;
     if (++gi_block_index.y == gi_grid_size.y) {
@@ -191,6 +206,16 @@ bool next_block() {
   }
   begin_block();
   return true;
+}
+
+void go_back(gi_index &thread) {
+  if (thread.x-- == 0) {
+    thread.x = gi_block_size.x - 1;
+    if (thread.y-- == 0) {
+      thread.y = gi_block_size.y - 1;
+      --thread.z;
+    }
+  }
 }
 
 void advance(gi_index &thread) {
@@ -203,16 +228,22 @@ void advance(gi_index &thread) {
   }
 }
 
+gi_index first_of(const gi_index &count) {
+  if (backwards) return {count.x - 1, count.y - 1, count.z - 1};
+  return {0, 0, 0};
+}
+
 gi_index upcoming;  // the thread to be started next
 
 // What every fibre does, for as long as there are fibres.
 void carry_threads() {
   for (;;) {
     if (started < size) {
-      if (started == 0) upcoming = {0, 0, 0};
+      if (started == 0) upcoming = first_of(gi_block_size);
       gi_thread_index = upcoming;
-      advance(upcoming);
-      number = started++;
+      backwards ? go_back(upcoming) : advance(upcoming);
+      number = backwards ? size - 1 - started : started;
+      ++started;
       kernel->signature->call(kernel->function, arguments);
       exit_thread();
     } else if (live == 0) {
@@ -280,6 +311,11 @@ bool prepare_stacks() {
 
 }  // namespace
 
+void end_launch(gi_status why, const char *what) {
+  refuse(what);
+  abandon(why);
+}
+
 bool is_stack_guard(const void *address) {
   size_t offset = size_t(static_cast<const unsigned char *>(address) - stacks);
   return stacks && offset < kStride * (kMostThreads + 1) && offset % kStride < kStackGuard;
@@ -344,7 +380,7 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
   arguments = the_arguments;
   gi_grid_size = {grid[0], grid[1], grid[2]};
   gi_block_size = {block[0], block[1], block[2]};
-  gi_block_index = {0, 0, 0};
+  gi_block_index = first_of(gi_grid_size);
   size = block[0] * block[1] * block[2];
   dynamic_bytes = dynamic_shared;
   gi_dynamic_shared = reserve_dynamic_shared(dynamic_shared);
@@ -380,4 +416,5 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
 const char *gi_message(void) { return message; }
 uint64_t gi_switches(void) { return switches; }
 void gi_limit(double seconds) { limit_seconds = seconds; }
+void gi_backwards(int on) { backwards = on; }
 }

@@ -20,6 +20,7 @@ from gi_cuda.execute.model import (
     Recorded,
     Sample,
     Survival,
+    TryBackwards,
 )
 from gi_cuda.execute.pool import Alone
 from gi_cuda.run import Run
@@ -53,6 +54,8 @@ class PretendedPool(Generic[Key]):
                 return self.one(inner)
             case Record(reference):
                 return Recorded(dict.fromkeys(reference.cases, 0.0), {})
+            case TryBackwards():
+                return False
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import sys
+from contextlib import nullcontext
 
 import numpy as np
 
@@ -28,12 +29,18 @@ def main() -> None:
         buffer = runtime.alloc(name, value.dtype, value.size)
         buffer[:] = value.ravel()
         buffers[name] = buffer
-        arguments.append(runtime.texture(buffer) if name in job["textures"] else buffer)
+        if name in job["textures"]:
+            dtype, components, normalized = job["textures"][name]
+            texture = runtime.texture(name, buffer, dtype, components, normalized=normalized)
+            arguments.append(texture)
+        else:
+            arguments.append(buffer)
 
     kernel = shard.kernel("v0", "k")
     error = ""
     try:
-        runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
+        with runtime.backwards() if job["backwards"] else nullcontext():
+            runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
     except LaunchError as problem:
         error = f"{type(problem).__name__}: {problem}"
     answer = {

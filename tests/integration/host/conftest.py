@@ -44,9 +44,12 @@ class Outcome:
 
 
 class Host:
-    def __init__(self, folder: Path, library: Path) -> None:
+    """Compiles and launches; ``backwards``, the last thread of the last block runs first."""
+
+    def __init__(self, folder: Path, library: Path, *, backwards: bool = False) -> None:
         self.folder = folder
         self.library = library
+        self.backwards = backwards
 
     def compile(
         self,
@@ -78,10 +81,14 @@ class Host:
         shared: int = 0,
         limit: float = 20.0,
         symbols: Mapping[str, np.ndarray] | None = None,
-        textures: Sequence[str] = (),
+        textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
     ) -> Outcome:
-        """Compiles the text and launches its kernel k with these arguments, in order."""
+        """Compiles the text and launches its kernel k with these arguments, in order.
+
+        Textures are told by their arguments' names: a component's type, the components of a texel,
+        whether they are normalized.
+        """
         kernels = [] if exports else ["k"]
         job = {
             "library": self.library,
@@ -92,7 +99,8 @@ class Host:
             "shared": shared,
             "limit": limit,
             "symbols": dict(symbols or {}),
-            "textures": list(textures),
+            "textures": dict(textures or {}),
+            "backwards": self.backwards,
         }
         done = subprocess.run(
             [sys.executable, str(CHILD)], input=pickle.dumps(job), capture_output=True, check=False

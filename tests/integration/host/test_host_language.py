@@ -1,4 +1,4 @@
-"""CUDA's words: memory spaces, atomics, vector types, textures, templates, intrinsics."""
+"""CUDA's words: memory spaces, atomics, vector types, templates, intrinsics."""
 
 from __future__ import annotations
 
@@ -175,22 +175,6 @@ def test_vector_types(host):
     np.testing.assert_array_equal(got["i"], [0, 0, 0, 5, 6, 8])
     np.testing.assert_array_equal(got["d"], [2, 1])
     np.testing.assert_array_equal(got["sizes"], [3, 4, 6, 8, 12, 16, 24, 16, 16, 8, 8, 5, 1])
-
-
-def test_linear_textures_are_zero_outside(host):
-    text = """
-    __global__ void k(cudaTextureObject_t tex, int *out) {
-      int i = (int)threadIdx.x - 4;
-      out[2 * threadIdx.x] = tex1Dfetch<int>(tex, i);
-      int2 pair;
-      tex1Dfetch(&pair, tex, i);
-      out[2 * threadIdx.x + 1] = pair.x + pair.y;
-    }"""
-    arguments = {"tex": np.arange(1, 13, dtype=np.int32), "out": np.zeros(48, np.int32)}
-    got = host.run(text, arguments, (1,), (24,), textures=["tex"]).outputs["out"].reshape(24, 2)
-    single = np.pad(np.arange(1, 13), (4, 8))
-    pairs = np.pad(np.arange(1, 13).reshape(6, 2).sum(1), (4, 14))
-    np.testing.assert_array_equal(got, np.stack([single, pairs], 1))
 
 
 def test_constants_and_globals_are_set_from_outside(host):

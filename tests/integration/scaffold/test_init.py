@@ -43,7 +43,7 @@ def sizes(target: Target) -> dict[str, str]:
     "name",
     [
         *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
-        *("filter_rows", "transpose", "sum_blocks", "life", "wave"),
+        *("filter_rows", "transpose", "sum_blocks", "life", "wave", "look_up"),
         *("sums/main", "srad/main"),
     ],
 )
@@ -56,6 +56,26 @@ def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:
         assert set(baseline.penalties.values()) == {0}
         caught = try_broken(*arguments, tools.scratch("broken"), baseline)
     assert caught.penalty
+
+
+def test_texture_objects_are_inputs_of_the_type_that_is_fetched(tmp_path: Path) -> None:
+    target = init("look_up.cu", tmp_path / "target")
+    assert roles(target) == {
+        **{"table_data": "input", "places_data": "input"},
+        **{"weights": "input", "out": "output"},
+    }
+    assert [str(buffer.dtype) for buffer in target.buffers[:2]] == ["float32", "uint16"]
+    assert sizes(target)["table_data"] == "n * 4"
+    found = [(t.name, t.buffer, str(t.dtype), t.components) for t in target.textures]
+    assert found == [
+        ("table", "table_data", "float32", 4),
+        ("places", "places_data", "uint16", 1),
+    ]
+    (step,) = target.launches[0].steps
+    assert step.args == ("table", "places", "weights", "out", "n")
+    lines = (tmp_path / "target" / "target.toml").read_text().splitlines()
+    (mark,) = [line for line in lines if "each texture" in line]
+    assert "FILL IN" in mark
 
 
 def test_sizes_and_geometry_come_from_the_host_code(tmp_path: Path) -> None:

@@ -92,6 +92,8 @@ def test_the_rest_of_the_instruction_stays() -> None:
         "ld.u32 \t%r1, [%rd1];",
         "st.local.v2.f64 \t[%rd1+16], {%fd3, %fd3};",
         "ld.const.u32 \t%r1, [%rd1];",
+        "tex.1d.v4.u32.s32 \t{%r1, %r2, %r3, %r4}, [%rd1, {%r5}];",
+        "@%p1 tex.1d.v4.f32.s32 \t{%f1, %f2, %f3, %f4}, [%rd1, {%r5}];",
         "add.s64 \t%rd1, %rd2, 8;",
         "bar.sync \t0;",
     ],

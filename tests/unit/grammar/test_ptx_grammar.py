@@ -97,6 +97,7 @@ def test_nearly_all_that_nvcc_reads_is_defined_on_every_way(path: Path) -> None:
         ("call.uni (%r1), f, (%r2, %rd3);", "%r1", "%r1 %r2 %rd3"),
         ("ld.param.u64 %rd1, [k_param_0];", "%rd1", ""),
         ("tex.2d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [t, {%r1,%r2}];", "%f1 %f2 %f3 %f4", "%r1 %r2"),
+        ("tex.1d.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%rd1, {%r5}];", "%r1 %r2 %r3 %r4", "%rd1 %r5"),
     ],
 )
 def test_what_an_instruction_writes_and_reads(text: str, writes: str, reads: str) -> None:

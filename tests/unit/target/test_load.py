@@ -355,7 +355,7 @@ MISTAKES = {
         '["table", "n", "gain"]',
         line('["a", "n", "gain"]'),
         "launch[1].args",
-        "no buffer or scalar 'table'",
+        "no buffer, texture or scalar 'table'",
     ),
     "function in grid": (
         'grid = "blocks"',

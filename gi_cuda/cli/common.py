@@ -6,6 +6,8 @@ import os
 import re
 import shutil
 import tempfile
+import threading
+import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -102,6 +104,35 @@ def check_edits(name: str) -> str:
             hint=f"one of: {', '.join(EDIT_SETS)}",
         )
     return name
+
+
+REMINDED = 60.0
+"""Seconds between two lines that say that work goes on, where there is no terminal."""
+
+
+@contextmanager
+def working(doing: str) -> Iterator[None]:
+    """Say what is being done while it is: on a terminal in one moving line, elsewhere in a line at
+    its beginning and one each minute."""
+    if console.is_terminal:
+        with console.status(doing):
+            yield
+        return
+    began, done = time.monotonic(), threading.Event()
+
+    def remind() -> None:
+        while not done.wait(REMINDED):
+            passed = time.monotonic() - began
+            console.print(f"{doing}: {passed:.0f} s", highlight=False, soft_wrap=True)
+
+    console.print(doing, highlight=False, soft_wrap=True)
+    reminder = threading.Thread(target=remind, daemon=True)
+    reminder.start()
+    try:
+        yield
+    finally:
+        done.set()
+        reminder.join()
 
 
 def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:

@@ -16,6 +16,7 @@ from gi_cuda.cli.common import (
     check_new,
     console,
     cores,
+    working,
     write_new,
 )
 from gi_cuda.errors import UserError
@@ -65,7 +66,7 @@ def command(
         with (
             # One worker: two would take the machine from each other.
             open_tools(subject, Path(scratch) / "session", workers=1, jobs=cores()) as tools,
-            console.status("measuring"),
+            working("measuring"),
         ):
             baseline = establish(
                 subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, console
+from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, console, working
 
 
 def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound = False) -> None:
@@ -15,7 +15,7 @@ def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound
 
     with open_run(run) as opened:
         winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
-        with console.status(f"explaining {winner}"):
+        with working(f"explaining {winner}"):
             explanations = explain(opened, winner)
         note = f"source lines are those of {opened.beside}, gains over it" if opened.beside else ""
     print_explanations(console, str(winner), explanations, note)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console
+from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console, working
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
         changes = winner.changes(opened.subject).changes if winner else ()
         named = (winner.ident, [str(change) for change in changes]) if winner else None
         history = tell(generations, store.individuals(), store.evaluations(), named)
-        with console.status("reading the winner's changes one by one"):
+        with working("reading the winner's changes one by one"):
             steps = _added(opened, winner, history.survivors) if winner else []
         lines = source_lines(opened.subject, changes)
         beside = opened.beside

@@ -13,6 +13,7 @@ from gi_cuda.cli.common import (
     RunPath,
     check_figures,
     console,
+    working,
     write_new,
 )
 from gi_cuda.errors import UserError
@@ -44,7 +45,7 @@ def command(
         changes = winner.changes(opened.subject)
         if not changes.changes:
             raise UserError(f"{winner} changes nothing", where=str(run))
-        with console.status(f"reading subsets of {winner}: {len(changes.changes)} changes"):
+        with working(f"reading subsets of {winner}: {len(changes.changes)} changes"):
             try:
                 result = interactions(changes, opened.assay(CaseRole.TRAIN), budget)
             except WrongWhole as error:

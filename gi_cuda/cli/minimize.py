@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import IndividualNumber, RunPath, console
+from gi_cuda.cli.common import IndividualNumber, RunPath, console, working
 from gi_cuda.errors import UserError
 
 
@@ -32,7 +32,7 @@ def command(
         subject = opened.subject
         winner = find_winner(opened.store, subject, run, individual, as_found=True)
         changes = winner.changes(subject)
-        with console.status(f"minimizing {winner}: {len(changes.changes)} changes"):
+        with working(f"minimizing {winner}: {len(changes.changes)} changes"):
             try:
                 result = minimize(
                     changes,

@@ -24,11 +24,14 @@ from gi_cuda.cli.common import (
     console,
     cores,
 )
+from gi_cuda.evolvable import Evolvable
 from gi_cuda.levels import load_evolvable
 from gi_cuda.report.tables import print_table
 from gi_cuda.sampling import Trials, draw, try_out
 
 _MOST_ERRORS = 12
+_MOST_SHOWN = 10
+"""Variants that fail, shown one by one."""
 
 
 def command(
@@ -62,11 +65,24 @@ def command(
         print_table(console, types_table(trials))
         if trials.failed:
             print_table(console, errors_table(trials))
-        console.print(summary(trials), highlight=False)
+            print_failures(subject, trials)
+        console.print(summary(trials), highlight=False, soft_wrap=True)
         return
     for number, genotype in enumerate(genotypes, 1):
         typer.echo(f"# {number}: {genotype}")
         typer.echo(subject.diff(genotype))
+
+
+def print_failures(subject: Evolvable, trials: Trials) -> None:
+    """The first variants that do not compile, each with the compiler's message and as a diff."""
+    shown = list(trials.failed.items())[:_MOST_SHOWN]
+    for at, message in shown:
+        genotype = trials.tried[at]
+        typer.echo(f"# does not compile: {genotype}")
+        typer.echo(f"# {message.strip().splitlines()[0] if message.strip() else 'no message'}")
+        typer.echo(subject.diff(genotype))
+    if len(trials.failed) > len(shown):
+        typer.echo(f"# and {len(trials.failed) - len(shown)} more that do not compile")
 
 
 def types_table(trials: Trials) -> Table:

@@ -14,7 +14,7 @@ import typer
 
 from gi_cuda.analyze.champion import crown
 from gi_cuda.analyze.winner import how_to_go_on
-from gi_cuda.cli.common import console
+from gi_cuda.cli.common import console, working
 from gi_cuda.evaluation import Evaluation, Outcome
 from gi_cuda.report.champion import device_words, print_champion, print_next_steps
 from gi_cuda.report.progress import Score, display
@@ -67,7 +67,7 @@ def search(run: Run, seconds: float | None) -> None:
         else:
             reason = str(evolution.end)
         console.print(reason, highlight=False, soft_wrap=True)
-        with console.status("validating on the held-out cases"):
+        with working("validating on the held-out cases"):
             champion = crown(run)
     on = device_words(run.subject.backend, run.store.get("device"))
     print_champion(console, champion, on)

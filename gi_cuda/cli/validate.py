@@ -15,6 +15,7 @@ from gi_cuda.cli.common import (
     check_choice,
     check_new,
     console,
+    working,
     write_new,
 )
 from gi_cuda.errors import UserError
@@ -72,7 +73,7 @@ def command(
             texts = [str(one.genotype) for one in candidates]
             portability.check_same(there, opened.store.get("target_hash"), texts, path)
         tools, unwatched = _sanitizers(opened, sanitizers)
-        with console.status("validating on the held-out cases"):
+        with working("validating on the held-out cases"):
             result = accept(opened, candidates, tools)
         remember(opened, result)
         chosen = result.accepted or result.tried[0]

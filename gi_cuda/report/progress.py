@@ -90,7 +90,7 @@ class Score:
     def best_line(self) -> str:
         """The best so far in words."""
         if self.best is None:
-            return "none faster yet"
+            return "none is faster"
         ident, evaluation = self.best
         return f"{speed(evaluation.ratio)} {interval(evaluation)} (individual {ident})"
 
@@ -122,7 +122,7 @@ class _Lines:
         if score.size and score.done == score.size:
             self._console.print(
                 f"generation {score.generation}: {score.done} evaluated: {score.counts_line};"
-                f" best so far {score.best_line}; time left {score.left}",
+                f" best so far: {score.best_line}; time left {score.left}",
                 highlight=False,
                 soft_wrap=True,
             )

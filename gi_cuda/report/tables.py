@@ -38,7 +38,7 @@ _WIDEST = 100_000
 """Columns that a table takes at most where no terminal limits it."""
 
 
-BY_WHAT_IS_SURE = "the best is whose interval has the highest lower end"
+BY_WHAT_IS_SURE = "the best is the one whose interval has the highest lower end"
 """How individuals are ranked, wherever they are."""
 
 
@@ -64,7 +64,7 @@ def print_table(console: Console, rows: Table) -> None:
 
 def change_column(rows: Table, heading: str) -> None:
     """Add a column of changes, each of which stays whole: people copy them."""
-    rows.add_column(heading, no_wrap=True, vertical="bottom")
+    rows.add_column(heading, no_wrap=True)
 
 
 def counted(number: int, noun: str) -> str:

@@ -102,6 +102,22 @@ def test_epochs() -> None:
     assert history.survivors == history.family == ()
 
 
+def test_the_best_is_the_one_of_which_most_is_sure() -> None:
+    generations, individuals, evaluations = small()
+    lucky, sure = individuals[0].ident, individuals[-1].ident
+    both = {
+        lucky: replace(timed(1.9), low=0.4, high=0.99),
+        sure: replace(timed(1.5), low=0.6, high=0.7),
+    }
+    history = tell(generations, individuals, {**evaluations, **both}, None)
+    assert [history.epochs[0].best, history.epochs[-1].best] == pytest.approx([1.2, 1.5])
+    assert history.epochs[-1].best_so_far == pytest.approx(1.5)
+    later = tell(generations, individuals, {lucky: both[sure], sure: both[lucky]}, None)
+    assert later.epochs[-1].best == pytest.approx(1.9)
+    # The lucky median of a later generation is not the best so far.
+    assert later.epochs[-1].best_so_far == pytest.approx(1.5)
+
+
 def test_survivors_are_told_from_their_founders_on() -> None:
     history = tell(*small(), (6, ["B=2", "<a>", "<c>", "<z>"]))
     told = {s.change: (s.found, s.founder, s.frequency) for s in history.survivors}

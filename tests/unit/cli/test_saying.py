@@ -1,0 +1,72 @@
+"""What verbs say while they work, and of variants that fail."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gi_cuda.cli import app, common
+from gi_cuda.cli.mutate import print_failures
+from gi_cuda.genome import Genotype
+from gi_cuda.report.champion import device_words, print_next_steps
+from gi_cuda.sampling import Trials
+
+
+def test_where_there_is_no_terminal_work_is_told_of_in_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(common, "REMINDED", 0.05)
+    with common.working("measuring"):
+        time.sleep(0.3)
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first == "measuring"
+    assert others
+    assert all(line == "measuring: 0 s" for line in others)
+    time.sleep(0.1)
+    assert capsys.readouterr().out == ""
+
+
+class Diffs:
+    """As much of a subject as is needed to show a variant."""
+
+    def diff(self, genotype: str) -> str:
+        return f"the diff of {genotype}"
+
+
+def test_variants_that_do_not_compile_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    genotypes: list[Genotype] = [f"<_k.cu_{number}>" for number in range(30)]  # type: ignore[misc]
+    failed = {number: f"k.cu:{number}: error: no\nnote" for number in range(2, 14)}
+    print_failures(Diffs(), Trials(30, tuple(genotypes), failed))  # type: ignore[arg-type]
+    said = capsys.readouterr().out
+    assert "# does not compile: <_k.cu_2>\n# k.cu:2: error: no\nthe diff of <_k.cu_2>\n" in said
+    assert "note" not in said
+    assert said.count("# does not compile") == 10
+    assert said.endswith("# and 2 more that do not compile\n")
+
+
+@pytest.mark.parametrize("words", [[], ["evolve"], ["convert"]])
+def test_the_help_gives_flags_no_type(words: list[str]) -> None:
+    done = CliRunner().invoke(app, [*words, "-h"])
+    assert done.exit_code == 0
+    assert "--help" in done.output
+    assert "bool" not in done.output.lower()
+
+
+def test_a_place_is_tried_before_anything_is_written(tmp_path: Path) -> None:
+    common.check_new(tmp_path / "deep" / "down" / "file.csv", force=False)
+    common.check_figures(tmp_path / "deep", ["best"])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_search_without_a_winner_says_what_it_had(capsys: pytest.CaptureFixture[str]) -> None:
+    print_next_steps(common.console, 0, ["more generations: gi-cuda resume r --generations 8"])
+    said = capsys.readouterr().out
+    assert "none was certainly faster on the train cases either" in said
+    assert "  more generations: gi-cuda resume r --generations 8\n" in said
+    print_next_steps(common.console, 3, [])
+    assert capsys.readouterr().out.startswith("3 faster on the train cases, but none")
+    assert device_words("host", "Xeon") == "Xeon, a CPU (host back end)"
+    assert device_words("cuda", "H200") == "H200"

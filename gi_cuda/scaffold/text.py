@@ -209,7 +209,7 @@ def _launch(proposal: Proposal) -> str:
         comment = f"# {MARK}: the source does not say how the kernel is launched, or not plainly."
     lines = [comment]
     if launching.named:
-        lines.append(f"# With these macros as parameters: {launching.named}")
+        lines.append(f"# With these names as parameters: {launching.named}")
     lines += [
         "[[launch]]",
         f"kernel = {_quoted(proposal.kernel)}",

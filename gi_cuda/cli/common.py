@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -143,13 +145,41 @@ def cores() -> int:
 
 
 def check_new(path: Path, *, force: bool) -> None:
-    """Refuse to write over a file, unless asked to.
+    """Refuse to write over a file, unless asked to, and where nothing can be written; before
+    anybody waits for what is to be in it.
 
     Raises:
-        UserError: the file exists.
+        UserError: the file exists, or cannot be written.
     """
     if path.exists() and not force:
         raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
+    folder = next(one for one in path.absolute().parents if one.exists())
+    try:
+        if path.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
+
+
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for what is needed meanwhile; it goes with the context.
+
+    Raises:
+        UserError: there is no place for one.
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="gi-cuda-")
+    except OSError as error:
+        raise UserError(
+            f"no folder can be made for what is needed meanwhile: {error.strerror}",
+            where=os.environ.get("TMPDIR", "TMPDIR"),
+            hint="name one with the environment variable TMPDIR",
+        ) from None
+    with folder as path:
+        yield Path(path)
 
 
 def write_new(path: Path, text: str, *, force: bool) -> None:

@@ -22,7 +22,7 @@ class Standing:
     """Who decides what the parameters' macros are where nobody evolves the source.
 
     Attributes:
-        own: those that the source, or what it includes, defines itself.
+        own: those that the source's own files define.
         given: those that come from the build: its ``-D`` decides, whatever a patch says.
     """
 
@@ -68,7 +68,7 @@ def check_defaults(subject: Subject, compiler: Compiler) -> Standing:
     usual, bare = preprocessor.read(
         [defaults, {name: text for name, text in defaults.items() if name not in names}]
     )
-    own = frozenset(bare.values) - given
+    own = frozenset(n for n in bare.values if n not in given and defined_at(subject, n))
     if usual.text is None or _is_as_it_is(parameters, usual, bare):
         return Standing(own, given)  # what cannot be read at all, the compiler has a word for
     facts = _facts(preprocessor, parameters, usual)

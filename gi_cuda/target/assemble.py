@@ -104,7 +104,7 @@ def _kernels(table: schema.TargetFile, files: Files) -> tuple[str, ...]:
 _WORD = re.compile(r"[^\W\d]\w*")
 _KERNEL = re.compile(
     r"__global__(?:\s+(?!__launch_bounds__)[\w:]+|\s*__launch_bounds__\s*\([^()]*\))*?"
-    r"\s+([^\W\d]\w*)\s*\("
+    r"\s+(?!__launch_bounds__)([^\W\d]\w*)\s*\("
 )
 
 

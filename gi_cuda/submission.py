@@ -64,7 +64,9 @@ class Submission:
     def checked(self) -> str:
         """What stands behind the patch once git took it."""
         cases = ", ".join(self.parts[-1].validation.cases or ())
-        how = f"with -D {' -D '.join(self.defined)} alone" if self.defined else "without any -D"
+        how = "without -D of any parameter"
+        if self.defined:
+            how = f"with -D{' -D'.join(self.defined)}, which the source does not define,"
         return (
             "git applies it and makes of the files what was meant; they were built"
             f" {how} and verified on held-out cases: {cases}"

@@ -43,7 +43,8 @@ class Reading:
 class Preprocessor:
     """Reads a subject's device code under any macros.
 
-    Headers are read once, with what ``[build]`` defines and nothing else.
+    Headers are read once, with what ``[build]`` defines and nothing else; where they, or the
+    source's own directives, demand more, with all defaults.
     """
 
     subject: Subject
@@ -55,7 +56,9 @@ class Preprocessor:
         own = compiler.nvcc if isinstance(compiler, PtxCompiler) else compiler
         assert isinstance(own, HostCompiler | NvccCompiler), "every back end's compiler is one"
         front = prelude(subject.grammar.source.text, subject.target.build.define)
-        return cls(subject, replace(own, front=front))
+        bare = replace(own, front=front)
+        nothing = bare.preprocess([Variant(0, "", {})])[0]
+        return cls(subject, own if isinstance(nothing, BuildFailure) else bare)
 
     def read(self, several: Sequence[Mapping[str, str]]) -> list[Reading]:
         """The device code under each of several sets of macros; one process reads all."""

@@ -181,6 +181,6 @@ def _counted(part: str) -> tuple[str, int, int]:
     """A file's path, and how many lines come and go in it."""
     head, _, hunks = part.partition("\n@@ ")
     path = head.partition("\n")[0].partition(" b/")[2]
-    changed = hunks.split("\n")
+    changed = hunks.split("\n")[1:]  # behind the numbers of the first one's lines
     added = sum(line.startswith("+") for line in changed)
     return path, added, sum(line.startswith("-") for line in changed)

@@ -144,6 +144,10 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
             return f"argument {number} is {name!r}, and {step.kernel} takes {len(taken)}"
         if name is None:
             return f"argument {number} is missing, the kernel takes {one.text!r}"
+        if name in {texture.name for texture in target.textures}:
+            if one.pointer:
+                return f"argument {number} is texture {name!r}, the kernel takes {one.text!r}"
+            continue  # its type is one of a header
         passed = _passed(target, name, counter)
         if passed is None:
             continue

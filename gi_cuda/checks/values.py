@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -77,14 +77,14 @@ def try_values(
     pool: Pool[int],
     folder: Path,
     chosen: Sequence[tuple[str, Value]],
-    limit: float,
+    sampling: Sampling,
     tell: Callable[[str], None],
 ) -> list[Tried]:
     """Run each value by itself on the train cases, beside the reference; all are one batch.
 
     Args:
         folder: for binaries.
-        limit: seconds after which a launch counts as hung.
+        sampling: how they are verified; for times, few pairs of launches are enough.
         tell: is told what is done next.
     """
     default = subject.space.default
@@ -98,7 +98,7 @@ def try_values(
     if isinstance(base, BuildFailure):
         raise RuntimeError(f"the reference no longer compiles: {base.message}")
     reference = Program(base, dict(default), train)
-    sampling = Sampling(screen=PAIRS, most=PAIRS, limit=limit)
+    sampling = replace(sampling, screen=PAIRS, most=PAIRS)
     tell(f"running {len(allowed)} values of parameters, each by itself")
     requests = [
         (at, Measure(Program(one, dict(allowed[at]), train), reference, sampling))

@@ -31,7 +31,7 @@ from gi_cuda.cli.common import (
     scratch_folder,
 )
 from gi_cuda.errors import UserError
-from gi_cuda.execute.model import Inputs, TellInputs, Verdict
+from gi_cuda.execute.model import Inputs, Sampling, TellInputs, Verdict
 from gi_cuda.execute.pool import Lost
 from gi_cuda.levels import load_evolvable, source_under
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
@@ -124,6 +124,6 @@ def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> lis
         tools.pool,
         tools.scratch("values"),
         chosen,
-        baseline.limit,
+        Sampling(limit=baseline.limit, backwards=baseline.backwards),
         tell,
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from gi_cuda.checks.finding import Finding
+from gi_cuda.checks.keys import data_file
 from gi_cuda.target import Target, find_case, input_hashes, load_case
 
 Hashes = Mapping[str, Mapping[str, str]]
@@ -33,7 +34,7 @@ def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:
     if names:
         cases = sorted(case for case, values in changing.items() if values)
         yield Finding(
-            str(target.data),
+            str(data_file(target)),
             f"case() gives other values from process to process: {', '.join(names)}"
             f" (case {', '.join(cases)})",
             "take random numbers from a seed: rng = np.random.default_rng(seed), with `seed` among"

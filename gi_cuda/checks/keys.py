@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from gi_cuda.target import Target
 from gi_cuda.target.locate import Places
+
+
+def data_file(target: Target) -> Path:
+    """The data module, named as the user names the target."""
+    if target.data.is_relative_to(target.folder):
+        return target.file.parent / target.data.relative_to(target.folder)
+    return target.data
 
 
 def keys_of(target: Target) -> Places:

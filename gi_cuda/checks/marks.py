@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gi_cuda.checks.finding import Finding
+from gi_cuda.checks.keys import data_file
 from gi_cuda.scaffold.text import MARK
 from gi_cuda.target import Target
 
@@ -18,7 +19,7 @@ _MARKED = re.compile(rf"(?<!marked ){MARK}\b")
 def read_files(target: Target) -> dict[Path, str]:
     """The files that a user fills in; without those that cannot be read."""
     found = {}
-    for path in (target.file, target.folder / target.data.name):
+    for path in (target.file, data_file(target)):
         try:
             found[path] = path.read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.command import gi_cuda
+from tests.command import check, gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 
@@ -33,7 +33,7 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
         ('size = "n"\nrole = "output"', 'size = "2 * n"   # FILL IN: twice?\nrole = "output"'),
         ('grid = ["(n + BLOCK - 1) / BLOCK"]', 'grid = ["(n + 63) / 64"]'),
     )
-    done = gi_cuda("check", "t", cwd=target.parent)
+    done = check("t", cwd=target.parent)
     assert done.returncode == 0, done.stderr
     said = done.stdout
     assert "each value by itself" in said
@@ -50,7 +50,7 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
 
 
 def test_a_good_target_has_no_warning(target: Path) -> None:
-    done = gi_cuda("check", "t", cwd=target.parent)
+    done = check("t", cwd=target.parent)
     assert done.returncode == 0, done.stderr
     assert "warning" not in done.stdout
 

@@ -119,5 +119,5 @@ def library() -> Path:
 
 
 @pytest.fixture
-def host(tmp_path: Path, library: Path) -> Host:
-    return Host(tmp_path, library)
+def host(request: pytest.FixtureRequest, tmp_path: Path, library: Path) -> Host:
+    return Host(tmp_path, library, backwards=getattr(request, "param", False))

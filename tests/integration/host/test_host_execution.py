@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
-
-from .conftest import Host
 
 RNG = np.random.default_rng(7)
 
@@ -17,10 +14,10 @@ def without_lane(message: str) -> str:
     return re.sub(r"lane \d+", "a lane", message)
 
 
-@pytest.fixture(params=[False, True], ids=["forwards", "backwards"])
-def host(request: pytest.FixtureRequest, tmp_path: Path, library: Path) -> Host:
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """What is promised holds in either order."""
-    return Host(tmp_path, library, backwards=request.param)
+    if "host" in metafunc.fixturenames:
+        metafunc.parametrize("host", [False, True], ids=["forwards", "backwards"], indirect=True)
 
 
 def ints(n, low=-1000, high=1000, dtype=np.int32):

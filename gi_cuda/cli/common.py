@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -113,7 +114,7 @@ REMINDED = 60.0
 @contextmanager
 def working(doing: str) -> Iterator[None]:
     """Say what is being done while it is: on a terminal in one moving line, elsewhere in a line at
-    its beginning and one each minute."""
+    its beginning and one each minute, on standard error: what follows is for whoever reads on."""
     if console.is_terminal:
         with console.status(doing):
             yield
@@ -123,9 +124,9 @@ def working(doing: str) -> Iterator[None]:
     def remind() -> None:
         while not done.wait(REMINDED):
             passed = time.monotonic() - began
-            console.print(f"{doing}: {passed:.0f} s", highlight=False, soft_wrap=True)
+            print(f"{doing}: {passed:.0f} s", file=sys.stderr, flush=True)
 
-    console.print(doing, highlight=False, soft_wrap=True)
+    print(doing, file=sys.stderr, flush=True)
     reminder = threading.Thread(target=remind, daemon=True)
     reminder.start()
     try:

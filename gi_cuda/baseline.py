@@ -6,14 +6,18 @@ variant broken on purpose is caught; finds the noise floor and the loops' iterat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import Binary, BuildFailure, Compiler, Variant
+from gi_cuda.checks.arguments import read_signatures, wrong_arguments
+from gi_cuda.checks.buffers import never_written, written_inputs
+from gi_cuda.checks.defaults import check_defaults
+from gi_cuda.checks.finding import refuse
 from gi_cuda.complaints import does_not_compile
 from gi_cuda.errors import UserError
 from gi_cuda.evolvable import Evolvable
@@ -34,6 +38,7 @@ from gi_cuda.execute.pool import Lost, Pool
 from gi_cuda.execute.statistics import judge, median_interval, ratios
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
+from gi_cuda.levels import source_under
 from gi_cuda.target import CaseRole, Configuration
 
 COPIES = 4
@@ -81,6 +86,8 @@ class Baseline:
         verdict: what a copy that had no part in finding the floor measured as.
         backwards: whether its answers are right too with blocks and threads in the opposite order;
             always False where the device chooses the order.
+        unwritten: for each case and output how many of its elements no launch of the reference
+            writes, and how many it has.
     """
 
     seconds: float
@@ -91,6 +98,7 @@ class Baseline:
     penalties: Mapping[str, float]
     verdict: Verdict
     backwards: bool = False
+    unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,25 +147,44 @@ def _compile(
     return binaries
 
 
+def in_silence(step: str) -> None:
+    """For those who need not know how far it is."""
+
+
 def establish(
-    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path, reference: Path
+    subject: Evolvable,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    reference: Path,
+    tell: Callable[[str], None] = in_silence,
 ) -> Baseline:
     """Find out all that a search must know about the reference, and store its outputs.
 
     Args:
         folder: for binaries.
         reference: where the reference's outputs go, for all cases of the pool's session.
+        tell: is told what is done next.
 
     Raises:
-        UserError: the source does not compile, the reference crashes, or its oracle rejects it.
+        UserError: the defaults are not what the source has, the source does not compile, the
+            reference crashes, its oracle rejects it, or it does not write what it should, or what
+            it should not.
     """
+    tell("comparing target.toml with the source")
+    code = source_under(subject)
+    check_defaults(code, compiler)
+    refuse(wrong_arguments(subject.target, read_signatures(code, compiler)))
+    tell("compiling the reference and copies of it")
     source = subject.reference
     base, *copies = compile_reference(subject, compiler, [source] * (COPIES + 2), folder)
     train = subject.cases(CaseRole.TRAIN)
     everything = (*train, *subject.cases(CaseRole.HELD_OUT))
+    tell("running the reference on all cases")
     recorded = _record(subject, pool, _program(subject, base, everything), reference)
     program = _program(subject, base, train)
     copied = [_program(subject, copy, train) for copy in copies]
+    tell("timing copies of the reference")
     timed = _time_quietly(subject, pool, copied, program)
     floor = max(LEAST_FLOOR, _spread(timed[:COPIES]))
     if floor > MOST_FLOOR:
@@ -171,9 +198,11 @@ def establish(
     by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
     seconds = sum(float(np.median(times)) for times in by_case)
     *measured, apart = [ratios(one.samples) for one in timed]
+    tell("running the reference backwards")
     limit = max(LEAST_LIMIT, SLACK * seconds)
     # It may wait for another block for ever then, and take its worker down.
     backwards = pool.one(TryBackwards(_program(subject, base, everything), limit)) is True
+    tell("counting the iterations of loops")
     return Baseline(
         seconds=seconds,
         floor=floor,
@@ -183,6 +212,7 @@ def establish(
         penalties=recorded.penalties,
         verdict=judge(apart, floor),
         backwards=backwards,
+        unwritten=recorded.unwritten,
     )
 
 
@@ -239,6 +269,8 @@ def _record(subject: Evolvable, pool: Pool[int], program: Program, folder: Path)
     if isinstance(answer, Lost | Refused):
         raise _fault(subject, answer, "while its answers were recorded")
     assert isinstance(answer, Recorded)
+    refuse(written_inputs(subject.target, answer.damaged))
+    refuse(never_written(subject.target, answer.unwritten))
     for case, penalty in answer.penalties.items():
         if penalty:
             # What cannot be judged at all has nothing to do with how far results may be off.

@@ -72,6 +72,11 @@ def source_of(evolvable: Evolvable) -> Subject:
     )
 
 
+def source_under(evolvable: Evolvable) -> Subject:
+    """The source itself, or that which the PTX was compiled from."""
+    return evolvable.cuda if isinstance(evolvable, PtxSubject) else source_of(evolvable)
+
+
 def check_level(level: str, backend: str) -> None:
     """Refuse a level that there is not, or not on a back end."""
     if level not in LEVELS:

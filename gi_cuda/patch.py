@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import hashlib
 import os
 import re
 from collections.abc import Iterable, Mapping
@@ -83,6 +84,12 @@ def _first_code(text: str) -> int:
     return text.rfind("\n", 0, match.end()) + 1
 
 
+def blob(text: str) -> str:
+    """The name that git gives a file of this text."""
+    data = text.encode("utf-8", "surrogateescape")
+    return hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+
+
 def unified_diff(before: str, after: str, path: str) -> str:
     """A diff in git's form that ``git apply`` takes; empty where nothing changed.
 
@@ -94,7 +101,7 @@ def unified_diff(before: str, after: str, path: str) -> str:
     lines = list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}"))
     if not lines:
         return ""
-    parts = [f"diff --git a/{path} b/{path}\n"]
+    parts = [f"diff --git a/{path} b/{path}\n", f"index {blob(before)}..{blob(after)}\n"]
     for line in lines:
         parts.append(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n")
     return "".join(parts)

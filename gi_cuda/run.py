@@ -170,10 +170,18 @@ class Run:
         """An individual as a maintainer would get it: without loop guards."""
         return candidate(self.subject, genotype)
 
-    def patched(self, source: Source, genotype: Genotype) -> Candidate:
-        """A source as a patch leaves it: an individual's winning values are its own defaults."""
+    def patched(self, source: Source, genotype: Genotype, own: frozenset[str]) -> Candidate:
+        """A source as a patch leaves it: an individual's winning values are its own defaults.
+
+        Args:
+            own: macros that the source defines itself, so that nobody does from outside.
+        """
         macros = self.source.upstream_macros(genotype)
-        return Candidate(self.source.device_text(source), genotype.configuration, macros)
+        return Candidate(
+            self.source.device_text(source),
+            genotype.configuration,
+            {name: text for name, text in macros.items() if name not in own},
+        )
 
     def extended(self, generations: int) -> Run:
         """The same run, to go on to so many generations in all; remembered."""
@@ -181,8 +189,14 @@ class Run:
         self.store.put(plan=asdict(plan))
         return replace(self, plan=plan)
 
-    def validate(self, candidates: list[Candidate]) -> list[Validation]:
-        """Validate sources on the held-out cases, in processes that ran nothing before."""
+    def validate(
+        self, candidates: list[Candidate], beside: Candidate | None = None
+    ) -> list[Validation]:
+        """Validate sources on the held-out cases, in processes that ran nothing before.
+
+        Args:
+            beside: what they are timed beside, if that is not the reference.
+        """
         tools = self.tools
         replicates = Replicates(
             self.subject,
@@ -193,6 +207,7 @@ class Run:
             tools.held_out(),
             self.baseline.limit,
             backwards=self.baseline.backwards,
+            beside=beside,
         )
         return validate(replicates, candidates)
 

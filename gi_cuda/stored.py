@@ -101,5 +101,9 @@ def stored_baseline(store: Store) -> Baseline:
             "copies": tuple(stored["copies"]),
             "loops": {int(ident): most for ident, most in stored["loops"].items()},
             "verdict": Verdict(stored["verdict"]),
+            "unwritten": {
+                case: {name: (left, size) for name, (left, size) in buffers.items()}
+                for case, buffers in stored.get("unwritten", {}).items()
+            },
         }
     )

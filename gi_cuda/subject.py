@@ -11,6 +11,7 @@ from pathlib import Path
 
 import xxhash
 
+from gi_cuda.checks.keys import keys_of
 from gi_cuda.errors import UserError
 from gi_cuda.genome import (
     Genetics,
@@ -273,8 +274,19 @@ def load_subject(
         grammar = _read_grammar(source, bnf, scope, target, EDIT_SETS[edits])
         files: tuple[Path, ...] = (bnf.resolve(), scope.resolve())
     else:
-        grammar, files = convert(source, target.kernels, EDIT_SETS[edits]), ()
+        grammar, files = _converted(source, target, EDIT_SETS[edits]), ()
     return Subject(target, grammar, Space.from_target(target, backend), backend, files, edits)
+
+
+def _converted(source: Source, target: Target, types: frozenset[RuleType]) -> Grammar:
+    try:
+        return convert(source, target.kernels, types)
+    except UserError as error:
+        if error.where != source.name:
+            raise
+        # It is about the kernels that the target names.
+        where = keys_of(target).at(("target", "kernels"))
+        raise UserError(f"{source.name}: {error.what}", where=where, hint=error.hint) from None
 
 
 def _read_grammar(

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.analyze.replicates import unmodified
+from gi_cuda.analyze.replicates import Candidate, unmodified
 from gi_cuda.analyze.validation import Validation
 from gi_cuda.analyze.winner import Winner
+from gi_cuda.checks.defaults import check_defaults
 from gi_cuda.errors import UserError
 from gi_cuda.patch import by_path
 from gi_cuda.run import Run
 from gi_cuda.subject import Subject
-from gi_cuda.upstream import Step, apply_in_scratch
+from gi_cuda.upstream import Step, apply_in_scratch, elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +42,35 @@ class Submission:
         winner: whose they are.
         parts: in the order in which they apply.
         noise: a copy of the file beside itself.
+        device: what all was measured on, in words.
+        outside: changed values that are not in the source, and what is to be done about them.
+        defined: macros that were defined from outside when the patched file was compiled.
     """
 
     winner: Winner
     parts: tuple[Part, ...]
     noise: SpeedUp
+    device: str
+    outside: tuple[str, ...] = ()
+    defined: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
         """What the patched file is worth."""
-        return f"{self.winner}, patched file: speed-up {self.parts[-1].validation.overall}"
+        worth = self.parts[-1].validation.overall
+        return f"{self.winner}, patched file: speed-up {worth}, measured on {self.device}"
+
+    @property
+    def checked(self) -> str:
+        """What stands behind the patch once git took it."""
+        cases = ", ".join(self.parts[-1].validation.cases or ())
+        how = "without -D of any parameter"
+        if self.defined:
+            how = f"with -D{' -D'.join(self.defined)}, which the source does not define,"
+        return (
+            "git applies it and makes of the files what was meant; they were built"
+            f" {how} and verified on held-out cases: {cases}"
+        )
 
     def check_mails(self, subject: Subject, texts: Sequence[str]) -> None:
         """Apply the patches as mails and hold the files against those that were validated.
@@ -91,8 +111,10 @@ def submit(run: Run, winner: Winner, steps: Sequence[Step], *, check: bool) -> S
     if check:
         for number in range(1, len(steps) + 1):
             _check_applied(subject, diffs[:number], steps[:number], mailed=False)
-    candidates = [run.patched(step.after, step.genotype) for step in steps]
-    noise, *validations = run.validate([unmodified(subject), *candidates])
+    standing = check_defaults(subject, run.tools.compiler)
+    before = _as_it_is(unmodified(subject), standing.own)
+    candidates = [run.patched(step.after, step.genotype, standing.own) for step in steps]
+    noise, *validations = run.validate([before, *candidates], before)
     for step, validation in zip(steps, validations, strict=True):
         if not validation.correct:
             raise UserError(
@@ -102,8 +124,30 @@ def submit(run: Run, winner: Winner, steps: Sequence[Step], *, check: bool) -> S
             )
     if noise.overall is None:
         raise RuntimeError(f"a copy of the reference fails: {noise.message}")
-    parts = map(Part, steps, diffs, validations)
-    return Submission(winner, tuple(parts), noise.overall)
+    fixed = {*subject.target.build.define} - standing.given
+    return Submission(
+        winner,
+        tuple(map(Part, steps, diffs, validations)),
+        noise.overall,
+        measured_on(run),
+        tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
+        tuple(f"{n}={text}" for n, text in candidates[-1].macros.items() if n not in fixed),
+    )
+
+
+def _as_it_is(reference: Candidate, own: frozenset[str]) -> Candidate:
+    """The reference as whoever has the file gets it: nothing of what it defines itself comes from
+    outside."""
+    macros = {name: text for name, text in reference.macros.items() if name not in own}
+    return replace(reference, macros=macros)
+
+
+def measured_on(run: Run) -> str:
+    """The device of this process, in words that tell a processor from a GPU."""
+    device = run.tools.backend.device()
+    if run.subject.backend == "host":
+        return f"{device} (host back end: a CPU; it was not measured on a GPU)"
+    return device
 
 
 def _check_applied(

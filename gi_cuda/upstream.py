@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Collection, Mapping
@@ -14,6 +15,7 @@ from gi_cuda.genome import Changed, Genotype, Setting
 from gi_cuda.grammar import Source
 from gi_cuda.patch import files_diff
 from gi_cuda.subject import Subject
+from gi_cuda.target import ParameterKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,13 +66,27 @@ def in_one(parts: list[Step]) -> list[Step]:
     return [Step(parts[-1].genotype, numbers, parts[0].before, parts[-1].after)]
 
 
-def elsewhere(subject: Subject, genotype: Genotype) -> list[str]:
-    """Changed values that are not in the source, in words: compiler options and launch parameters
-    that the source does not define."""
+def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ()) -> list[str]:
+    """Changed values that are not in the source, in words: compiler options, macros that come from
+    the build, and launch parameters of which the source knows nothing.
+
+    Args:
+        given: the macros that come from the build.
+    """
     configuration = genotype.configuration
     options = subject.options(configuration)
     usual = subject.options(subject.original.configuration)
-    return [f"compile with {option}" for option in options if option not in usual]
+    words = [f"compile with {option}" for option in options if option not in usual]
+    text = subject.grammar.source.text
+    for name, value in configuration.changed.items():
+        if subject.kinds[name] is ParameterKind.OPTION:
+            continue
+        if name in given:
+            off = subject.kinds[name] is ParameterKind.FLAG and not value
+            words.append(f"compile without -D{name}" if off else f"compile with -D{name}={value}")
+        elif not re.search(rf"\b{name}\b", text):
+            words.append(f"launch with {name} = {value}")
+    return words
 
 
 def apply_in_scratch(

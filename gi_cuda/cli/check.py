@@ -1,14 +1,23 @@
-"""``gi-cuda check``: the baseline before any search."""
+"""``gi-cuda check``: the baseline before any search, and what is doubtful about a target."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-
-from gi_cuda.baseline import Baseline, Caught, establish, try_broken
+from gi_cuda.baseline import Baseline, establish, try_broken
+from gi_cuda.checks.buffers import partly_written
+from gi_cuda.checks.cases import hashes_here, too_long, unsteady
+from gi_cuda.checks.effects import idle, inert, read_effects
+from gi_cuda.checks.finding import Finding, refuse
+from gi_cuda.checks.marks import left_to_fill_in, read_files
+from gi_cuda.checks.values import (
+    Tried,
+    affordable,
+    evenly,
+    try_values,
+    values_alone,
+    wrong_values,
+)
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
@@ -19,11 +28,15 @@ from gi_cuda.cli.common import (
     check_backend,
     console,
     cores,
+    scratch_folder,
 )
 from gi_cuda.errors import UserError
-from gi_cuda.execute.model import Verdict
-from gi_cuda.levels import load_evolvable
-from gi_cuda.run import open_tools
+from gi_cuda.execute.model import Inputs, Sampling, TellInputs, Verdict
+from gi_cuda.execute.pool import Lost
+from gi_cuda.levels import load_evolvable, source_under
+from gi_cuda.report.check import baseline_table, print_warnings, values_table
+from gi_cuda.report.steps import Steps
+from gi_cuda.run import Tools, open_tools
 
 NOISIEST = 0.2
 """A noise floor above this makes any search pointless."""
@@ -38,17 +51,41 @@ def command(
     jobs: Jobs = 0,
 ) -> None:
     """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
-    variant broken on purpose is caught; print the noise floor."""
-    subject = load_evolvable(target, check_backend(backend), level, bnf=bnf, scope=scope)
-    with (
-        tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch,
-        open_tools(subject, Path(scratch), workers=1, jobs=jobs or cores()) as tools,
-    ):
-        baseline = establish(
-            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-        )
-        caught = try_broken(subject, tools.compiler, tools.pool, tools.scratch("broken"), baseline)
-    console.print(table(baseline, caught))
+    variant broken on purpose is caught; run each value of each parameter by itself; print the
+    noise floor, and warn of what is doubtful."""
+    with scratch_folder() as folder, Steps(console) as tell:
+        tell("reading the target and its source")
+        subject = load_evolvable(target, check_backend(backend), level, bnf=bnf, scope=scope)
+        tell("making the cases")
+        with open_tools(subject, folder, workers=1, jobs=jobs or cores()) as tools:
+            doubts = _refuse_slips(tools, tell)
+            baseline = establish(
+                subject,
+                tools.compiler,
+                tools.pool,
+                tools.scratch("baseline"),
+                tools.reference,
+                tell,
+            )
+            tell("running a variant broken on purpose")
+            broken = tools.scratch("broken")
+            caught = try_broken(subject, tools.compiler, tools.pool, broken, baseline)
+            tried = _tried(tools, baseline, tell)
+    console.print(baseline_table(baseline, caught))
+    everything = values_alone(subject.space.parameters)
+    if tried:
+        console.print(values_table(tried, len(everything)))
+    file, parameters = str(subject.target.file), subject.space.parameters
+    print_warnings(
+        console,
+        [
+            *wrong_values(file, parameters, tried),
+            *doubts,
+            *partly_written(subject.target, baseline.unwritten),
+            *too_long(subject.target, baseline.seconds),
+            *left_to_fill_in(read_files(subject.target)),
+        ],
+    )
     if baseline.floor > NOISIEST or baseline.verdict in (Verdict.FASTER, Verdict.SLOWER):
         raise UserError(
             f"a copy of the reference measures as {baseline.verdict}, with a noise floor of"
@@ -59,18 +96,34 @@ def command(
     console.print(f"{subject.target.name}: ready to evolve", highlight=False)
 
 
-def table(baseline: Baseline, caught: Caught) -> Table:
-    """The baseline's findings."""
-    rows = Table(
-        title="baseline", title_justify="left", pad_edge=False, show_header=False, box=SIMPLE_HEAD
+def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding]:
+    """Refuse parameters without effect and cases that differ from process to process; what may be
+    right all the same comes back."""
+    target, file = tools.subject.target, str(tools.subject.target.file)
+    tell("looking for parameters that change nothing")
+    effects = read_effects(source_under(tools.subject), tools.compiler)
+    refuse(inert(file, target.parameters, effects))
+    tell("making the cases once more")
+    answer = tools.pool.one(TellInputs())
+    if isinstance(answer, Lost):
+        raise UserError(f"the worker did not say what the cases hold: {answer.message}")
+    assert isinstance(answer, Inputs)
+    here = hashes_here(target, (*tools.train(), *tools.held_out()))
+    refuse(unsteady(target, here, answer.hashes))
+    return list(idle(file, target.parameters, effects))
+
+
+def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[Tried]:
+    """Each value by itself, or as many as there is time for."""
+    chosen = evenly(values_alone(tools.subject.space.parameters), affordable(baseline.seconds))
+    if not chosen:
+        return []
+    return try_values(
+        tools.subject,
+        tools.compiler,
+        tools.pool,
+        tools.scratch("values"),
+        chosen,
+        Sampling(limit=baseline.limit, backwards=baseline.backwards),
+        tell,
     )
-    for case in baseline.penalties:
-        rows.add_row(f"reference on {case}", "passes its oracle")
-    rows.add_row("reference time", f"{baseline.seconds * 1e3:.3f} ms")
-    rows.add_row("copies of it", ", ".join(f"{1 / ratio:.4f}" for ratio in baseline.copies))
-    rows.add_row("noise floor", f"{baseline.floor:.2%}")
-    rows.add_row("empty patch (A/A)", str(baseline.verdict))
-    penalty = "" if caught.penalty is None else f", penalty {caught.penalty:g}"
-    rows.add_row("broken on purpose", f"caught{penalty}: {caught.message}")
-    rows.add_row("time limit", f"{baseline.limit * 1e3:.0f} ms")
-    return rows

@@ -224,6 +224,25 @@ def _probe(folder: Path) -> None:
         ) from None
 
 
+@contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for what is needed meanwhile; it goes with the context.
+
+    Raises:
+        UserError: there is no place for one.
+    """
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="gi-cuda-")
+    except OSError as error:
+        raise UserError(
+            f"no folder can be made for what is needed meanwhile: {error.strerror}",
+            where=os.environ.get("TMPDIR", "TMPDIR"),
+            hint="name one with the environment variable TMPDIR",
+        ) from None
+    with folder as path:
+        yield Path(path)
+
+
 def write_new(path: Path, text: str, *, force: bool) -> None:
     """Write a file whole or not at all; never over one that is there unless asked.
 

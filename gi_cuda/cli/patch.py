@@ -103,20 +103,29 @@ def command(
             check_new(file, force=force)
         with console.status("building and validating the patched file"):
             submission = submit(opened, winner, parts, check=check)
-            texts = [part.diff for part in submission.parts]
+            head = f"Measured by gi-cuda on {submission.device}.\n\n"
+            texts = [head + part.diff for part in submission.parts]
             if format == "mail":
                 texts = mails(opened, run, submission, sender)
                 if check:
                     submission.check_mails(opened.source, texts)
+    said = [submission.verdict]
+    if check:
+        said.append(submission.checked)
+    if submission.outside:
+        said.append(f"not part of the source, and needed for this: {'; '.join(submission.outside)}")
     if output is None:
         sys.stdout.flush()
         sys.stdout.buffer.write("".join(texts).encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+        print("\n".join(said), file=sys.stderr)
         return
     if len(files) < len(texts):
         texts = ["".join(texts)]
     for file, text in zip(files, texts, strict=True):
         write_new(file, text, force=force)
-    console.print(submission.verdict, highlight=False, soft_wrap=True, markup=False)
+    for line in said:
+        console.print(line, highlight=False, soft_wrap=True, markup=False)
     for file in files:
         console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
 

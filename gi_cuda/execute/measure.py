@@ -6,22 +6,27 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from gi_cuda.execute.device import Device, LaunchRefused, Loaded
 from gi_cuda.execute.model import (
     CasePlan,
     CountLoops,
     GetReady,
+    Inputs,
     LoopCounts,
     Outputs,
     Program,
     Record,
     Recorded,
+    TellInputs,
     TryBackwards,
 )
+from gi_cuda.host.runtime import POISON
 from gi_cuda.target import (
     CaseData,
     LaunchError,
@@ -30,6 +35,7 @@ from gi_cuda.target import (
     Value,
     buffer_sizes,
     final_storage,
+    input_hashes,
     plan,
 )
 from gi_cuda.target import Verdict as OracleVerdict
@@ -177,6 +183,8 @@ def record(bench: Bench, request: Record) -> Recorded:
     request.folder.mkdir(parents=True, exist_ok=True)
     penalties: dict[str, float] = {}
     reasons: dict[str, str] = {}
+    damaged: dict[str, tuple[str, ...]] = {}
+    unwritten: dict[str, dict[str, tuple[int, int]]] = {}
     for case_plan in bench.plans(request.reference):
         runs = []
         with bench.device.turn():
@@ -188,9 +196,38 @@ def record(bench: Bench, request: Record) -> Recorded:
             bench.store(case_plan.case, runs, request.folder)
             bench.device.prepare(case_plan)
             bench.device.run(loaded, case_plan, request.limit)
-            verdict = bench.judge(case_plan)
+            names = bench.device.damaged(case_plan)
+            outputs = bench.device.outputs(case_plan)
+            verdict = _damage(case_plan, names) or bench.opinion(case_plan, outputs)
+            unwritten[case_plan.case] = _unwritten(bench.target, case_plan, outputs)
+        damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    return Recorded(penalties, reasons)
+    return Recorded(penalties, reasons, damaged, unwritten)
+
+
+def _unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
+    """How many elements of each output still hold what was there before the launches."""
+    poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
+    return {
+        name: (still_poison(array), array.size)
+        for name, array in outputs.items()
+        if case_plan.storage[name] in poisoned
+    }
+
+
+def still_poison(array: NDArray[Any]) -> int:
+    """How many elements hold poison. Of elements that are smaller than its word, those that share
+    one with others: by itself, such an element may hold the same by chance."""
+    raw = np.ascontiguousarray(array).view(np.uint8)
+    words = raw[: raw.size // 4 * 4].view(np.uint32) == POISON
+    if array.itemsize > 4:
+        return int(words.reshape(array.size, -1).all(axis=1).sum())
+    return int(words.sum()) * (4 // array.itemsize)
+
+
+def tell_inputs(bench: Bench, request: TellInputs) -> Inputs:
+    """Say what the cases hold."""
+    return Inputs({name: input_hashes(case) for name, case in bench.cases.items()})
 
 
 def try_backwards(bench: Bench, request: TryBackwards) -> bool:

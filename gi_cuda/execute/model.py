@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 
@@ -130,13 +130,25 @@ class CountLoops:
 
 
 @dataclass(frozen=True, slots=True)
+class TellInputs:
+    """Say what the worker's cases hold. The answer is an :class:`Inputs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Hashes of what cases hold, by the names of case and value."""
+
+    hashes: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
 class GetReady:
     """Load what measuring variants of a reference takes. There is no answer."""
 
     reference: Program
 
 
-Request = Measure | Heat | Record | CountLoops | TryBackwards
+Request = Measure | Heat | Record | CountLoops | TryBackwards | TellInputs
 
 
 class Survival(StrEnum):
@@ -196,10 +208,19 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The reference's outputs were stored; what its own oracle says of them, by case."""
+    """The reference's outputs were stored.
+
+    Attributes:
+        penalties, reasons: what its own oracle says of them, by case.
+        damaged: what it wrote to and must not, by case: inputs, memory around buffers.
+        unwritten: for each case and each buffer that is poisoned and judged how many of its
+            elements still held poison, and how many it has.
+    """
 
     penalties: Mapping[str, float]
     reasons: Mapping[str, str]
+    damaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

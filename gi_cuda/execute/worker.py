@@ -12,7 +12,14 @@ from typing import Any, NoReturn, TypeAlias
 from gi_cuda.errors import UserError
 from gi_cuda.execute.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.execute.heat import measure, measure_heat
-from gi_cuda.execute.measure import Bench, count_loops, get_ready, record, try_backwards
+from gi_cuda.execute.measure import (
+    Bench,
+    count_loops,
+    get_ready,
+    record,
+    tell_inputs,
+    try_backwards,
+)
 from gi_cuda.execute.model import (
     CountLoops,
     GetReady,
@@ -20,6 +27,7 @@ from gi_cuda.execute.model import (
     Measure,
     Record,
     Refused,
+    TellInputs,
     TryBackwards,
 )
 from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS, Session
@@ -32,6 +40,7 @@ _HANDLERS: Mapping[type, Callable[[Bench, Any], object]] = {
     Record: record,
     CountLoops: count_loops,
     TryBackwards: try_backwards,
+    TellInputs: tell_inputs,
     GetReady: get_ready,
 }
 

@@ -143,6 +143,8 @@ class Configuration(Mapping[str, Value]):
                 defined[parameter.name] = str(value)
             elif parameter.kind is ParameterKind.FLAG and value:
                 defined[parameter.name] = "1"
+            elif parameter.kind is ParameterKind.FLAG:
+                defined.pop(parameter.name, None)
         return defined
 
 

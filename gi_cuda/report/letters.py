@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gi_cuda.analyze.acceptance import Acceptance
+from gi_cuda.patch import blob, by_path
 from gi_cuda.report.mail import Letter, mail
 from gi_cuda.report.origin import origin
 from gi_cuda.run import Run
 from gi_cuda.submission import Part, Submission
-from gi_cuda.upstream import elsewhere
 
 
 def mails(run: Run, folder: Path, submission: Submission, sender: str | None) -> list[str]:
@@ -40,14 +40,22 @@ def _letter(run: Run, submission: Submission, part: Part) -> Letter:
     return Letter(
         str(part.step.genotype),
         tuple((str(changes[at]), worth[at]) for at in part.step.changes),
-        tuple(_notes(run, part)),
+        tuple(_notes(run, submission, part)),
         part.validation,
         str(submission.noise),
         part.diff,
+        tuple(f"{path}: git blob {blob(text)}" for path, text in _before(run, part).items()),
     )
 
 
-def _notes(run: Run, part: Part) -> Iterator[str]:
+def _before(run: Run, part: Part) -> dict[str, str]:
+    """The files that a patch changes, as they are before it, by their paths in the repository."""
+    main = run.subject.target.source
+    before, after = by_path(part.step.before, main), by_path(part.step.after, main)
+    return {path: text for path, text in before.items() if after[path] != text}
+
+
+def _notes(run: Run, submission: Submission, part: Part) -> Iterator[str]:
     if run.subject.backend == "host":
         yield (
             "Measured on a CPU, with gi-cuda's host back end. That says nothing of the speed on a"
@@ -63,7 +71,7 @@ def _notes(run: Run, part: Part) -> Iterator[str]:
             f"Run under sanitizers ({', '.join(watched.findings)}): they found nothing that the"
             " file does not do without this patch."
         )
-    if outside := elsewhere(run.source, part.step.genotype):
-        yield f"Not part of the source, and needed for this: {'; '.join(outside)}."
+    if submission.outside:
+        yield f"Not part of the source, and needed for this: {'; '.join(submission.outside)}."
     if "\r\n" in part.diff:
         yield "The file has CRLF line ends: apply this with git am --keep-cr."

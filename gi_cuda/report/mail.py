@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -52,6 +53,7 @@ class Letter:
         validation: of the source after the patch.
         noise: a copy of the reference beside the reference, in words; "" where not measured.
         diff: the patch itself.
+        bases: the files that it changes, and which state of them it is against.
     """
 
     genotype: str
@@ -60,6 +62,7 @@ class Letter:
     validation: Validation
     noise: str
     diff: str
+    bases: tuple[str, ...] = ()
 
 
 def mail(letter: Letter, origin: Origin, number: int = 1, total: int = 1) -> str:
@@ -112,8 +115,18 @@ def _body(letter: Letter, origin: Origin) -> list[str]:
     if letter.noise:
         table.append(("the file beside itself", letter.noise))
     lines += _columns(table)
-    lines += ["", "What changes, and what each change is worth beside the others (on the inputs"]
-    lines += ["that the search did see):", ""]
+    if any(worth for _, worth in letter.changes):
+        lines += [
+            "",
+            "What changes, and what each change is worth beside the others (on the inputs",
+        ]
+        lines += ["that the search did see):", ""]
+    else:
+        lines += [
+            "",
+            "What changes (the winner was not minimized: what each change is worth is not",
+        ]
+        lines += ["known, and some may be worth nothing):", ""]
     lines += _columns(letter.changes)
     for note in letter.notes:
         lines += ["", *_wrapped(note)]
@@ -124,6 +137,7 @@ def _body(letter: Letter, origin: Origin) -> list[str]:
         f"Versions: {origin.versions}",
         "Cases:",
         *(f"  {case}" for case in origin.cases),
+        *(["Against:", *(f"  {base}" for base in letter.bases)] if letter.bases else []),
         "",
         "To reproduce:",
         *(f"  {command}" for command in origin.reproduce),
@@ -144,19 +158,29 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _stat(diff: str) -> str:
-    """How many lines come and go, as ``git diff --stat`` says it."""
-    lines = diff.split("\n")
-    path = lines[0].partition(" b/")[2]
-    changed = lines[3:]  # behind the headings
-    added = sum(line.startswith("+") for line in changed)
-    removed = sum(line.startswith("-") for line in changed)
-    counts = []
+    """How many lines come and go in each file, as ``git diff --stat`` says it."""
+    counts = [_counted(part) for part in re.split(r"^(?=diff --git )", diff, flags=re.M) if part]
+    lines = []
+    for path, added, removed in counts:
+        signs = "+" * added + "-" * removed
+        if len(signs) > 40:
+            share = round(40 * added / len(signs))
+            signs = "+" * share + "-" * (40 - share)
+        lines.append(f" {path} | {added + removed} {signs}\n")
+    added = sum(one for _, one, _ in counts)
+    removed = sum(one for _, _, one in counts)
+    said = [f" {len(counts)} file{'s' if len(counts) > 1 else ''} changed"]
     if added:
-        counts.append(f" {added} insertion{'s' if added > 1 else ''}(+)")
+        said.append(f" {added} insertion{'s' if added > 1 else ''}(+)")
     if removed:
-        counts.append(f" {removed} deletion{'s' if removed > 1 else ''}(-)")
-    signs = "+" * added + "-" * removed
-    if len(signs) > 40:
-        share = round(40 * added / len(signs))
-        signs = "+" * share + "-" * (40 - share)
-    return f" {path} | {added + removed} {signs}\n 1 file changed,{','.join(counts)}\n"
+        said.append(f" {removed} deletion{'s' if removed > 1 else ''}(-)")
+    return "".join([*lines, ",".join(said), "\n"])
+
+
+def _counted(part: str) -> tuple[str, int, int]:
+    """A file's path, and how many lines come and go in it."""
+    head, _, hunks = part.partition("\n@@ ")
+    path = head.partition("\n")[0].partition(" b/")[2]
+    changed = hunks.split("\n")[1:]  # behind the numbers of the first one's lines
+    added = sum(line.startswith("+") for line in changed)
+    return path, added, sum(line.startswith("-") for line in changed)

@@ -20,7 +20,8 @@ def origin(run: Run, folder: Path, sender: str | None) -> Origin:
         sender: name and address; None: who commits in the source's repository.
     """
     target = run.subject.target
-    versions = run.store.get("versions")
+    backend = run.tools.backend  # the patched file was measured here and now
+    versions = backend.versions()
     held_out = cases_for(target, run.subject.backend, CaseRole.HELD_OUT)
     cases = (
         f"{case.name}: " + ", ".join(f"{name} = {value}" for name, value in case.args.items())
@@ -30,7 +31,7 @@ def origin(run: Run, folder: Path, sender: str | None) -> Origin:
         target.source.name,
         f"{target.name} ({target.description})" if target.description else target.name,
         run.subject.backend,
-        run.store.get("device"),
+        backend.device(),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         tuple(cases),
         tuple(_commands(run, folder)),

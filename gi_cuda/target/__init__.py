@@ -2,7 +2,7 @@
 
 from gi_cuda.target.cases import CaseData, cases_for, find_case, load_case
 from gi_cuda.target.configuration import compiler_options, defaults, macros
-from gi_cuda.target.fingerprint import content_hash, file_hashes
+from gi_cuda.target.fingerprint import content_hash, file_hashes, input_hashes
 from gi_cuda.target.launches import (
     Argument,
     Launch,
@@ -68,6 +68,7 @@ __all__ = [
     "file_hashes",
     "final_storage",
     "find_case",
+    "input_hashes",
     "load_case",
     "load_target",
     "macros",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 
 from gi_cuda.errors import UserError
+from gi_cuda.kernel_names import overload
 from gi_cuda.target import oracle as oracles
 from gi_cuda.target import schema
 from gi_cuda.target.hints import did_you_mean
@@ -51,6 +53,7 @@ def assemble(table: schema.TargetFile, places: Places) -> Target:
     folder = places.file.parent.resolve()
     files = Files(folder, places)
     check_distinct(table, places)
+    kernels = _kernels(table, files)
     names = Names(places, kinds_of_names(table))
     parameters = _parameters(table, places)
     buffers = _buffers(table, names)
@@ -62,7 +65,7 @@ def assemble(table: schema.TargetFile, places: Places) -> Target:
         source=files.find(table.target.source, ("target", "source")),
         headers=tuple(files.find(name, ("target", "headers")) for name in table.target.headers),
         data=files.find(table.target.data, ("target", "data")),
-        kernels=tuple(table.target.kernels),
+        kernels=kernels,
         build=_build(table, files),
         parameters=parameters,
         constraints=_constraints(table, names, parameters),
@@ -79,6 +82,32 @@ def assemble(table: schema.TargetFile, places: Places) -> Target:
     return target
 
 
+def _kernels(table: schema.TargetFile, files: Files) -> tuple[str, ...]:
+    """The kernels, each of which at least stands in the source; launches are held against them."""
+    names = [("target", "source"), *(("target", "headers") for _ in table.target.headers)]
+    paths = [table.target.source, *table.target.headers]
+    found = [files.find(path, key) for path, key in zip(paths, names, strict=True)]
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
+    words = set[str]().union(*(_WORD.findall(text) for text in texts))
+    known = [name for text in texts for name in _KERNEL.findall(text)]
+    for name in table.target.kernels:
+        own = overload(name)[0].partition("<")[0].strip().rpartition("::")[2]
+        if own not in words and not any("\0" in text for text in texts):
+            raise UserError(
+                f"there is no kernel {name!r} in {' or '.join(path.name for path in found)}",
+                where=files.places.at(("target", "kernels")),
+                hint=did_you_mean(own, known),
+            )
+    return tuple(table.target.kernels)
+
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_KERNEL = re.compile(
+    r"__global__(?:\s+(?!__launch_bounds__)[\w:]+|\s*__launch_bounds__\s*\([^()]*\))*?"
+    r"\s+(?!__launch_bounds__)([^\W\d]\w*)\s*\("
+)
+
+
 def _build(table: schema.TargetFile, files: Files) -> BuildOptions:
     build = table.build
     return BuildOptions(
@@ -90,6 +119,15 @@ def _build(table: schema.TargetFile, files: Files) -> BuildOptions:
 
 
 def _parameters(table: schema.TargetFile, places: Places) -> tuple[Parameter, ...]:
+    for index, item in enumerate(table.parameter):
+        given = table.build.define.get(item.name)
+        fits = item.default if item.kind == "flag" else str(item.default) == given
+        if given is not None and not fits:
+            raise UserError(
+                f"the default is {item.default}, but [build] defines {item.name} to {given}",
+                where=places.at(("parameter", index, "default")),
+                hint="What the build gives is the default.",
+            )
     return tuple(
         Parameter(
             name=item.name,

@@ -13,7 +13,7 @@ def defaults(target: Target) -> dict[str, Value]:
 def macros(target: Target, configuration: Configuration) -> dict[str, str]:
     """The macros that a configuration defines, with their replacement text.
 
-    Fixed ones of ``[build]`` come first; a flag is defined to 1 or absent.
+    Fixed ones of ``[build]`` come first; a flag is defined to 1 or absent, whatever they say.
     """
     defined = dict(target.build.define)
     for parameter in target.parameters:
@@ -22,6 +22,8 @@ def macros(target: Target, configuration: Configuration) -> dict[str, str]:
             defined[parameter.name] = str(value)
         elif parameter.kind is ParameterKind.FLAG and value:
             defined[parameter.name] = "1"
+        elif parameter.kind is ParameterKind.FLAG:
+            defined.pop(parameter.name, None)
     return defined
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import xxhash
 
 from gi_cuda.errors import UserError
+from gi_cuda.target.cases import CaseData
 from gi_cuda.target.model import Target
 from gi_cuda.target.oracle import Python
 
@@ -27,6 +29,24 @@ def content_hash(target: Target) -> str:
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
     return digest.hexdigest()
+
+
+def input_hashes(case: CaseData) -> dict[str, str]:
+    """A hash of each value of a case, in hexadecimal, by name.
+
+    Of what comes for the oracle alone, arrays, numbers and texts count: when two objects of another
+    type are the same, nobody knows but their author.
+    """
+    found = {}
+    for name, value in case.values.items():
+        if isinstance(value, np.ndarray):
+            data = f"{value.dtype} {value.shape} ".encode() + value.tobytes()
+        elif isinstance(value, np.generic | int | float | str | bytes):
+            data = repr(value).encode("utf-8", "surrogateescape")
+        else:
+            continue
+        found[name] = xxhash.xxh3_128_hexdigest(data)
+    return found
 
 
 def file_hashes(target: Target) -> dict[str, str]:

@@ -113,9 +113,13 @@ def kinds_of_names(table: schema.TargetFile) -> dict[str, str]:
 
 def check_distinct(table: schema.TargetFile, places: Places) -> None:
     """Parameters, buffers, textures, scalars and counters share one space of names; cases have
-    their own."""
+    their own.
+
+    A macro of ``[build]`` may be a parameter as well: what the build gives is then its default.
+    """
+    parameters = {item.name for item in table.parameter if item.kind != "option"}
     named: list[tuple[Key, str]] = [
-        (("build", "define", name), name) for name in table.build.define
+        (("build", "define", name), name) for name in table.build.define if name not in parameters
     ]
     for group in ("parameter", "scalar", "buffer", "texture"):
         items = getattr(table, group)

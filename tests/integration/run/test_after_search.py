@@ -156,6 +156,8 @@ def test_a_mail_goes_in_with_git_am(
     done = gi_cuda("patch", run, *words, "--from", "Ada <a@example.com>", cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "patched file: speed-up" in done.stdout
+    assert "(host back end: a CPU; it was not measured on a GPU)" in done.stdout
+    assert "without -D of any parameter and verified on held-out cases: held-out" in done.stdout
     scratch = tmp_path / "scratch"
     git(tmp_path, "clone", "--quiet", str(finished.repository), str(scratch))
     git(scratch, "am", "--quiet", str(mail))
@@ -173,6 +175,8 @@ def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any) -> None:
     words = ["--as-found", "--edits", 3, "--check"]
     done = gi_cuda("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Measured by gi-cuda on ")
+    assert "git applies it" in done.stderr
     changed = [line for line in done.stdout.splitlines() if re.match(r"[+-](?![+-])", line)]
     assert changed == ["-        waste += tile[i % BLOCK];"]
 

@@ -15,10 +15,10 @@ from gi_cuda.analyze.validation import Validation
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.grammar import render
-from gi_cuda.patch import by_path, unified_diff
+from gi_cuda.patch import blob, by_path, unified_diff
 from gi_cuda.report.mail import Letter, Origin, mail
 from gi_cuda.subject import Subject, load_subject
-from gi_cuda.upstream import apply_in_scratch, in_one, steps
+from gi_cuda.upstream import apply_in_scratch, elsewhere, in_one, steps
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 TARGETS = sorted(path.parent.name for path in SHIPPED.glob("*/target.toml"))
@@ -172,6 +172,45 @@ def test_files_of_all_kinds(scale: Subject, text: str, mailed: bool, tmp_path: P
     folder.mkdir()
     applied = apply_in_scratch({"a/k.cu": text}, [patch], folder, mailed=mailed)
     assert applied == {"a/k.cu": after}
+
+
+def test_a_patch_names_the_file_that_it_is_against(tmp_path: Path) -> None:
+    file = tmp_path / "k.cu"
+    file.write_bytes("é\r\n\udcff\n".encode("utf-8", "surrogateescape"))
+    named = subprocess.run(
+        ["git", "hash-object", "--no-filters", file], capture_output=True, text=True, check=True
+    ).stdout.strip()
+    text = file.read_bytes().decode("utf-8", "surrogateescape")
+    assert blob(text) == named
+    assert f"\nindex {named}..{blob('b')}\n" in unified_diff(text, "b", "k.cu")
+
+
+def test_a_winner_that_was_not_minimized(scale: Subject) -> None:
+    diff = unified_diff("a\n", "b\n", "k.cu") + unified_diff("a\n", "a\nc\n", "h.cuh")
+    minimized = letter(scale, diff)
+    found = replace(
+        minimized, changes=(("BLOCK=128", ""), ("<_kernel.cu_27>", "")), bases=("k.cu: git blob 1",)
+    )
+    said = mail(found, ORIGIN)
+    assert "the winner was not minimized" in said
+    assert "is worth beside the others" not in said
+    assert "Against:\n  k.cu: git blob 1\n" in said
+    assert " k.cu | 2 +-\n h.cuh | 1 +\n 2 files changed, 2 insertions(+), 1 deletion(-)\n" in said
+    assert "not minimized" not in mail(minimized, ORIGIN)
+
+
+def test_what_a_patch_cannot_change_is_said(scale: Subject) -> None:
+    genotype = scale.read("BLOCK=128 CHECKED=1")
+    assert elsewhere(scale, genotype) == []
+    assert elsewhere(scale, genotype, {"BLOCK", "CHECKED"}) == [
+        "compile with -DBLOCK=128",
+        "compile with -DCHECKED=1",
+    ]
+    nowhere = replace(scale.grammar, source=replace(scale.grammar.source, text="int nothing;"))
+    assert elsewhere(replace(scale, grammar=nowhere), genotype) == [
+        "launch with BLOCK = 128",
+        "launch with CHECKED = 1",
+    ]
 
 
 def test_what_git_does_not_take_is_refused(tmp_path: Path) -> None:

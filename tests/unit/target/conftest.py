@@ -7,6 +7,11 @@ from pathlib import Path
 
 import pytest
 
+KERNELS = """\
+__global__ void smooth() {}
+__global__ void __launch_bounds__(64) scale() {}
+"""
+
 TARGET = """\
 # A stencil, repeated with swapped buffers, then scaled.
 [target]
@@ -154,7 +159,7 @@ def write(tmp_path: Path) -> Write:
             text = text.replace(old, new, 1)
         (tmp_path / "target.toml").write_text(text)
         (tmp_path / "data.py").write_text(data)
-        (tmp_path / "kernel.cu").write_text("__global__ void smooth() {}\n")
+        (tmp_path / "kernel.cu").write_text(KERNELS)
         return tmp_path
 
     return write

@@ -131,7 +131,8 @@ def test_the_hash_follows_the_content(write: Write, tmp_path: Path) -> None:
     assert content_hash(load_target(write(data=DATA + "\n# more\n"))) != before
     assert content_hash(load_target(write(("1e-6", "1e-7")))) != before
     write()
-    (tmp_path / "kernel.cu").write_text("__global__ void smooth() { }\n")
+    source = tmp_path / "kernel.cu"
+    source.write_text(f"{source.read_text()}\n")
     target = load_target(tmp_path)
     assert content_hash(target) != before
     (tmp_path / "kernel.cu").unlink()
@@ -258,10 +259,38 @@ MISTAKES = {
     "name taken": ('name = "a"', 'name = "n"', line('name = "a"'), "buffer[0].name", "is taken"),
     "macro taken": (
         "VERSION = 3",
-        "BLOCK_W = 3",
-        line('name = "BLOCK_W"'),
-        "parameter[0].name",
+        "n = 3",
+        line('name = "n"'),
+        "scalar[0].name",
         "is taken",
+    ),
+    "a default that the build does not give": (
+        "VERSION = 3",
+        "BLOCK_W = 96",
+        line("default = 64"),
+        "parameter[0].default",
+        "[build] defines BLOCK_W to 96",
+    ),
+    "a flag that the build gives": (
+        "VERSION = 3",
+        "CACHE = 1",
+        line("default = false"),
+        "parameter[1].default",
+        "[build] defines CACHE to 1",
+    ),
+    "no such kernel": (
+        '["smooth", "scale"]',
+        '["smoth", "scale"]',
+        line("kernels ="),
+        "target.kernels",
+        "there is no kernel 'smoth' in kernel.cu\n  Did you mean smooth?",
+    ),
+    "no such kernel behind launch bounds": (
+        '["smooth", "scale"]',
+        '["smooth", "scal"]',
+        line("kernels ="),
+        "target.kernels",
+        "Did you mean scale?",
     ),
     "case twice": ('"other"', '"small"', line('"other"'), "case[1].name", "is taken"),
     "C type": ('"int32"', '"int"', line('"int32"'), "scalar[0].type", "Write 'int32'"),

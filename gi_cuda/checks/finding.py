@@ -1,0 +1,40 @@
+"""What a check finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gi_cuda.errors import UserError
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something about a target that its user should know.
+
+    Attributes:
+        where: file, line or key, e.g. ``targets/x/target.toml:12``.
+        what: what is the matter, one sentence without a final full stop.
+        hint: what to do about it.
+    """
+
+    where: str
+    what: str
+    hint: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.what}" + (f"\n  {self.hint}" if self.hint else "")
+
+
+def refuse(findings: Iterable[Finding]) -> None:
+    """End with all findings as one error; go on where there is none.
+
+    Raises:
+        UserError: there is a finding.
+    """
+    first, *others = [*findings, None]
+    if first is None:
+        return
+    more = [str(one) for one in others if one is not None]
+    hint = "\n".join([*([first.hint] if first.hint else []), *more])
+    raise UserError(first.what, where=first.where, hint=hint or None)

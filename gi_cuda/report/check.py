@@ -1,0 +1,58 @@
+"""What ``gi-cuda check`` found: the baseline, each value by itself, and what is worth a warning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+
+from gi_cuda.baseline import Baseline, Caught
+from gi_cuda.checks import Finding
+from gi_cuda.checks.values import Tried
+
+
+def baseline_table(baseline: Baseline, caught: Caught) -> Table:
+    """The baseline's findings."""
+    rows = Table(
+        title="baseline", title_justify="left", pad_edge=False, show_header=False, box=SIMPLE_HEAD
+    )
+    for case in baseline.penalties:
+        rows.add_row(f"reference on {case}", "passes its oracle")
+    rows.add_row("reference time", f"{baseline.seconds * 1e3:.3f} ms")
+    rows.add_row("copies of it", ", ".join(f"{1 / ratio:.4f}" for ratio in baseline.copies))
+    rows.add_row("noise floor", f"{baseline.floor:.2%}")
+    rows.add_row("empty patch (A/A)", str(baseline.verdict))
+    penalty = "" if caught.penalty is None else f", penalty {caught.penalty:g}"
+    rows.add_row("broken on purpose", f"caught{penalty}: {caught.message}")
+    rows.add_row("time limit", f"{baseline.limit * 1e3:.0f} ms")
+    return rows
+
+
+def values_table(tried: Sequence[Tried], all_values: int) -> Table:
+    """What became of each value by itself.
+
+    Args:
+        all_values: how many there are; some may not have been tried.
+    """
+    title = "each value by itself"
+    if len(tried) < all_values:
+        title += f" ({len(tried)} of {all_values}, evenly chosen)"
+    rows = Table(title=title, title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
+    for heading in ("parameter", "value", "answers"):
+        rows.add_column(heading)
+    rows.add_column("time / reference's", justify="right")
+    last = None
+    for one in tried:
+        name = one.parameter if one.parameter != last else ""
+        last = one.parameter
+        ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
+        rows.add_row(name, str(one.value), one.outcome, ratio)
+    return rows
+
+
+def print_warnings(console: Console, findings: Iterable[Finding]) -> None:
+    """One warning for each finding."""
+    for finding in findings:
+        console.print(f"warning: {finding}", highlight=False, soft_wrap=True, markup=False)

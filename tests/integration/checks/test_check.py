@@ -1,0 +1,100 @@
+"""``gi-cuda check`` and ``evolve`` on targets that are not what they say."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.command import gi_cuda
+
+SCALE = Path(__file__).parents[2] / "targets" / "scale"
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    return Path(
+        shutil.copytree(SCALE, tmp_path / "t", ignore=shutil.ignore_patterns("__pycache__"))
+    )
+
+
+def change(path: Path, *changes: tuple[str, str]) -> None:
+    text = path.read_text()
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+
+
+def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
+    change(
+        target / "target.toml",
+        ('size = "n"\nrole = "output"', 'size = "2 * n"   # FILL IN: twice?\nrole = "output"'),
+        ('grid = ["(n + BLOCK - 1) / BLOCK"]', 'grid = ["(n + 63) / 64"]'),
+    )
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+    said = done.stdout
+    assert "each value by itself" in said
+    rows = [line.split() for line in said.splitlines()]
+    assert ["BLOCK", "32", "wrong"] in rows
+    assert [row[:3] for row in rows if "REPEAT" in row and "2" in row] == [["REPEAT", "2", "right"]]
+    assert "BLOCK = 32 by itself: wrong answers: train: out[" in said
+    assert (
+        "a part of the output out: on train 4000 of 8000 values; on held-out 3111 of 6222" in said
+    )
+    assert "FILL IN is left in line " in said
+    assert said.rindex("warning: ") > said.index("each value by itself")
+    assert said.rstrip().endswith("scale: ready to evolve")
+
+
+def test_a_good_target_has_no_warning(target: Path) -> None:
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+    assert "warning" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (
+            "data.py",
+            "default_rng(seed)",
+            "default_rng()",
+            "other values from process to process: in",
+        ),
+        ("kernel.cu", "#ifndef REPEAT\n#define REPEAT 1\n#endif", "#define REPEAT 1", "an #ifndef"),
+        (
+            "kernel.cu",
+            "out[at] = ",
+            "((int *)in)[at] = ",
+            "declared input, but the kernel writes it",
+        ),
+        (
+            "kernel.cu",
+            "out[at] = ",
+            "waste = ",
+            "no launch of the reference writes anything to the",
+        ),
+    ],
+)
+def test_slips_are_refused(target: Path, file: str, old: str, new: str, said: str) -> None:
+    change(target / file, (old, new))
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 2, done.stdout
+    assert said in done.stderr
+
+
+def test_evolve_refuses_another_default_before_it_makes_a_run(target: Path) -> None:
+    change(target / "target.toml", ("default = 64", "default = 32"))
+    done = gi_cuda("evolve", "t", "--run", "run", cwd=target.parent)
+    assert done.returncode == 2
+    assert "t/target.toml:11: the default of BLOCK is 32, but kernel.cu:" in done.stderr
+    assert not (target.parent / "run").exists()
+
+
+def test_no_place_for_scratch_files(target: Path) -> None:
+    done = gi_cuda("patch", "t", "--output", target / "data.py" / "p", cwd=target.parent)
+    assert done.returncode == 2
+    assert "p: cannot be written: " in done.stderr

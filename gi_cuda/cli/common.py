@@ -185,7 +185,7 @@ def check_new(path: Path, *, force: bool) -> None:
         raise UserError("it is a folder", where=str(path), hint="name a file")
     if path.exists() and not force:
         raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
-    _probe(path.parent)
+    _probe(path.parent, path)
 
 
 def check_figures(folder: Path, names: Iterable[str]) -> None:
@@ -197,7 +197,7 @@ def check_figures(folder: Path, names: Iterable[str]) -> None:
     Raises:
         UserError: it is no folder, cannot be made, or has a folder where a figure goes.
     """
-    _probe(folder)
+    _probe(folder, folder)
     for name in names:
         for suffix in ("svg", "png", "dot"):
             if (folder / f"{name}.{suffix}").is_dir():
@@ -208,9 +208,12 @@ def check_figures(folder: Path, names: Iterable[str]) -> None:
                 )
 
 
-def _probe(folder: Path) -> None:
-    """Find out whether files can be made in a folder, which may have to be made itself."""
-    there = folder
+def _probe(folder: Path, what: Path) -> None:
+    """Find out whether files can be made in a folder, which may have to be made itself.
+
+    Args:
+        what: the file or folder that the user asked for, for the message.
+    """
     try:
         there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
         # Permissions do not tell: root has them all, and still cannot write everywhere.
@@ -218,9 +221,7 @@ def _probe(folder: Path) -> None:
             pass
     except OSError as error:
         raise UserError(
-            f"no file can be made here: {error.strerror}",
-            where=str(there),
-            hint="name another place",
+            f"cannot be written: {error.strerror}", where=str(what), hint="name another place"
         ) from None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import tempfile
 import threading
 import time
@@ -113,7 +114,7 @@ REMINDED = 60.0
 @contextmanager
 def working(doing: str) -> Iterator[None]:
     """Say what is being done while it is: on a terminal in one moving line, elsewhere in a line at
-    its beginning and one each minute."""
+    its beginning and one each minute, on standard error: what follows is for whoever reads on."""
     if console.is_terminal:
         with console.status(doing):
             yield
@@ -123,9 +124,9 @@ def working(doing: str) -> Iterator[None]:
     def remind() -> None:
         while not done.wait(REMINDED):
             passed = time.monotonic() - began
-            console.print(f"{doing}: {passed:.0f} s", highlight=False, soft_wrap=True)
+            print(f"{doing}: {passed:.0f} s", file=sys.stderr, flush=True)
 
-    console.print(doing, highlight=False, soft_wrap=True)
+    print(doing, file=sys.stderr, flush=True)
     reminder = threading.Thread(target=remind, daemon=True)
     reminder.start()
     try:
@@ -184,7 +185,7 @@ def check_new(path: Path, *, force: bool) -> None:
         raise UserError("it is a folder", where=str(path), hint="name a file")
     if path.exists() and not force:
         raise UserError("the file exists", where=str(path), hint="overwrite it with --force")
-    _probe(path.parent)
+    _probe(path.parent, path)
 
 
 def check_figures(folder: Path, names: Iterable[str]) -> None:
@@ -196,7 +197,7 @@ def check_figures(folder: Path, names: Iterable[str]) -> None:
     Raises:
         UserError: it is no folder, cannot be made, or has a folder where a figure goes.
     """
-    _probe(folder)
+    _probe(folder, folder)
     for name in names:
         for suffix in ("svg", "png", "dot"):
             if (folder / f"{name}.{suffix}").is_dir():
@@ -207,9 +208,12 @@ def check_figures(folder: Path, names: Iterable[str]) -> None:
                 )
 
 
-def _probe(folder: Path) -> None:
-    """Find out whether files can be made in a folder, which may have to be made itself."""
-    there = folder
+def _probe(folder: Path, what: Path) -> None:
+    """Find out whether files can be made in a folder, which may have to be made itself.
+
+    Args:
+        what: the file or folder that the user asked for, for the message.
+    """
     try:
         there = next(one for one in (folder, *folder.absolute().parents) if one.exists())
         # Permissions do not tell: root has them all, and still cannot write everywhere.
@@ -217,9 +221,7 @@ def _probe(folder: Path) -> None:
             pass
     except OSError as error:
         raise UserError(
-            f"no file can be made here: {error.strerror}",
-            where=str(there),
-            hint="name another place",
+            f"cannot be written: {error.strerror}", where=str(what), hint="name another place"
         ) from None
 
 

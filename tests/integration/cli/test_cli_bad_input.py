@@ -246,7 +246,7 @@ MISTAKES = {
         write("kernel.cu.scope", "precious"),
     ),
     "grammar into a file": Mistake(
-        ("t/data.py", "no file can be made"), ("convert", "t", "-o", "t/data.py")
+        ("t/data.py", "cannot be written"), ("convert", "t", "-o", "t/data.py")
     ),
 }
 
@@ -354,11 +354,23 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (("patch", "run", "--individual", "7"), ("no individual 7",)),
         (("patch", "run", "--output", "t/kernel.cu"), ("t/kernel.cu: the file exists", "--force")),
         (("show", "run", "--individual", "7"), ("no individual 7",)),
-        (("history", "run", "--figures", "t/kernel.cu"), ("t/kernel.cu: ", "no file can be made")),
-        (("interactions", "run", "--figures", "t/kernel.cu/x"), ("t/kernel.cu: ", "Not a dir")),
-        (("compare", "run", "--figures", "t/kernel.cu"), ("t/kernel.cu: ", "no file can be made")),
+        (
+            ("history", "run", "--figures", "t/kernel.cu"),
+            ("t/kernel.cu: cannot be written: Not a directory",),
+        ),
+        (
+            ("interactions", "run", "--figures", "t/kernel.cu/x"),
+            ("t/kernel.cu/x: cannot be written: Not a directory",),
+        ),
+        (
+            ("compare", "run", "--figures", "t/kernel.cu"),
+            ("t/kernel.cu: cannot be written: Not a directory",),
+        ),
         (("compare", "run", "--csv", "t"), ("t: it is a folder",)),
-        (("validate", "run", "--export", "t/data.py/x"), ("t/data.py: ", "no file can be made")),
+        (
+            ("validate", "run", "--export", "t/data.py/x"),
+            ("t/data.py/x: cannot be written: Not a directory",),
+        ),
         (("show", "run", "--generation", "7"), ("no generation 7",)),
     ],
     ids=lambda value: " ".join(value[:4]),

@@ -21,12 +21,14 @@ def test_where_there_is_no_terminal_work_is_told_of_in_lines(
     monkeypatch.setattr(common, "REMINDED", 0.05)
     with common.working("measuring"):
         time.sleep(0.3)
-    first, *others = capsys.readouterr().out.splitlines()
+    said = capsys.readouterr()
+    assert said.out == ""
+    first, *others = said.err.splitlines()
     assert first == "measuring"
     assert others
     assert all(line == "measuring: 0 s" for line in others)
     time.sleep(0.1)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().err == ""
 
 
 class Diffs:

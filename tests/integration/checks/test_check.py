@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
+import tempfile
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.cli.common import scratch_folder
+from gi_cuda.errors import UserError
 from tests.command import check, gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
@@ -94,7 +98,19 @@ def test_evolve_refuses_another_default_before_it_makes_a_run(target: Path) -> N
     assert not (target.parent / "run").exists()
 
 
-def test_no_place_for_scratch_files(target: Path) -> None:
+def test_a_patch_that_cannot_be_written_is_refused_at_once(target: Path) -> None:
     done = gi_cuda("patch", "t", "--output", target / "data.py" / "p", cwd=target.parent)
     assert done.returncode == 2
-    assert "p: cannot be written: " in done.stderr
+    assert "data.py: no file can be made here: " in done.stderr
+
+
+def test_no_place_for_scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere(**_: object) -> None:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", nowhere)
+    with (
+        pytest.raises(UserError, match=r"(?s)No usable temporary directory.*TMPDIR"),
+        scratch_folder(),
+    ):
+        pass

@@ -41,9 +41,12 @@ class Effect:
 
 
 def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
-    """What each parameter that can change at all does."""
+    """What each parameter that can change at all does; of none, where the source cannot be
+    preprocessed, for which the compiler has a better word."""
     preprocessor = Preprocessor.of(subject, compiler)
     space = subject.space
+    if preprocessor.of_configurations([space.default])[0].text is None:
+        return {}
     free = [space.parameters[at] for at in space.free]
     alone = [_values_in(space.default, parameter) for parameter in free]
     groups = _read(preprocessor, alone)

@@ -65,3 +65,7 @@ def test_what_changes_nothing(
     (one,) = found(make(head, *more, block=block))
     assert one.startswith("t:6: the parameter ")
     assert said in one
+
+
+def test_a_source_that_cannot_be_read_is_left_to_the_compiler(make: Make) -> None:
+    assert found(make('#include "nowhere.h"\n' + GUARDED, TIMES)) == []

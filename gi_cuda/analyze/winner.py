@@ -17,10 +17,24 @@ from gi_cuda.store import Individual, Store
 
 @dataclass(frozen=True, slots=True)
 class Minimized:
-    """A minimization with its validation on the held-out cases."""
+    """A minimization with its validation on the held-out cases.
+
+    Attributes:
+        minimization: what stayed and what went.
+        validation: of what stayed.
+        before: of all of it, in the same measurement; None in runs of before that was measured.
+    """
 
     minimization: Minimization
     validation: Validation
+    before: Validation | None = None
+
+    @property
+    def loses(self) -> bool:
+        """Whether what went pays on the held-out cases, for certain."""
+        if self.before is None or self.before.overall is None or self.validation.overall is None:
+            return False
+        return self.validation.overall.high < self.before.overall.low
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,8 +48,9 @@ def command(
                     hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
                 ) from None
             left = subject.read(result.genotype)
-            (validation,) = opened.validate([opened.candidate(left)])
-        minimized = Minimized(result, validation)
+            both = [winner.genotype, left]
+            before, validation = opened.validate([opened.candidate(one) for one in both])
+        minimized = Minimized(result, validation, before)
         keep_minimized(opened.store, winner.ident, minimized)
         beside = opened.beside
     print_minimized(console, str(winner), minimized, beside=beside)

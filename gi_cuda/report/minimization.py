@@ -21,6 +21,14 @@ def print_minimized(console: Console, name: str, minimized: Minimized, *, beside
     console.print(verdict(name, minimized), style="bold", highlight=False, soft_wrap=True)
     _print_kept(console, result)
     _print_dropped(console, result.dropped)
+    if minimized.loses:
+        console.print(
+            "what went pays on the held-out cases, which minimizing does not look at: a smaller"
+            " --threshold keeps more of it",
+            style="yellow",
+            highlight=False,
+            soft_wrap=True,
+        )
     console.print(
         f"on the train cases {result.before} before, {result.speed_up} after"
         f"{f', over {beside}' if beside else ''};"
@@ -34,8 +42,10 @@ def verdict(name: str, minimized: Minimized) -> str:
     """What is left of an individual, and what it is worth on the held-out cases."""
     result, validation = minimized.minimization, minimized.validation
     total = len(result.kept) + len(result.dropped)
+    before = minimized.before
     worth = (
         f"speed-up on held-out cases {validation.overall} (95 % interval)"
+        f"{f', {before.overall} before' if before and before.overall else ''}"
         if validation.correct
         else f"fails on the held-out cases: {validation.message}"
     )

@@ -101,7 +101,7 @@ def test_evolve_refuses_another_default_before_it_makes_a_run(target: Path) -> N
 def test_a_patch_that_cannot_be_written_is_refused_at_once(target: Path) -> None:
     done = gi_cuda("patch", "t", "--output", target / "data.py" / "p", cwd=target.parent)
     assert done.returncode == 2
-    assert "data.py: no file can be made here: " in done.stderr
+    assert "data.py/p: cannot be written: Not a directory" in done.stderr
 
 
 def test_no_place_for_scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:

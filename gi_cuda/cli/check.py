@@ -36,6 +36,7 @@ from gi_cuda.execute.pool import Lost
 from gi_cuda.levels import load_evolvable, source_under
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.steps import Steps
+from gi_cuda.report.tables import print_table
 from gi_cuda.run import Tools, open_tools
 
 NOISIEST = 0.2
@@ -71,10 +72,10 @@ def command(
             broken = tools.scratch("broken")
             caught = try_broken(subject, tools.compiler, tools.pool, broken, baseline)
             tried = _tried(tools, baseline, tell)
-    console.print(baseline_table(baseline, caught))
+    print_table(console, baseline_table(baseline, caught))
     everything = values_alone(subject.space.parameters)
     if tried:
-        console.print(values_table(tried, len(everything)))
+        print_table(console, values_table(tried, len(everything)))
     file, parameters = str(subject.target.file), subject.space.parameters
     print_warnings(
         console,

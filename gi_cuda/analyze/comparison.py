@@ -68,6 +68,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
         tools.scratch("compared"),
         (*tools.train(), *tools.held_out()),
         baseline.limit,
+        backwards=baseline.backwards,
     )
     candidates = [one.candidate for one in contestants]
     original, *readings = replicates.read([replicates.reference(), *candidates])

@@ -5,10 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import sys
 import tempfile
-import threading
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -107,33 +104,14 @@ def check_edits(name: str) -> str:
     return name
 
 
-REMINDED = 60.0
-"""Seconds between two lines that say that work goes on, where there is no terminal."""
-
-
 @contextmanager
 def working(doing: str) -> Iterator[None]:
-    """Say what is being done while it is: on a terminal in one moving line, elsewhere in a line at
-    its beginning and one each minute, on standard error: what follows is for whoever reads on."""
-    if console.is_terminal:
-        with console.status(doing):
-            yield
-        return
-    began, done = time.monotonic(), threading.Event()
+    """Say what is being done while it is (see :class:`~gi_cuda.report.steps.Steps`)."""
+    from gi_cuda.report.steps import Steps
 
-    def remind() -> None:
-        while not done.wait(REMINDED):
-            passed = time.monotonic() - began
-            print(f"{doing}: {passed:.0f} s", file=sys.stderr, flush=True)
-
-    print(doing, file=sys.stderr, flush=True)
-    reminder = threading.Thread(target=remind, daemon=True)
-    reminder.start()
-    try:
+    with Steps(console) as tell:
+        tell(doing)
         yield
-    finally:
-        done.set()
-        reminder.join()
 
 
 def check_choice(option: str, value: str, choices: tuple[str, ...]) -> None:

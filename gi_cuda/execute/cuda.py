@@ -18,11 +18,12 @@ from gi_cuda.cuda.toolkit import find_toolkit
 from gi_cuda.execute.bindings import Bindings
 from gi_cuda.execute.cuda_arena import Arena, arena_supported
 from gi_cuda.execute.cuda_context import MOST_AHEAD, WINDOW, Context
-from gi_cuda.execute.cuda_memory import POISON, Check, Memory, Region, guards
+from gi_cuda.execute.cuda_memory import Check, Memory, Region, guards
 from gi_cuda.execute.cuda_textures import Textures
 from gi_cuda.execute.device import LaunchRefused
 from gi_cuda.execute.model import CasePlan, Outputs
 from gi_cuda.execute.turns import Place
+from gi_cuda.host.runtime import POISON
 from gi_cuda.kernel_names import identifier
 from gi_cuda.target import Buffer, BufferRole, CaseData, CaseRole, Launch, Target, Texture
 

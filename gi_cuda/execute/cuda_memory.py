@@ -12,12 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.execute.cuda_arena import UNIT, Arena
 from gi_cuda.execute.cuda_context import Context
-
-POISON = 0xFFFDA5A5
-"""What each word of an output holds before a launch, and guard zones always.
-
-A quiet NaN as float and double, negative as int, an index far beyond any buffer as unsigned.
-"""
+from gi_cuda.host.runtime import POISON
 
 GUARD = 64 * 1024
 """Bytes before and behind every buffer; a multiple of what the device aligns memory to."""

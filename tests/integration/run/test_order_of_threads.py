@@ -9,6 +9,7 @@ from gi_cuda.genome import Delete, Genotype
 from gi_cuda.run import Plan, Run, create_run
 from gi_cuda.search import Settings
 from gi_cuda.subject import load_subject
+from tests.command import gi_cuda
 
 BARRIER = "    __syncthreads();\n"
 NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"
@@ -34,6 +35,8 @@ def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
         racing = Genotype(run.subject.original.configuration, (barrier,))
         ((_, found),) = run.laboratory().evaluate({1: racing})
         (validation,) = run.validate([run.candidate(racing)])
+    done = gi_cuda("compare", str(barrier), "--target", target, cwd=tmp_path)
+    assert "opposite order" in done.stdout, done.stderr
     assert found.penalty
     assert found.message.endswith("with blocks and threads in the opposite order")
     assert not validation.correct

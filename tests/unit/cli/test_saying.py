@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from gi_cuda.cli import app, common
 from gi_cuda.cli.mutate import print_failures
 from gi_cuda.genome import Genotype
+from gi_cuda.report import steps
 from gi_cuda.report.champion import device_words, print_next_steps
 from gi_cuda.sampling import Trials
 
@@ -34,7 +35,7 @@ def test_where_there_is_no_terminal_work_is_told_of_in_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = Listener()
-    monkeypatch.setattr(common, "REMINDED", 0.001)
+    monkeypatch.setattr(steps, "REMINDED", 0.001)
     monkeypatch.setattr(sys, "stderr", said)
     with common.working("measuring"):
         assert said.reminded.wait(60)

@@ -30,7 +30,7 @@ VARIANTS = {
         True,
     ),
     "the next texel": ("bits(text, i)", "bits(text, i + 1)", False),
-    "another texture": ("tex1Dfetch<uint2>(stretches", "tex1Dfetch<uint2>(text", False),
+    "another texture": ("tex1Dfetch(&weight, weights, i)", "tex1Dfetch(&weight, text, i)", False),
 }
 
 # In a process of its own, since workers are forked from one that has not spoken to the driver.

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 
 from gi_cuda.execute.model import Measurement, Sample, Survival, Verdict
-from gi_cuda.execute.statistics import judge, median_interval, ratios
+from gi_cuda.execute.statistics import judge, ratio_interval, ratios
 
 
 class Outcome(StrEnum):
@@ -105,7 +105,7 @@ def measured(measurement: Measurement, floor: float) -> Evaluation:
     """
     values = ratios(measurement.samples) if measurement.correct else np.empty(0)
     timed = len(values) > 0
-    low, high = median_interval(values) if timed else (None, None)
+    low, high = ratio_interval(values) if timed else (None, None)
     return Evaluation(
         built=True,
         survival=measurement.survival,

@@ -286,7 +286,7 @@ class Laboratory:
         precedent = self.precedents.of(edits)
         if precedent is None:
             return None
-        said = f"as individual {precedent} by an edit in the same place: {evaluation.message}"
+        said = f"as individual {precedent} by a like edit: {evaluation.message}"
         return replace(evaluation, message=said)
 
     def _verdict(self, answer: Answer) -> Evaluation:

@@ -9,28 +9,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gi_cuda.genome import Edit, Insert
+from gi_cuda.genome import Delete, Edit, Insert, Replace
 
 
 class Precedents:
     """Edits each of which took workers down when there was no other edit beside it.
 
-    Deleting a line and replacing it by another one count as the same: either takes it away.
+    Deleting a line and replacing it by another one count as the same: either takes it away. A line
+    that was inserted counts wherever it is put: a barrier in a branch hangs in most places.
     """
 
     def __init__(self) -> None:
-        self._individuals: dict[object, int] = {}
+        self._gone: dict[str, int] = {}
+        self._put: dict[str, int] = {}
 
     def enter(self, ident: int, edits: Sequence[Edit]) -> None:
         """An individual crashed or hung for good; of several edits any may be at fault."""
-        if len(edits) == 1:
-            self._individuals.setdefault(_fault(edits[0]), ident)
+        match edits:
+            case [Insert(_, donor)]:
+                self._put.setdefault(donor, ident)
+            case [Delete(place) | Replace(place, _)]:
+                self._gone.setdefault(place, ident)
 
     def of(self, edits: Sequence[Edit]) -> int | None:
         """The individual that shows that one of these edits takes workers down."""
-        known = (self._individuals.get(_fault(edit)) for edit in edits)
-        return next((ident for ident in known if ident is not None), None)
-
-
-def _fault(edit: Edit) -> object:
-    return edit if isinstance(edit, Insert) else edit.place
+        for edit in edits:
+            known = None if isinstance(edit, Insert) else self._gone.get(edit.place)
+            if known is None and not isinstance(edit, Delete):
+                known = self._put.get(edit.donor)
+            if known is not None:
+                return known
+        return None

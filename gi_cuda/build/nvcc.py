@@ -34,7 +34,7 @@ PREPROCESS_LIMIT = 120.0
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
-SIZES = Sizes(smallest=4, largest=16)
+SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
 first shards are done, the sooner their variants can be measured."""
 

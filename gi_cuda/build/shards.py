@@ -40,26 +40,32 @@ class Sizes:
     Attributes:
         smallest: what a shard costs before its first variant should be little beside so many.
         largest: most variants in one shard.
+        first: variants in the very first shard of a large batch; 0 for as many as in a small one.
     """
 
     smallest: int
     largest: int
+    first: int = 0
 
     def of(self, number: int, jobs: int) -> Iterator[int]:
         """The sizes of shards that hold so many variants together.
 
-        One for each job, where that is enough. Otherwise the first ones are small, so that the
-        first binaries are there soon, and the last ones, so that all jobs end at about the same
-        time.
+        One for each job, where that is enough. Otherwise the first ones are small and ever larger,
+        so that the first binaries are there soon and others at any moment, and the last ones are
+        small, so that all jobs end at about the same time.
         """
         once = min(self.largest, 2 * self.smallest)
         if number <= once * jobs:
             yield from (len(range(i, number, jobs)) for i in range(min(number, jobs)))
             return
-        first = min(self.largest, self.smallest)
-        for _ in range(jobs):
-            yield first
-        number -= first * jobs
+        least, most = min(self.largest, self.first or self.smallest), self.largest
+        grown = 2 * jobs
+        for shard in range(1, grown):
+            if number <= most * jobs:
+                break
+            size = max(least, most * shard // grown)
+            yield size
+            number -= size
         while number > 0:
             size = min(number, self.largest, max(self.smallest, number // jobs))
             yield size

@@ -80,6 +80,51 @@ def median_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float
     return (float(ordered[rank - 1]), float(ordered[-rank]))
 
 
+@lru_cache(maxsize=64)
+def _student(freedom: int, confidence: float) -> float:
+    """The two-sided quantile of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+
+    def within(t: float) -> float:
+        angle = math.atan(t / math.sqrt(freedom))
+        term = total = math.cos(angle) if freedom % 2 else 1.0
+        for k in range(3 if freedom % 2 else 2, freedom, 2):
+            term *= math.cos(angle) ** 2 * (k - 1) / k
+            total += term
+        if freedom % 2:
+            return 2 / math.pi * (angle + (math.sin(angle) * total if freedom > 1 else 0.0))
+        return math.sin(angle) * total
+
+    low, high = 0.0, 2.0
+    while within(high) < confidence:
+        low, high = high, 2 * high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if within(middle) < confidence else (low, middle)
+    return high
+
+
+_FEWEST = 4
+"""Values that show how they scatter; with three, luck makes intervals too short or endless."""
+
+
+def ratio_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of a ratio from pairs: that of the median (:func:`median_interval`), or where
+    there are too few for it but some, Student's for the mean of the logarithms.
+
+    The latter takes the logarithms as normally distributed. Times are not; but among so few an
+    outlier widens the interval many times, and then more pairs are asked for.
+
+    Args:
+        values: ratios, all positive.
+    """
+    if len(values) < _FEWEST or _rank(len(values), confidence) > 0:
+        return median_interval(values, confidence)
+    logs = np.log(values)
+    half = _student(len(logs) - 1, confidence) * logs.std(ddof=1) / math.sqrt(len(logs))
+    middle = logs.mean()
+    return (float(np.exp(middle - half)), float(np.exp(middle + half)))
+
+
 def cluster_interval(
     clusters: Sequence[np.ndarray], *, confidence: float = 0.95, draws: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
@@ -108,7 +153,7 @@ def judge(values: np.ndarray, floor: float) -> Verdict:
     """
     if len(values) and values.min() > 1 + FAR * floor:
         return Verdict.SLOWER
-    _, high = median_interval(values, CONFIDENCE)
+    _, high = ratio_interval(values, CONFIDENCE)
     if high < 1 - floor:
         return Verdict.FASTER
     low, high = median_interval(values, LOOSE)

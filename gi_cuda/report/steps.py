@@ -54,4 +54,6 @@ class Steps:
     def _remind(self) -> None:
         while not self._done.wait(REMINDED):
             step, begun = self._at
+            if not step:
+                continue  # nothing was begun
             print(f"{step}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)

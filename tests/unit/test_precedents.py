@@ -25,11 +25,20 @@ def test_a_line_may_be_taken_away_in_two_ways() -> None:
     assert precedents.of([Insert("_k.cu_1", "_k.cu_2")]) is None
 
 
-def test_an_insert_is_known_by_what_it_inserts() -> None:
+def test_a_line_is_known_wherever_it_is_put() -> None:
     precedents = known(Insert("_k.cu_1", "_k.cu_2"))
     assert precedents.of([Insert("_k.cu_1", "_k.cu_2")]) == 7
+    assert precedents.of([Insert("_k.cu_8", "_k.cu_2")]) == 7
+    assert precedents.of([Replace("_k.cu_8", "_k.cu_2")]) == 7
     assert precedents.of([Insert("_k.cu_1", "_k.cu_3")]) is None
     assert precedents.of([Delete("_k.cu_1")]) is None
+    assert precedents.of([Delete("_k.cu_2")]) is None
+
+
+def test_what_replaces_a_line_is_not_blamed_for_its_absence() -> None:
+    precedents = known(Replace("_k.cu_1", "_k.cu_2"))
+    assert precedents.of([Delete("_k.cu_1")]) == 7
+    assert precedents.of([Insert("_k.cu_8", "_k.cu_2")]) is None
 
 
 def test_which_of_two_edits_is_at_fault_is_not_known() -> None:

@@ -107,8 +107,7 @@ def _splices(
     risky: Collection[int] = (),
     window: tuple[int, int] | None = None,
 ) -> Iterator[Splice]:
-    """A function's; ``risky`` statements are rendered whether they changed or not, confined to
-    a window."""
+    """A function's. With a window all is confined to it: what changed, and ``risky`` statements."""
     text, body = grammar.source.text, grammar.bodies[altered.body]
     if guards.declarations:
         start = body.function.body
@@ -116,7 +115,14 @@ def _splices(
     for label, lines in guards.before_label.items():
         at = body.label_starts[label]
         yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
-    for number in sorted({*altered.changes, *guards.labels, *guards.before, *risky}):
+    others = {*altered.changes, *guards.labels, *guards.before}
+    if window is not None:
+        for number in risky:  # most of them, with nothing but that to be done
+            if number not in others:
+                one = body.statements[number]
+                confined = confine(one.instruction.text, body.narrow, window)
+                yield replacing(one.start, one.end, confined)
+    for number in others:
         statement = body.statements[number]
         found = altered.changes.get(number, (Placed(statement.instruction, True),))
         texts = [(placed.instruction.text, placed.own) for placed in found]

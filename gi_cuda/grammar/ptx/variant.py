@@ -135,22 +135,24 @@ class _Repair:
         for number in touched:
             gains[number] = 0
             for at in flow.statements_of(number):
-                gains[number] |= self._writes(at)
+                own = at not in self._drafts
+                gains[number] |= flow.steps[at].writes if own else self._writes(at)
         found: dict[int, tuple[Placed, ...]] = {}
         for number, entry in enumerate(flow.entries(gains)):
             if number not in touched and entry == flow.original_entries[number]:
                 continue
             for at in flow.statements_of(number):
-                placed = tuple(self._repaired(at, entry))
-                if [one.instruction for one in placed] != [flow.steps[at].instruction]:
-                    found[at] = placed
-                entry |= self._writes(at)
+                step = flow.steps[at]
+                # Nearly all are neither.
+                if at in self._drafts or step.reads & flow.defined[at] & ~entry:
+                    placed = tuple(self._repaired(at, entry))
+                    if [one.instruction for one in placed] != [step.instruction]:
+                        found[at] = placed
+                entry |= self._writes(at) if at in self._drafts else step.writes
         return found
 
     def _writes(self, at: int) -> int:
-        """What is written by all that stands in the place of a statement."""
-        if at not in self._drafts:
-            return self._body.flow.steps[at].writes
+        """What is written by all that comes in the place of a statement."""
         return self._body.mask(
             name for draft in self._drafts[at] for name in draft.instruction.defines
         )
@@ -158,11 +160,8 @@ class _Repair:
     def _repaired(self, at: int, defined: int) -> Iterator[Placed]:
         body = self._body
         original = body.flow.defined[at]
-        if at not in self._drafts and not body.flow.steps[at].reads & original & ~defined:
-            yield Placed(body.statements[at].instruction, True)
-            return
         before: list[Instruction] = []
-        for draft in self._drafts.get(at) or ([] if at in self._drafts else [_own(body, at, {})]):
+        for draft in self._drafts.get(at, [_own(body, at, {})]):
             repairs: dict[int, str] = {}
             for number, use in enumerate(draft.instruction.uses):
                 if not use.name or defined & body.bits[use.name]:

@@ -42,6 +42,6 @@ def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
     assert alone.survival is Survival.CRASHED
     assert "individual" not in alone.message
     assert together.survival is Survival.CRASHED
-    assert together.message.startswith("as individual 1 by an edit in the same place: ")
+    assert together.message.startswith("as individual 1 by a like edit: ")
     assert alone.message in together.message
     assert fine.right

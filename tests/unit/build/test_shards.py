@@ -31,13 +31,21 @@ def test_shards_hold_every_variant_once_and_never_mix_options(
     assert all(1 <= len(shard) <= largest for shard in shards)
 
 
-def test_first_and_last_shards_of_a_large_batch_are_small() -> None:
-    sizes = list(Sizes(smallest=4, largest=16).of(1000, 16))
+def test_the_shards_of_a_large_batch_grow_and_shrink() -> None:
+    """Binaries come soon, and then at any moment; all jobs end at about the same time."""
+    sizes = list(Sizes(smallest=4, largest=16, first=1).of(1000, 16))
     assert sum(sizes) == 1000
-    assert sizes[:16] == [4] * 16
-    assert sizes[16:40] == [16] * 24
-    assert sizes[40:] == sorted(sizes[40:], reverse=True)
+    assert sizes[:32] == [1, 1, 1, *(n // 2 for n in range(4, 32)), 16]
+    middle = sizes.index(15, 32)
+    assert set(sizes[32:middle]) == {16}
+    assert sizes[middle:] == sorted(sizes[middle:], reverse=True)
     assert sizes[-16:-1] == [4] * 15
+
+
+def test_the_first_shards_are_no_smaller_than_asked() -> None:
+    sizes = list(Sizes(smallest=16, largest=32).of(200, 2))
+    assert sum(sizes) == 200
+    assert sizes[:4] == [16, 16, 24, 32]
 
 
 @pytest.mark.parametrize(

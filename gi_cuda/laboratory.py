@@ -163,7 +163,8 @@ class Laboratory:
             known: what preprocessing gave already, by number of the trial.
         """
         rest = self._preprocess([trial for trial in trials if trial.ident not in known])
-        found = [{**known, **rest}[trial.ident] for trial in trials]
+        everything = {**known, **rest}
+        found = [everything[trial.ident] for trial in trials]
         shutil.rmtree(self.folder, ignore_errors=True)
         ready = [one for one in found if isinstance(one, Phenotype)]
         failed = [one for one in found if isinstance(one, BuildFailure)]
@@ -228,7 +229,10 @@ class Laboratory:
         """Build and measure trials; yields records as they end."""
         reference = self.reference()
         sorter = _Sorter(self, reference, trials, sampling)
-        ahead = Ahead(self.build([reference, *trials.values()], known))
+        # Those that will probably crash come first: while one is cleared away nothing can be
+        # measured, but there is still much to compile.
+        likely = sorted(trials.values(), key=lambda one: self.precedents.of(one.edits) is None)
+        ahead = Ahead(self.build([reference, *likely], known))
         try:
             heats = Heats(self.together, rehearsal=not sampling.most)
             requests = sorter.requests(iter(ahead))

@@ -73,17 +73,32 @@ class Sizes:
 
 
 def cut(phenotypes: Sequence[Phenotype], jobs: int, sizes: Sizes) -> list[list[Phenotype]]:
-    """Cut a batch into shards. Variants with different compiler options never share one."""
+    """Cut a batch into shards. Variants with different compiler options never share one.
+
+    The first of a batch are in the first shards, which are dealt out like cards: neighbours are
+    alike, and what takes long should not be in one shard.
+    """
     groups: dict[tuple[str, ...], list[Phenotype]] = {}
     for phenotype in phenotypes:
         groups.setdefault(phenotype.options, []).append(phenotype)
-    shards = []
+    shards: list[list[Phenotype]] = []
     for group in groups.values():
         share = max(1, round(jobs * len(group) / len(phenotypes)))
-        # Neighbours are alike, and what takes long should not be in one shard.
-        mixed = iter([phenotype for i in range(share) for phenotype in group[i::share]])
-        shards += [list(islice(mixed, size)) for size in sizes.of(len(group), share)]
+        rest, planned = iter(group), sizes.of(len(group), share)
+        while hands := list(islice(planned, share)):
+            shards += _dealt(list(islice(rest, sum(hands))), hands)
     return shards
+
+
+def _dealt(phenotypes: Sequence[Phenotype], hands: Sequence[int]) -> list[list[Phenotype]]:
+    """The phenotypes in shards of these sizes, one to each in turn while it has room."""
+    dealt: list[list[Phenotype]] = [[] for _ in hands]
+    rest = iter(phenotypes)
+    for turn in range(max(hands)):
+        for shard, size in zip(dealt, hands, strict=True):
+            if turn < size:
+                shard.append(next(rest))
+    return dealt
 
 
 def attribute(stderr: str) -> dict[int, str]:

@@ -60,6 +60,13 @@ def test_the_first_of_a_batch_is_in_its_first_shard() -> None:
     assert 0 in [p.ident for p in shards[0]]
 
 
+def test_what_comes_first_is_compiled_first_and_neighbours_apart() -> None:
+    shards = cut([phenotype(i) for i in range(1000)], 16, Sizes(4, 16, first=1))
+    at = {p.ident: number for number, shard in enumerate(shards) for p in shard}
+    assert max(at[i] for i in range(60)) < 16
+    assert sum(at[i] == at[i + 1] for i in range(999)) < 50
+
+
 def test_messages_of_both_compilers_are_attributed_to_the_variant_and_its_line() -> None:
     stderr = (
         "v7/kernel.cu: In function 'void f()':\n"

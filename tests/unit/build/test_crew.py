@@ -68,14 +68,16 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_the_waiting_though_the_work_goes_on() -> None:
-    may_end = Event()
+    waiting, may_end = Event(), Event()
 
     def work(_: int) -> None:
+        waiting.wait()
         os.kill(os.getpid(), signal.SIGINT)
         may_end.wait()
 
     with Crew(work, 1) as crew:
         crew.submit(0)
         with pytest.raises(KeyboardInterrupt):
+            waiting.set()
             crew.next()
         may_end.set()

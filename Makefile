@@ -3,9 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := runs/demo
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
 TEST_PROCESSES ?= 2
 
 .PHONY: demo test lint bench clean requirements
+
+# Hundreds of processes load the same modules: they are compiled once, when first loaded, whatever
+# the environment says. So pip need not compile all that it installs.
+demo test bench: export PYTHONDONTWRITEBYTECODE =
 
 demo: $(VENV)/.run
 	$(BIN)/gi-cuda check targets/bwt_exact
@@ -15,8 +20,6 @@ demo: $(VENV)/.run
 	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch
 	git apply --check --verbose $(RUN)/bwt_exact.patch
 
-# Hundreds of processes load the same modules: they are compiled once, whatever the environment says.
-test: export PYTHONDONTWRITEBYTECODE =
 test: $(VENV)/.dev $(VENV)/.nvcc
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -38,17 +41,17 @@ requirements:
 
 $(VENV)/.run: pyproject.toml | requirements
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(PIP_INSTALL) .
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | requirements
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP_INSTALL) '.[dev]'
 	@touch $@ $(VENV)/.run
 
 # Where no CUDA compiler is installed, pip's; without any, what needs it is skipped and says so.
 $(VENV)/.nvcc: pyproject.toml $(VENV)/.dev
 	@$(BIN)/python -c 'from gi_cuda.cuda import find_toolkit; find_toolkit()' 2>/dev/null \
-		|| $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[nvcc]' \
+		|| $(PIP_INSTALL) '.[nvcc]' \
 		|| echo "nvcc cannot be installed: tests that compile CUDA or PTX are skipped"
 	@touch $@

@@ -40,7 +40,9 @@ class Sizes:
     Attributes:
         smallest: what a shard costs before its first variant should be little beside so many.
         largest: most variants in one shard.
-        first: variants in the very first shard of a large batch; 0 for as many as in a small one.
+        first: variants in the very first shard of a large batch, where what is compiled is run at
+            once: the next ones grow, so that binaries come soon, and then at any moment. 0 where
+            nothing is run before all is compiled.
     """
 
     smallest: int
@@ -50,20 +52,17 @@ class Sizes:
     def of(self, number: int, jobs: int) -> Iterator[int]:
         """The sizes of shards that hold so many variants together.
 
-        One for each job, where that is enough. Otherwise the first ones are small and ever larger,
-        so that the first binaries are there soon and others at any moment, and the last ones are
-        small, so that all jobs end at about the same time.
+        One for each job, where that is enough. Otherwise the last ones are small, so that all jobs
+        end at about the same time.
         """
         once = min(self.largest, 2 * self.smallest)
         if number <= once * jobs:
             yield from (len(range(i, number, jobs)) for i in range(min(number, jobs)))
             return
-        least, most = min(self.largest, self.first or self.smallest), self.largest
-        grown = 2 * jobs
-        for shard in range(1, grown):
-            if number <= most * jobs:
+        for shard in range(1, 2 * jobs if self.first else 0):
+            if number <= self.largest * jobs:
                 break
-            size = max(least, most * shard // grown)
+            size = max(self.first, self.largest * shard // (2 * jobs))
             yield size
             number -= size
         while number > 0:

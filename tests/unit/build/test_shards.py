@@ -42,10 +42,10 @@ def test_the_shards_of_a_large_batch_grow_and_shrink() -> None:
     assert sizes[-16:-1] == [4] * 15
 
 
-def test_the_first_shards_are_no_smaller_than_asked() -> None:
+def test_where_nothing_runs_before_all_is_compiled_only_the_last_shards_are_small() -> None:
     sizes = list(Sizes(smallest=16, largest=32).of(200, 2))
     assert sum(sizes) == 200
-    assert sizes[:4] == [16, 16, 24, 32]
+    assert sizes == [32, 32, 32, 32, 32, 20, 16, 4]
 
 
 @pytest.mark.parametrize(

@@ -28,6 +28,10 @@ _ERROR = re.compile(
 CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
 
+_NUMBERS = count()
+"""Of shards. No two of a process have one name, as a worker that still has a library loaded is given
+that one for every later one of the same path."""
+
 Collected = TypeVar("Collected")
 CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Collected]]
 """What a shard that compiled holds: one binary, or what stands for it, a variant."""
@@ -154,7 +158,6 @@ def build(
     if not phenotypes:
         return
     folder.mkdir(parents=True, exist_ok=True)
-    numbers = count()
 
     def work(job: _Job) -> Finished:
         compile_job = again if again and job.last else compile_shard
@@ -166,7 +169,7 @@ def build(
         def submit(shards: Sequence[list[Phenotype]], last: bool) -> None:
             nonlocal running
             for shard in shards:
-                crew.submit(_Job(shard, folder / f"shard{next(numbers)}", last))
+                crew.submit(_Job(shard, folder / f"shard{next(_NUMBERS)}", last))
             running += len(shards)
 
         submit(cut(phenotypes, jobs, sizes), again is None)

@@ -17,7 +17,7 @@ from gi_cuda.cuda import Toolkit, find_toolkit, query, require_gpu
 from gi_cuda.cuda.helpers import build_helpers
 from gi_cuda.errors import UserError
 from gi_cuda.evolvable import Evolvable
-from gi_cuda.host import find_compiler
+from gi_cuda.host import build_library, find_compiler
 from gi_cuda.machine import processor_name, said_version, versions
 from gi_cuda.ptx_subject import PtxSubject
 from gi_cuda.subject import Subject
@@ -176,10 +176,12 @@ def open_backend(name: str) -> Backend:
     Raises:
         UserError: what it needs is not there: compilers, a driver, a GPU.
     """
+    # What is wrong with a compiler comes out here, before anything is compiled with it.
     if name == "host":
-        return HostBackend(find_compiler())
+        cxx = find_compiler()
+        build_library(cxx)
+        return HostBackend(cxx)
     toolkit, gpu = find_toolkit(), require_gpu()
-    # Here, so that what is wrong with nvcc comes out before any worker needs it.
     build_helpers(toolkit, gpu.architecture)
     return CudaBackend(toolkit, gpu.architecture, gpu.name, query().version, gpu.memory)
 

@@ -29,7 +29,7 @@ CompileShard = Callable[[Sequence[Phenotype], Path], Finished]
 """Compiles phenotypes into one binary at a path without a suffix; says how that ended."""
 
 _NUMBERS = count()
-"""Of shards. No two of a process have one name, as a worker that still has a library loaded is given
+"""Of shards. No two of a process have one name: a worker that still has a library loaded is given
 that one for every later one of the same path."""
 
 Collected = TypeVar("Collected")

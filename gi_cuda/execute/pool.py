@@ -88,6 +88,9 @@ class _Worker(Generic[Key]):
 class Pool(Generic[Key]):
     """Workers for one session.
 
+    What keeps them from working at all, as a target's data that cannot be made, comes out when the
+    first one is needed.
+
     Args:
         session: what every worker loads first.
         workers: how many run at a time.
@@ -127,16 +130,19 @@ class Pool(Generic[Key]):
         self._alone: deque[tuple[Key, Request]] = deque()
         self._statuses: dict[int, Gone] = {}
         self._control.send(session)
-        self._expect_ready()
+        self._ready = False
 
     def _expect_ready(self) -> None:
+        """Wait until the zygote has loaded all; meanwhile others compile what is to be run."""
+        if self._ready:
+            return
         try:
             answer = self._control.recv()
         except EOFError:
             raise WorkerFault("the worker process ended while it was starting") from None
         if isinstance(answer, Exception):
-            self.close()
             raise answer
+        self._ready = True
 
     @property
     def process_id(self) -> int:
@@ -154,6 +160,8 @@ class Pool(Generic[Key]):
         for worker in self._idle:
             worker.connection.close()
         self._idle.clear()
+        if not self._ready:
+            self._zygote.kill()  # it has no workers, and nobody needs what it is loading
         self._control.close()
         self._socket.close()
         try:
@@ -163,6 +171,7 @@ class Pool(Generic[Key]):
             self._zygote.wait()
 
     def _fork(self) -> _Worker[Key]:
+        self._expect_ready()
         ours, theirs = socket.socketpair()
         try:
             self._control.send("fork")

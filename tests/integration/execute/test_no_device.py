@@ -1,4 +1,4 @@
-"""Where workers cannot have a device, the pool does not open and says why."""
+"""Where workers cannot have a device, the first request says why."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
+from gi_cuda.execute.model import TellInputs
 from gi_cuda.execute.pool import Pool
 from gi_cuda.execute.session import Session
 from gi_cuda.target import load_target
@@ -19,18 +20,24 @@ def session(backend: str, folder: Path) -> Session:
     return Session(load_target(SCALE), backend, ("train",), folder)
 
 
-def test_without_a_runtime_library_the_pool_does_not_open_and_says_why(
+def test_without_a_runtime_library_no_worker_starts_and_it_is_said_why(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(UserError, match="cache") as caught:
-        Pool[int](session("host", tmp_path), 1)
+    with (
+        Pool[int](session("host", tmp_path), 1) as pool,
+        pytest.raises(UserError, match="cache") as caught,
+    ):
+        pool.one(TellInputs())
     assert str(tmp_path / "file") in (caught.value.where or "")
 
 
 @pytest.mark.skipif(importlib.util.find_spec("pycuda") is not None, reason="PyCUDA is installed")
-def test_without_pycuda_the_pool_does_not_open_and_says_what_to_install(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match="PyCUDA cannot be loaded") as caught:
-        Pool[int](session("cuda", tmp_path), 1)
+def test_without_pycuda_no_worker_starts_and_it_is_said_what_to_install(tmp_path: Path) -> None:
+    with (
+        Pool[int](session("cuda", tmp_path), 1) as pool,
+        pytest.raises(UserError, match="PyCUDA cannot be loaded") as caught,
+    ):
+        pool.one(TellInputs())
     assert "pip install 'gi-cuda[cuda]'" in (caught.value.hint or "")

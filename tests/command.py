@@ -1,7 +1,7 @@
 """``gi-cuda`` as a user starts it: a process of its own with words, a folder and an environment.
 
 It is forked from a process that has the libraries loaded, which saves a second each time;
-``gi_cuda.cli`` itself is loaded anew. ``test_run_killed.py`` starts the command without that.
+``gi_cuda.cli`` itself is loaded anew. ``test_run_killed.py`` starts the command without that too.
 """
 
 from __future__ import annotations
@@ -12,8 +12,11 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import wait
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -41,11 +44,46 @@ _STATUS = threading.Lock()
 """Starting a process also reads the exit status of those that ended; the thread that waits for one
 of them would find nothing left to read, and take that for exit status 255."""
 
+_NOISY = ("copies of the reference differ in speed by up to", "this machine is too noisy")
+"""What is said of a machine on which nothing can be measured, as one that runs tests is now and
+then. Nothing is left behind then."""
+
+_ATTEMPTS = 4
+
 Done = subprocess.CompletedProcess[str]
 
 
-def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done:
-    """Run the command to its end; what it said, and its exit status."""
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """A command that was started."""
+
+    line: Sequence[str]
+    process: BaseProcess
+    said: Path
+    complained: Path
+
+    def ended(self, patience: float | None = None) -> bool:
+        """Whether it has ended by itself, or does within so many seconds."""
+        return bool(wait([self.process.sentinel], patience))
+
+    def end(self) -> Done:
+        """Wait for its end; what it said, and its exit status: minus a signal's number."""
+        self.ended()
+        with _STATUS:
+            self.process.join()
+        assert self.process.exitcode is not None
+        texts = [path.read_text("utf-8") for path in (self.said, self.complained)]
+        return Done(self.line, self.process.exitcode, *texts)
+
+    def kill(self) -> Done:
+        """SIGKILL; what it had said."""
+        self.process.kill()
+        return self.end()
+
+
+@contextmanager
+def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterator[AtWork]:
+    """Start the command; it is killed where it outlives the context."""
     line = ["gi-cuda", *map(str, words)]
     everything = {**os.environ, "COLUMNS": "200", **environment}
     with tempfile.TemporaryDirectory() as folder:
@@ -55,22 +93,31 @@ def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done
         process = _CONTEXT.Process(target=_main, args=arguments)
         with _STATUS:
             process.start()
-        wait([process.sentinel])
-        with _STATUS:
-            process.join()
-        assert process.exitcode is not None
-        texts = [path.read_text("utf-8") for path in (said, complained)]
-    return Done(line, process.exitcode, *texts)
+        started = AtWork(line, process, said, complained)
+        try:
+            yield started
+        finally:
+            if not started.ended(0):
+                started.kill()
 
 
-def check(target: object, *words: object, cwd: Path | None = None) -> Done:
-    """``gi-cuda check``; again where it says that the machine was too noisy, which one that runs
-    tests is now and then."""
-    for _ in range(4):
-        done = gi_cuda("check", target, *words, cwd=cwd)
-        if "too noisy" not in done.stderr:
+def quietly(attempt: Callable[[], Done]) -> Done:
+    """What came of an attempt; made again where the machine was too busy to measure on."""
+    for _ in range(_ATTEMPTS):
+        done = attempt()
+        if done.returncode != 2 or not any(said in done.stderr for said in _NOISY):
             break
     return done
+
+
+def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done:
+    """Run the command to its end, quietly."""
+
+    def once() -> Done:
+        with begin(*words, cwd=cwd, **environment) as started:
+            return started.end()
+
+    return quietly(once)
 
 
 def _main(

@@ -157,7 +157,9 @@ def compile_to_ptx(prepared: Prepared, text: str, ptx: Path, limit: float) -> Fi
     source = ptx.with_suffix(".ii")
     _write(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
     command = prepared.stages.compile.command(source, ptx)
-    return run(command, limit=limit, environment=prepared.stages.environment)
+    # A compiler that fails leaves its own file behind; so it goes with the shard's.
+    environment = {**prepared.stages.environment, "TMPDIR": str(ptx.parent)}
+    return run(command, limit=limit, environment=environment)
 
 
 def same_code(

@@ -47,6 +47,7 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
             for file in files:
                 metadata = {"Date": None} if file.suffix == ".svg" else None
                 figure.savefig(file, dpi=150, metadata=metadata)
+                figure.set_layout_engine("none")  # as laid out for the first format
     except OSError as error:
         raise UserError(
             f"figures cannot be written: {error.strerror}", where=str(error.filename or folder)

@@ -47,7 +47,6 @@ def passes(subject: Subject, folder: Path) -> None:
 
 def test_the_patched_tree_is_what_was_built(tree: Path, tmp_path: Path) -> None:
     subject = load_subject(tree / "target", "host", edits="full")
-    passes(subject, tmp_path / "before")
     words = (
         "WEIGHTED=1 <_detail/window.cuh_14><_detail/window.cuh_12>"
         " <_detail/weights.cuh_8> <pragma_smooth.cu_17><pragma_K2>"

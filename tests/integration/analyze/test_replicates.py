@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from gi_cuda.analyze.coverage import Coverage, coverage, marked, marked_where_true
+from gi_cuda.analyze.reading import Reading
 from gi_cuda.analyze.replicates import GenotypeAssay, Replicates
 from gi_cuda.backend import open_compiler
 from gi_cuda.baseline import Baseline, establish
@@ -45,30 +47,41 @@ def assay(
     )
 
 
+FORBIDDEN = "BLOCK=128 REPEAT=2"
+WRONG = "<_kernel.cu_31>"
+SAME = f"{WASTE} <_kernel.cu_33>"
+"""The second edit is under an #ifdef that is not there, so it changes nothing."""
+
+
+@pytest.fixture(scope="module")
+def readings(scale: Subject, assay: GenotypeAssay) -> Mapping[str, Reading]:
+    """What is read of several genotypes together."""
+    values = scale.original.configuration.having({"BLOCK": 128, "REPEAT": 2})
+    genotypes = {one: scale.read(one) for one in (WRONG, WASTE, SAME, "BLOCK=32")}
+    genotypes[FORBIDDEN] = Genotype(values)
+    return dict(zip(genotypes, assay(list(genotypes.values())), strict=True))
+
+
 def test_every_build_of_a_right_variant_is_timed_beside_the_reference(
-    scale: Subject, assay: GenotypeAssay
+    readings: Mapping[str, Reading],
 ) -> None:
-    (reading,) = assay([scale.read(WASTE)])
+    reading = readings[WASTE]
     assert reading.right
     assert [len(build) for build in reading.builds] == [5, 5, 5]
     assert {sample.case for build in reading.builds for sample in build} == {"held-out"}
     assert reading.speed_up.low > 1
 
 
-def test_what_is_wrong_is_said(scale: Subject, assay: GenotypeAssay) -> None:
-    reading, fine = assay([scale.read("<_kernel.cu_31>"), scale.read(WASTE)])
-    assert reading.failure.startswith("wrong: held-out: ")
-    assert reading.builds == ()
-    assert fine.right
+def test_what_is_wrong_is_said(readings: Mapping[str, Reading]) -> None:
+    assert readings[WRONG].failure.startswith("wrong: held-out: ")
+    assert readings[WRONG].builds == ()
 
 
-def test_what_breaks_a_constraint_is_not_even_built(scale: Subject, assay: GenotypeAssay) -> None:
-    values = scale.original.configuration.having({"BLOCK": 128, "REPEAT": 2})
-    (reading,) = assay([Genotype(values)])
-    assert reading.failure == "breaks a constraint"
+def test_what_breaks_a_constraint_is_not_even_built(readings: Mapping[str, Reading]) -> None:
+    assert readings[FORBIDDEN].failure == "breaks a constraint"
 
 
-def test_what_does_not_compile_is_said(scale: Subject, assay: GenotypeAssay) -> None:
+def test_what_does_not_compile_is_said(assay: GenotypeAssay) -> None:
     candidate = assay.replicates.reference()
     broken = type(candidate)(
         candidate.text, candidate.configuration, {**candidate.macros, "REPEAT": "nothing"}
@@ -78,13 +91,9 @@ def test_what_does_not_compile_is_said(scale: Subject, assay: GenotypeAssay) -> 
     assert fine.right
 
 
-def test_one_phenotype_has_one_reading(scale: Subject, assay: GenotypeAssay) -> None:
-    """An edit under an #ifdef that is not there changes nothing."""
-    first, second, other = assay(
-        [scale.read(WASTE), scale.read(f"{WASTE} <_kernel.cu_33>"), scale.read("BLOCK=32")]
-    )
-    assert first == second
-    assert first != other
+def test_one_phenotype_has_one_reading(readings: Mapping[str, Reading]) -> None:
+    assert readings[WASTE] == readings[SAME]
+    assert readings[WASTE] != readings["BLOCK=32"]
 
 
 # -- coverage --------------------------------------------------------------------------------------

@@ -53,24 +53,22 @@ def test_the_reference_is_clean(scale: Subject, watch: Watch) -> None:
     assert watch(scale.device.source.text) == ([], "")
 
 
-def test_a_read_past_a_local_array_is_found_though_the_answers_are_right(
-    scale: Subject, watch: Watch
-) -> None:
-    fault = "int two[2] = {value, value}; int *p = two; if (p[value & 3] == 98765) sum = 1;"
-    text = changed(scale, "    return sum;", f"    {fault}\n    return sum;")
+def test_faults_are_found_though_the_answers_are_right(scale: Subject, watch: Watch) -> None:
+    """A read past a local array, and undefined behaviour in another place."""
+    array = "int two[2] = {value, value}; int *p = two; if (p[value & 3] == 98765) sum = 1;"
+    shift = "if ((in[at] << (in[at] | 32)) == 98765 && n < 0) mine = 1;"
+    text = scale.device.source.text
+    for old, new in [
+        ("    return sum;", f"    {array}\n    return sum;"),
+        ("        mine = twice(in[at]);", f"        mine = twice(in[at]);\n        {shift}"),
+    ]:
+        assert old in text
+        text = text.replace(old, new)
     findings, failure = watch(text)
     assert failure == ""
-    assert findings[0].kind == "stack-buffer-overflow, read of 4 bytes"
-    assert {finding.text for finding in findings} == {fault}
-
-
-def test_undefined_behaviour_is_found(scale: Subject, watch: Watch) -> None:
-    fault = "if ((value << (value | 32)) == 98765 && n < 0) mine = 1;"
-    text = changed(scale, "mine = twice(in[at]);", f"int value = in[at]; {fault} mine = 2 * value;")
-    findings, failure = watch(text)
-    assert failure == ""
-    assert findings
-    assert all("shift exponent" in finding.kind for finding in findings)
+    assert (findings[0].text, findings[0].kind) == (array, "stack-buffer-overflow, read of 4 bytes")
+    assert {finding.text for finding in findings} == {array, shift}
+    assert all("shift exponent" in finding.kind for finding in findings if finding.text == shift)
 
 
 def test_what_a_guard_page_stops_is_a_failure(scale: Subject, watch: Watch) -> None:

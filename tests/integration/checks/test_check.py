@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 import shutil
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from gi_cuda.cli.common import scratch_folder
 from gi_cuda.errors import UserError
-from tests.command import check, gi_cuda
+from tests.command import gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 
@@ -37,7 +38,7 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
         ('size = "n"\nrole = "output"', 'size = "2 * n"   # FILL IN: twice?\nrole = "output"'),
         ('grid = ["(n + BLOCK - 1) / BLOCK"]', 'grid = ["(n + 63) / 64"]'),
     )
-    done = check("t", cwd=target.parent)
+    done = gi_cuda("check", "t", cwd=target.parent)
     assert done.returncode == 0, done.stderr
     said = done.stdout
     assert "each value by itself" in said
@@ -53,10 +54,14 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
     assert said.rstrip().endswith("scale: ready to evolve")
 
 
-def test_a_good_target_has_no_warning(target: Path) -> None:
-    done = check("t", cwd=target.parent)
+def test_a_good_target_is_ready_without_a_warning(tmp_path: Path) -> None:
+    done = gi_cuda("check", SCALE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
+    assert "ready to evolve" in done.stdout
+    assert re.search(r"broken on purpose +caught", done.stdout)
+    assert re.search(r"noise floor +[\d.]+%", done.stdout)
     assert "warning" not in done.stdout
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

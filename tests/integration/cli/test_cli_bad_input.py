@@ -335,23 +335,38 @@ def test_no_cuda_compiler_says_how_to_install_one(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def ran(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a target ``t`` and a tiny run ``run`` of it that has no winner."""
+    """A folder with a target ``t`` and a tiny run ``run`` of it that has no winner.
+
+    It took the place of another, and of what a process left that was killed as it made one."""
     folder = tmp_path_factory.mktemp("ran")
     shutil.copytree(SCALE, folder / "t", ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "run").mkdir()
+    with Store(folder / "run" / "run.db", create=True) as store:
+        store.put(champion="another")
+    (folder / "run" / "mine").touch()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    (folder / f".run.{ended.pid}.making").mkdir()
     sizes = ("--population", "2", "--generations", "1")
-    done = gi_cuda(*EVOLVE, *sizes, cwd=folder)
+    done = gi_cuda(*EVOLVE, "--force", *sizes, cwd=folder)
     assert done.returncode == 0, done.stderr
     with Store(folder / "run" / "run.db") as store:
         store.put(champion=None)
     return folder
 
 
+def test_a_forced_run_is_a_new_one_and_clears_what_a_killed_process_left(ran: Path) -> None:
+    assert {path.name for path in ran.iterdir()} == {"t", "run"}
+    assert not (ran / "run" / "mine").exists()
+    with Store(ran / "run" / "run.db") as store:
+        assert len(store.evaluations()) == 2
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (EVOLVE, ("run: there is a run already", "gi-cuda resume", "--force")),
-        (("patch", "run"), ("no validated winner", "gi-cuda resume run")),
-        (("patch", "run", "--individual", "7"), ("no individual 7",)),
+        (("patch", "run", "--individual", "7"), ("no individual 7", "gi-cuda show")),
         (("patch", "run", "--output", "t/kernel.cu"), ("t/kernel.cu: the file exists", "--force")),
         (("show", "run", "--individual", "7"), ("no individual 7",)),
         (
@@ -451,14 +466,3 @@ def test_force_with_a_target_that_fails_its_baseline_keeps_the_run(ran: Path) ->
         assert tree(ran) == before
     finally:
         kernel.write_text(good)
-
-
-def test_what_a_killed_process_left_in_the_making_is_cleared(ran: Path) -> None:
-    ended = subprocess.Popen(["true"])
-    ended.wait()
-    left = ran / f".run.{ended.pid}.making"
-    left.mkdir()
-    tiny = ("--population", "2", "--generations", "1")
-    assert gi_cuda(*EVOLVE, "--force", *tiny, cwd=ran).returncode == 0
-    assert not left.exists()
-    assert not list(ran.glob(".run.*"))

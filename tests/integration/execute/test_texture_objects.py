@@ -13,7 +13,7 @@ from gi_cuda.execute.model import Measure, Measurement, Program, Record, Samplin
 from gi_cuda.execute.pool import Lost
 from gi_cuda.run import Tools, open_tools
 from gi_cuda.subject import load_subject
-from tests.command import check
+from tests.command import gi_cuda
 
 TEXTURES = Path(__file__).parents[2] / "targets" / "textures"
 
@@ -113,7 +113,7 @@ def test_what_is_wrong_with_a_texture_is_one_message(
     shutil.copytree(TEXTURES, target, ignore=shutil.ignore_patterns("__pycache__"))
     text = (target / "target.toml").read_text()
     (target / "target.toml").write_text(text.replace(old, new, 1))
-    done = check(target, "--backend", "host")
+    done = gi_cuda("check", target, "--backend", "host")
     assert done.returncode == 2
     assert done.stderr.count("gi-cuda: error: ") == 1
     for words in said:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-import pickle
+import faulthandler
+import multiprocessing
+import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +19,15 @@ import pytest
 from gi_cuda.host import (
     COMPILE_OPTIONS,
     INCLUDE,
+    LaunchError,
+    Runtime,
     build_library,
     find_compiler,
     prepare,
     variant_text,
 )
 
-CHILD = Path(__file__).parent / "child.py"
+_FORK = multiprocessing.get_context("fork")
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,19 @@ class Outcome:
 
 
 class Host:
-    """Compiles and launches; ``backwards``, the last thread of the last block runs first."""
+    """Compiles and launches; ``backwards``, the last thread of the last block runs first.
 
-    def __init__(self, folder: Path, library: Path, *, backwards: bool = False) -> None:
+    Attributes:
+        folder: for what is compiled.
+        shards: by source, so that the same one is compiled once.
+    """
+
+    def __init__(
+        self, folder: Path, library: Path, shards: dict[str, Path], *, backwards: bool = False
+    ) -> None:
         self.folder = folder
         self.library = library
+        self.shards = shards
         self.backwards = backwards
 
     def compile(
@@ -58,17 +72,21 @@ class Host:
         symbols: Sequence[str] = (),
         prelude: str = "",
         exports: Sequence[str] = (),
-        name: str = "batch",
     ) -> Path:
         """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
-        source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
         body = variant_text("v0", prepare(text), kernels, symbols)
-        lines = [prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""]
-        source.write_text("\n".join(lines))
+        whole = "\n".join([prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""])
+        if whole in self.shards:
+            return self.shards[whole]
+        # Of a name of its own: a loader takes what has the name of a loaded library for that one.
+        name = f"shard{len(self.shards)}"
+        source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
+        source.write_text(whole)
         command = [find_compiler(), *COMPILE_OPTIONS, "-O2", f"-I{INCLUDE}", str(source)]
         done = subprocess.run([*command, "-o", str(shard)], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr)
+        self.shards[whole] = shard
         return shard
 
     def run(
@@ -102,14 +120,60 @@ class Host:
             "textures": dict(textures or {}),
             "backwards": self.backwards,
         }
-        done = subprocess.run(
-            [sys.executable, str(CHILD)], input=pickle.dumps(job), capture_output=True, check=False
-        )
-        report = done.stderr.decode()
-        if done.returncode:
-            return Outcome(done.returncode, report)
-        answer = pickle.loads(done.stdout)
-        return Outcome(0, report, **answer)
+        report = self.folder / "report"
+        receiver, sender = _FORK.Pipe(duplex=False)
+        child = _FORK.Process(target=_launch, args=(job, sender, report))
+        child.start()
+        sender.close()
+        answer: dict[str, Any] = {}
+        with receiver, suppress(EOFError):
+            answer = receiver.recv()
+        child.join()
+        assert child.exitcode is not None
+        return Outcome(child.exitcode, report.read_text(), **answer)
+
+
+def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
+    """Runs one launch in a process that it may take down."""
+    faulthandler.disable()
+    os.dup2(os.open(report, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    runtime = Runtime(job["library"])
+    runtime.report(2)
+    runtime.limit(job["limit"])
+    shard = runtime.open(job["shard"])
+    for name, value in job["symbols"].items():
+        shard.symbol("v0", name)[:] = value.view(np.uint8)
+
+    buffers = {}
+    arguments: list[Any] = []
+    for name, value in job["arguments"].items():
+        if not isinstance(value, np.ndarray):
+            arguments.append(value)
+            continue
+        buffer = runtime.alloc(name, value.dtype, value.size)
+        buffer[:] = value.ravel()
+        buffers[name] = buffer
+        if name in job["textures"]:
+            dtype, components, normalized = job["textures"][name]
+            texture = runtime.texture(name, buffer, dtype, components, normalized=normalized)
+            arguments.append(texture)
+        else:
+            arguments.append(buffer)
+
+    kernel = shard.kernel("v0", "k")
+    error, before = "", runtime.switches
+    try:
+        with runtime.backwards() if job["backwards"] else nullcontext():
+            runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
+    except LaunchError as problem:
+        error = f"{type(problem).__name__}: {problem}"
+    sender.send(
+        {
+            "error": error,
+            "outputs": {name: buffer.copy() for name, buffer in buffers.items()},
+            "switches": runtime.switches - before,
+        }
+    )
 
 
 @pytest.fixture(scope="session")
@@ -118,6 +182,18 @@ def library() -> Path:
     return build_library()
 
 
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shards")
+
+
+@pytest.fixture(scope="session")
+def shards() -> dict[str, Path]:
+    return {}
+
+
 @pytest.fixture
-def host(request: pytest.FixtureRequest, tmp_path: Path, library: Path) -> Host:
-    return Host(tmp_path, library, backwards=getattr(request, "param", False))
+def host(
+    request: pytest.FixtureRequest, folder: Path, library: Path, shards: dict[str, Path]
+) -> Host:
+    return Host(folder, library, shards, backwards=getattr(request, "param", False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -28,17 +29,17 @@ def runtime(library):
     return Runtime(library)
 
 
-def test_many_processes_may_build_at_once(tmp_path):
+def test_processes_may_build_at_once(tmp_path):
     script = "from gi_cuda.host import build_library; print(build_library())"
     environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     children = [
         subprocess.Popen(
             [sys.executable, "-c", script], env=environment, stdout=subprocess.PIPE, text=True
         )
-        for _ in range(3)
+        for _ in range(2)
     ]
     paths = {child.communicate()[0].strip() for child in children}
-    assert [child.returncode for child in children] == [0, 0, 0]
+    assert [child.returncode for child in children] == [0, 0]
     (path,) = paths
     assert list((tmp_path / "gi-cuda").iterdir()) == [Path(path)]
 
@@ -49,8 +50,9 @@ def test_the_library_is_built_once(library):
     assert library.stat().st_mtime_ns == built
 
 
-def test_a_process_has_one_runtime_library(runtime, tmp_path):
-    other = build_library(folder=tmp_path)
+def test_a_process_has_one_runtime_library(runtime, library, tmp_path):
+    other = tmp_path / "other.so"
+    shutil.copy(library, other)
     with pytest.raises(RuntimeError, match="so not by"):
         Runtime(other)
 
@@ -152,7 +154,7 @@ def test_shards_of_the_same_names_keep_apart(host, runtime):
       out[0] = s[0];
       s[0] = {n};
     }}"""
-    paths = [host.compile(text.format(n=n), ["k"], name=f"shard{n}") for n in (1, 2)]
+    paths = [host.compile(text.format(n=n), ["k"]) for n in (1, 2)]
     shards = [runtime.open(path) for path in paths]
     assert [shard.kernel("v0", "k").shared for shard in shards] == [4, 8]
     out = runtime.alloc("out", "uint32", 1)

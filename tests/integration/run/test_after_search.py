@@ -9,18 +9,22 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from gi_cuda.analyze import portability
 from gi_cuda.analyze.champion import Champion, stored_champion
+from gi_cuda.analyze.portability import Measured
 from gi_cuda.analyze.reading import SpeedUp
 from gi_cuda.analyze.validation import Validation
+from gi_cuda.cli.common import read_numbers
+from gi_cuda.errors import UserError
 from gi_cuda.evaluation import Evaluation
 from gi_cuda.execute.model import Survival, Verdict
-from gi_cuda.run import DATABASE, open_run
+from gi_cuda.run import DATABASE
 from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
 from tests.command import gi_cuda
 
@@ -61,24 +65,52 @@ def minimized(run: Path, finished: Any) -> str:
     return done.stdout
 
 
-def test_minimize_keeps_what_pays(minimized: str, run: Path, finished: Any) -> None:
+def test_minimize_keeps_what_pays(minimized: str, run: Path) -> None:
     first = minimized.splitlines()[0]
     assert re.match(r"individual \d+: 1 of 3 changes stay; speed-up on held-out cases", first)
-    with open_run(run) as opened:
-        champion = stored_champion(opened.store)
+    with Store(run / DATABASE) as store:
+        champion = stored_champion(store)
         assert champion is not None
-        stored = opened.store.get(f"minimized/{champion.ident}")
-        left = stored["minimization"]["genotype"]
-        assert left == WASTE
-        (validation,) = opened.validate([opened.candidate(opened.subject.read(left))])
-    assert validation.faster
+        assert store.get(f"minimized/{champion.ident}")["minimization"]["genotype"] == WASTE
 
 
-@pytest.mark.usefixtures("minimized")
-def test_validate_says_whether_the_winner_holds(run: Path, finished: Any) -> None:
-    done = gi_cuda("validate", run, "--best", 1, cwd=finished.repository)
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """What ``validate`` said, beside measurements from elsewhere, and its own in a file."""
+
+    said: str
+    there: Measured
+    here: Path
+
+
+@pytest.fixture(scope="module")
+def validated(run: Path, minimized: str, finished: Any) -> Validated:
+    """The winner's validation after it was minimized."""
+    with Store(run / DATABASE) as store:
+        target_hash = store.get("target_hash")
+    noise, speed_up = SpeedUp(1.0, 0.9, 1.1), SpeedUp(3.0, 2.9, 3.1)
+    validation = Validation(True, "", speed_up, {"held-out": speed_up})
+    there = Measured(
+        portability.FORMAT,
+        "scale",
+        target_hash,
+        backend="host",
+        device="another processor",
+        versions={},
+        genotype=WASTE,
+        noise=noise,
+        validation=validation,
+    )
+    file, here = run.parent / "there.json", run.parent / "here.json"
+    file.write_text(portability.write(there), encoding="utf-8")
+    words = ["--best", 1, "--with", file, "--export", here]
+    done = gi_cuda("validate", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
-    verdict, *table = done.stdout.splitlines()
+    return Validated(done.stdout, there, here)
+
+
+def test_validate_says_whether_the_winner_holds(validated: Validated) -> None:
+    verdict, *table = validated.said.splitlines()
     assert verdict.startswith("HOLDS: individual ")
     assert "minimized" in verdict
     assert "nothing found by address, undefined" in verdict
@@ -147,12 +179,9 @@ def test_explain_shows_each_change_in_context(run: Path, finished: Any) -> None:
 
 
 @pytest.mark.usefixtures("minimized")
-@pytest.mark.parametrize("configuration", ["defaults", "separate"])
-def test_a_mail_goes_in_with_git_am(
-    configuration: str, run: Path, finished: Any, tmp_path: Path
-) -> None:
+def test_a_mail_goes_in_with_git_am(run: Path, finished: Any, tmp_path: Path) -> None:
     mail = tmp_path / "winner.mbox"
-    words = ["--format", "mail", "--check", "--output", mail, "--configuration", configuration]
+    words = ["--format", "mail", "--check", "--output", mail, "--configuration", "separate"]
     done = gi_cuda("patch", run, *words, "--from", "Ada <a@example.com>", cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "patched file: speed-up" in done.stdout
@@ -170,8 +199,8 @@ def test_a_mail_goes_in_with_git_am(
 
 
 @pytest.mark.usefixtures("minimized")
-def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any) -> None:
-    """The winner as found: a setting, then two edits."""
+def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, tmp_path: Path) -> None:
+    """The winner as found: a setting, then two edits. Standard output is the patch and no more."""
     words = ["--as-found", "--edits", 3, "--check"]
     done = gi_cuda("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
@@ -179,31 +208,32 @@ def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any) -> None:
     assert "git applies it" in done.stderr
     changed = [line for line in done.stdout.splitlines() if re.match(r"[+-](?![+-])", line)]
     assert changed == ["-        waste += tile[i % BLOCK];"]
+    patch, scratch = tmp_path / "stdout.patch", tmp_path / "scratch"
+    patch.write_text(done.stdout, encoding="utf-8")
+    shutil.copytree(finished.repository / "kernels", scratch / "kernels")
+    git(scratch, "init", "--quiet")
+    git(scratch, "apply", str(patch))
+    before, after = finished.source.read_text(), (scratch / "kernels/scale/kernel.cu").read_text()
+    assert after == before.replace("        waste += tile[i % BLOCK];\n", "")
 
 
-@pytest.mark.usefixtures("minimized")
-def test_measurements_travel(run: Path, finished: Any, tmp_path: Path) -> None:
-    words = ["--best", 1, "--sanitizers", "none"]
-    there = tmp_path / "there.json"
-    done = gi_cuda("validate", run, *words, "--export", there, cwd=finished.repository)
-    assert done.returncode == 0, done.stderr
-    moved = json.loads(there.read_text(encoding="utf-8"))
-    moved["device"] = "another processor"
-    there.write_text(json.dumps(moved), encoding="utf-8")
-    done = gi_cuda("validate", run, *words, "--with", there, cwd=finished.repository)
-    assert done.returncode == 0, done.stderr
-    assert "on several machines" in done.stdout
-    assert "another processor" in done.stdout
+def test_measurements_travel(validated: Validated, run: Path, finished: Any) -> None:
+    assert "on several machines" in validated.said
+    assert "another processor" in validated.said
+    here = portability.read(validated.here)
+    portability.check_same(here, validated.there.target_hash, [WASTE], validated.here)
+    with pytest.raises(UserError, match="of another target"):
+        portability.check_same(here, "0", [WASTE], validated.here)
 
+    exported = json.loads(validated.here.read_text(encoding="utf-8"))
+    wrong = validated.here.with_name("wrong.json")
     for key, value, said in [
         ("genotype", "REPEAT=2", "of another genotype: REPEAT=2"),
-        ("target_hash", "0", "of another target"),
         ("format", 9, "format 9"),
     ]:
-        there.write_text(json.dumps({**moved, key: value}), encoding="utf-8")
-        done = gi_cuda("validate", run, *words, "--with", there, cwd=finished.repository)
-        assert done.returncode == 2
-        assert said in done.stderr
+        wrong.write_text(json.dumps({**exported, key: value}), encoding="utf-8")
+        words = ["--best", 1, "--with", wrong]
+        refused(gi_cuda("validate", run, *words, cwd=finished.repository), said)
 
 
 # -- what users get wrong --------------------------------------------------------------------------
@@ -265,11 +295,8 @@ def test_a_target_that_changed(verb: str, run: Path, finished: Any) -> None:
     ("words", "said"),
     [
         (["patch", "--edits", "99"], ["--edits: there is no change 99", "explain"]),
-        (["patch", "--edits", "0"], ["--edits: there is no change 0"]),
-        (["patch", "--edits", "one"], ["--edits: 'one' is not a number or a range", "1,3-5"]),
         (["patch", "--format", "zip"], ["--format does not take 'zip'", "diff, mail"]),
         (["patch", "--configuration", "no"], ["--configuration does not take", "separate"]),
-        (["patch", "--individual", "999"], ["no individual 999", "gi-cuda show"]),
         (["minimize", "--individual", "999"], ["no individual 999"]),
         (["explain", "--individual", "999"], ["no individual 999"]),
         (["validate", "--sanitizers", "some"], ["--sanitizers does not take 'some'"]),
@@ -284,6 +311,20 @@ def test_options_that_cannot_be(
     words: list[str], said: list[str], run: Path, finished: Any
 ) -> None:
     refused(gi_cuda(words[0], run, *words[1:], cwd=finished.repository), *said)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("0", "there is no change 0"),
+        ("1-9", "there is no change 9"),
+        ("one", "'one' is not a number or a range"),
+    ],
+)
+def test_numbers_of_changes_that_cannot_be(text: str, said: str) -> None:
+    with pytest.raises(UserError, match=said) as caught:
+        read_numbers(text, 3)
+    assert caught.value.where == "--edits"
 
 
 def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_path: Path) -> None:

@@ -5,24 +5,31 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from gi_cuda.analyze.comparison import compare
+from gi_cuda.analyze.contestants import Reader
+from gi_cuda.baseline import establish
 from gi_cuda.genome import Delete, Genotype
-from gi_cuda.run import Plan, Run, create_run
+from gi_cuda.run import Plan, Run, create_run, open_tools
 from gi_cuda.search import Settings
-from gi_cuda.subject import load_subject
-from tests.command import gi_cuda
+from gi_cuda.subject import Subject, load_subject
 
 BARRIER = "    __syncthreads();\n"
 NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"
 PLAN = Plan("barracuda", Settings(), 1, 1, 2)
 
 
-def run_of(target: Path, folder: Path, text: str) -> AbstractContextManager[Run]:
-    """A run on a target whose threads read what the one before them wrote."""
+def with_barrier(target: Path, text: str) -> Subject:
+    """The target with a text in the place of the barrier."""
     kernel = target / "kernel.cu"
     source = kernel.read_text()
     assert source.count(BARRIER) == 1
     kernel.write_text(source.replace(BARRIER, text))
-    return create_run(load_subject(target, "host"), folder, PLAN)
+    return load_subject(target, "host")
+
+
+def run_of(target: Path, folder: Path, text: str) -> AbstractContextManager[Run]:
+    """A run on a target whose threads read what the one before them wrote."""
+    return create_run(with_barrier(target, text), folder, PLAN)
 
 
 def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
@@ -35,12 +42,13 @@ def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
         racing = Genotype(run.subject.original.configuration, (barrier,))
         ((_, found),) = run.laboratory().evaluate({1: racing})
         (validation,) = run.validate([run.candidate(racing)])
-    done = gi_cuda("compare", str(barrier), "--target", target, cwd=tmp_path)
-    assert "opposite order" in done.stdout, done.stderr
+        contestant = Reader(run.source, tmp_path / "imported", 1).read(str(barrier))
+        (compared,) = compare(run.tools, [contestant], run.baseline).results
     assert found.penalty
     assert found.message.endswith("with blocks and threads in the opposite order")
     assert not validation.correct
     assert "opposite order" in validation.message
+    assert "opposite order" in compared.failure
 
 
 def test_where_the_reference_depends_on_the_order_variants_may(
@@ -60,5 +68,7 @@ def test_a_reference_that_waits_for_earlier_blocks_only_runs_forwards(
     wait = "    if (blockIdx.x > 0) while (!done[blockIdx.x - 1]);\n    done[blockIdx.x] = 1;\n"
     kernel = target / "kernel.cu"
     kernel.write_text(kernel.read_text().replace("__global__ void scale(", flag))
-    with run_of(target, tmp_path / "run", BARRIER + wait) as run:
-        assert not run.baseline.backwards
+    subject = with_barrier(target, BARRIER + wait)
+    with open_tools(subject, tmp_path / "session", workers=1, jobs=2) as tools:
+        where = (tools.scratch("baseline"), tools.reference)
+        assert not establish(subject, tools.compiler, tools.pool, *where).backwards

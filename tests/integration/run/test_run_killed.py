@@ -32,53 +32,48 @@ from gi_cuda.search.evolution import Evolution
 from gi_cuda.store import Individual, Phases, Store
 from gi_cuda.stored import stored_baseline, stored_plan
 from gi_cuda.subject import Subject
+from tests.command import AtWork, Done, begin, gi_cuda, quietly
 
 KILLS = 10
 """For each of two presets: twenty in all."""
 
-POPULATION, GENERATIONS = 8, 10
+POPULATION, GENERATIONS = 4, 9
+
+MARK = "GI_CUDA_TEST"
+"""In the environment of a command, and of all that it starts."""
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
 Rows = Mapping[int, tuple[Any, ...]]
 
 
-@dataclass(slots=True)
-class Started:
-    """A ``gi-cuda`` process, and the mark that its environment hands down to all it starts."""
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """The plain command at work, with nothing loaded beforehand."""
 
     process: subprocess.Popen[str]
-    mark: str
 
-    def family(self) -> list[int]:
-        """All living processes that it started, directly or not, and itself."""
-        found = []
-        for path in Path("/proc").glob("[0-9]*/environ"):
-            with contextlib.suppress(OSError):
-                if self.mark.encode() in path.read_bytes():
-                    found.append(int(path.parent.name))
-        return found
+    def ended(self, patience: float) -> bool:
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(patience)
+        return self.process.returncode is not None
 
-    def outlive(self) -> None:
-        """Wait until all of them are gone; they have to go by themselves."""
-        deadline = time.monotonic() + 60
-        while family := self.family():
-            with contextlib.suppress(ProcessLookupError):
-                ended = os.pidfd_open(family[0])
-                select.select([ended], [], [], max(0.0, deadline - time.monotonic()))
-                os.close(ended)
-            assert time.monotonic() < deadline, f"still alive: {family}"
+    def end(self) -> Done:
+        texts = self.process.communicate()
+        return Done(self.process.args, self.process.returncode, *texts)
+
+    def kill(self) -> Done:
+        self.process.kill()
+        return self.end()
 
 
 @contextlib.contextmanager
-def start(*words: object, cwd: Path) -> Iterator[Started]:
-    """Start ``gi-cuda``, in a process group of its own as a shell would."""
-    mark = f"GI_CUDA_TEST={uuid.uuid4()}"
-    name, _, value = mark.partition("=")
+def begin_plain(*words: object, cwd: Path, **environment: str) -> Iterator[Plain]:
+    """Start ``python -m gi_cuda``, in a process group of its own as a shell would."""
     process = subprocess.Popen(
         [sys.executable, "-u", "-m", "gi_cuda", *map(str, words)],
         cwd=cwd,
-        env={**os.environ, "COLUMNS": "200", name: value},
+        env={**os.environ, "COLUMNS": "200", **environment},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -89,10 +84,31 @@ def start(*words: object, cwd: Path) -> Iterator[Started]:
     )
     with process:
         try:
-            yield Started(process, mark)
+            yield Plain(process)
         finally:
             if process.poll() is None:
                 process.kill()
+
+
+def family(mark: str) -> list[int]:
+    """All living processes that have the mark."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        with contextlib.suppress(OSError):
+            if f"{MARK}={mark}".encode() in path.read_bytes():
+                found.append(int(path.parent.name))
+    return found
+
+
+def outlive(mark: str) -> None:
+    """Wait until all that a command started are gone; they have to go by themselves."""
+    deadline = time.monotonic() + 60
+    while alive := family(mark):
+        with contextlib.suppress(ProcessLookupError):
+            ended = os.pidfd_open(alive[0])
+            select.select([ended], [], [], max(0.0, deadline - time.monotonic()))
+            os.close(ended)
+        assert time.monotonic() < deadline, f"still alive: {alive}"
 
 
 def rows(database: Path) -> Rows:
@@ -129,16 +145,14 @@ def moment(rng: random.Random, folder: Path) -> Callable[[], bool]:
     return rng.choices(moments, weights=[6, 1, 3])[0]
 
 
-def until(happened: Callable[[], bool], process: subprocess.Popen[str]) -> None:
-    """Wait for a moment; the process must not end before it comes."""
+def comes(happened: Callable[[], bool], started: Plain | AtWork) -> bool:
+    """Wait for a moment; whether it came before the command ended."""
     while True:
         with contextlib.suppress(FileNotFoundError):
             if happened():
-                return
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(0.002)
-            assert process.stderr is not None
-            raise AssertionError(f"the search ended too early: {process.stderr.read()}")
+                return True
+        if started.ended(0.005):
+            return False
 
 
 def kill_and_resume(preset: str, folder: Path, target: Path, cwd: Path) -> list[Rows]:
@@ -147,21 +161,26 @@ def kill_and_resume(preset: str, folder: Path, target: Path, cwd: Path) -> list[
     evolve = ("evolve", target, "--run", folder, "--preset", preset, "--seed", 3, "--workers", 1)
     sizes = ("--population", POPULATION, "--generations", GENERATIONS, "--jobs", 1)
     stored: list[Rows] = []
-    for death in range(KILLS):
-        words = ("resume", folder) if death else (*evolve, *sizes)
-        with start(*words, cwd=cwd) as started:
-            until(moment(rng, folder), started.process)
-            started.process.kill()
-            assert started.process.wait() == -signal.SIGKILL
-            assert started.process.stderr is not None
-            assert started.process.stderr.read() == ""
-        started.outlive()
+    mark = str(uuid.uuid4())
+
+    def killed() -> Done:
+        if stored:
+            command = begin("resume", folder, cwd=cwd, **{MARK: mark})
+        else:
+            command = begin_plain(*evolve, *sizes, cwd=cwd, **{MARK: mark})
+        with command as started:
+            return started.kill() if comes(moment(rng, folder), started) else started.end()
+
+    for _ in range(KILLS):
+        done = quietly(killed)
+        assert done.returncode == -signal.SIGKILL, f"the search ended too early: {done.stderr}"
+        assert done.stderr == ""
+        outlive(mark)
         stored.append(rows(folder / DATABASE))
-    with start("resume", folder, cwd=cwd) as started:
-        said, complaints = started.process.communicate()
-        assert started.process.returncode == 0, complaints
-    assert f"{len(stored[-1])} individuals are evaluated already" in said
-    started.outlive()
+    done = gi_cuda("resume", folder, cwd=cwd, **{MARK: mark})
+    assert done.returncode == 0, done.stderr
+    assert f"{len(stored[-1])} individuals are evaluated already" in done.stdout
+    outlive(mark)
     return [*stored, rows(folder / DATABASE)]
 
 
@@ -229,49 +248,53 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
 @needs_proc
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(scale: Subject, tmp_path: Path) -> None:
     sizes = ("--population", 6, "--generations", 3)
-    with start("evolve", scale.target.folder, "--run", "r", *sizes, cwd=tmp_path) as started:
-        assert started.process.stdout is not None
-        for line in started.process.stdout:
-            if line.startswith("generation 0"):
-                break
-        os.killpg(started.process.pid, signal.SIGINT)  # as a terminal does: to the whole group
-        said, complaints = started.process.communicate()
-    assert started.process.returncode == 130
-    assert complaints == ""
-    kept = re.search(r"stopped; (\d+) evaluations are kept", said)
+    words = ("evolve", scale.target.folder, "--run", "r", *sizes)
+    mark = str(uuid.uuid4())
+
+    def interrupted() -> Done:
+        with begin_plain(*words, cwd=tmp_path, **{MARK: mark}) as started:
+            assert started.process.stdout is not None
+            if any(line.startswith("generation 0") for line in started.process.stdout):
+                # As a terminal does: to the whole group.
+                os.killpg(started.process.pid, signal.SIGINT)
+            return started.end()
+
+    stopped = quietly(interrupted)
+    assert stopped.returncode == 130, stopped.stderr
+    assert stopped.stderr == ""
+    kept = re.search(r"stopped; (\d+) evaluations are kept", stopped.stdout)
     assert kept is not None
-    assert "gi-cuda resume r" in said
-    started.outlive()
+    assert "gi-cuda resume r" in stopped.stdout
+    outlive(mark)
     before = rows(tmp_path / "r" / DATABASE)
     assert len(before) == int(kept[1])
     assert 6 <= len(before) < 18
-    with start("resume", "r", cwd=tmp_path) as resumed:
-        said, complaints = resumed.process.communicate()
-        assert resumed.process.returncode == 0, complaints
+    resumed = gi_cuda("resume", "r", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
     after = rows(tmp_path / "r" / DATABASE)
     assert before.items() <= after.items()
     assert len(after) == 18
-    assert "all generations are done" in said
+    assert "all generations are done" in resumed.stdout
 
 
 @needs_proc
 def test_ctrl_c_before_the_search_leaves_nothing_behind(scale: Subject, tmp_path: Path) -> None:
-    with start("evolve", scale.target.folder, "--run", "runs/r", cwd=tmp_path) as started:
-        until(lambda: any(tmp_path.glob("runs/.*/build/baseline/*")), started.process)
+    words = ("evolve", scale.target.folder, "--run", "runs/r")
+    mark = str(uuid.uuid4())
+    with begin_plain(*words, cwd=tmp_path, **{MARK: mark}) as started:
+        assert comes(lambda: any(tmp_path.glob("runs/.*/build/baseline/*")), started)
         os.killpg(started.process.pid, signal.SIGINT)
-        said, complaints = started.process.communicate()
-    assert started.process.returncode == 130
-    assert complaints == "gi-cuda: interrupted\n"
-    assert "nothing is kept" in said
-    started.outlive()
+        stopped = started.end()
+    assert stopped.returncode == 130
+    assert stopped.stderr == "gi-cuda: interrupted\n"
+    assert "nothing is kept" in stopped.stdout
+    outlive(mark)
     assert list(tmp_path.iterdir()) == []
 
 
-@needs_proc
 def test_a_time_limit_stops_cleanly_and_still_validates(scale: Subject, tmp_path: Path) -> None:
     sizes = ("--population", 6, "--generations", 10_000, "--time", 1)
-    with start("evolve", scale.target.folder, "--run", "r", *sizes, cwd=tmp_path) as started:
-        said, complaints = started.process.communicate()
-    assert started.process.returncode == 0, complaints
-    assert "time is up; go on with: gi-cuda resume r" in said
-    assert re.search("^winner: |^no individual is faster", said, re.M)
+    done = gi_cuda("evolve", scale.target.folder, "--run", "r", *sizes, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "time is up; go on with: gi-cuda resume r" in done.stdout
+    assert re.search("^winner: |^no individual is faster", done.stdout, re.M)

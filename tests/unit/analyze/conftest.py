@@ -18,6 +18,7 @@ NOISE = 0.01
 
 BUILDS, PAIRS = 5, 15
 SECONDS = 0.001
+TRAIN = ("train",) * PAIRS
 
 ORIGINAL = Genotype(Space().default)
 
@@ -68,8 +69,8 @@ class Simulated:
         variant = SECONDS / self.truth.gain(names) * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
         return Reading(
             tuple(
-                tuple(Sample("train", float(v), float(r)) for v, r in zip(*times, strict=True))
-                for times in zip(variant, reference, strict=True)
+                tuple(map(Sample, TRAIN, *times))
+                for times in zip(variant.tolist(), reference.tolist(), strict=True)
             )
         )
 

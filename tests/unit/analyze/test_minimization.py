@@ -69,7 +69,7 @@ def test_of_two_edits_that_do_the_same_one_stays(seed: int) -> None:
     assert kept(result) in ({"a"}, {"b"})
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(4))
 def test_losses_below_the_threshold_do_not_add_up(seed: int) -> None:
     """Twenty edits gain half a percent each: no single one is worth it, all of them are."""
     names = [f"e{i}" for i in range(20)]
@@ -78,7 +78,7 @@ def test_losses_below_the_threshold_do_not_add_up(seed: int) -> None:
     assert 1.005 ** len(result.dropped) < 1.025
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_of_two_edits_either_of_which_is_enough_one_stays_though_builds_lie_badly(
     seed: int,
 ) -> None:

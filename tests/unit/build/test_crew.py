@@ -75,9 +75,12 @@ def test_ctrl_c_ends_the_waiting_though_the_work_goes_on() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         may_end.wait()
 
+    def wait() -> None:
+        waiting.set()
+        crew.next()
+
     with Crew(work, 1) as crew:
         crew.submit(0)
         with pytest.raises(KeyboardInterrupt):
-            waiting.set()
-            crew.next()
+            wait()
         may_end.set()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gi_cuda.genome import (
@@ -70,6 +70,7 @@ def test_a_mutant_differs_by_one_value_or_one_edit(data, seed, genotypes, gramma
         assert child.edits[:-1] == parent.edits
 
 
+@settings(max_examples=50)
 @given(data=st.data(), seed=seeds)
 def test_a_mutant_is_another_genotype(data, seed, genotypes, grammar) -> None:
     order = rule_order(grammar.rules)
@@ -78,6 +79,7 @@ def test_a_mutant_is_another_genotype(data, seed, genotypes, grammar) -> None:
     assert canonical(child, order) != canonical(parent, order)
 
 
+@settings(max_examples=40)
 @given(data=st.data(), seed=seeds)
 def test_children_keep_constraints_and_can_be_read(data, seed, genotypes, space, grammar) -> None:
     rng = Random(seed)
@@ -150,7 +152,7 @@ def test_every_allowed_configuration_and_edit_is_reached(space, grammar, all_edi
     rng = Random(0)
     child, edits = Genotype(space.default), set()
     values = set()
-    for _ in range(30_000):
+    for _ in range(10_000):
         child = Genotype(mutate_configuration(child.configuration, rng))
         edits.add(draw_edit(child, grammar, rng))
         values |= set(child.configuration.items())

@@ -259,7 +259,7 @@ def test_every_edit_keeps_brackets_and_conditionals_in_balance(file: Path) -> No
 
 
 @given(data=st.data(), file=st.sampled_from(SOURCES))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_many_edits_at_once_stay_in_balance(data: st.DataObject, file: Path) -> None:
     grammar = convert(read_source(file))
     found = dict(data.draw(st.lists(st.sampled_from(list(edits(grammar.under({})))), max_size=8)))

@@ -190,7 +190,7 @@ def test_without_kernels_there_is_no_grammar(
         convert_ptx(Source("k.ptx", text), kernels)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.sampled_from(SAMPLES), st.data())
 def test_mutilated_text_is_read_and_given_back(path: Path, data: st.DataObject) -> None:
     text = path.read_text("utf-8")

@@ -134,7 +134,7 @@ def test_what_a_function_before_said_does_not_hold() -> None:
     seed=st.integers(0, 2**32),
     count=st.integers(min_value=1, max_value=6),
 )
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_variants_keep_all_line_information(path: Path, seed: int, count: int) -> None:
     """No edit touches it, so what is said of the original's rules holds for a variant's."""
     grammar, rng = read(path), Random(seed)

@@ -267,7 +267,7 @@ $TEST:
 """
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 6))
 def test_guarded_variants_end(seed: int, number: int) -> None:
     grammar, rng = grammar_of(NESTED), Random(seed)
@@ -293,7 +293,7 @@ def test_loops_count_how_often_they_turn_back() -> None:
     assert run(grammar, 20_000) == {"[counter+0]": 3, "[counter+4]": 4, "[counter+8]": 5}
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.sampled_from(SAMPLES), st.integers(0, 2**32), st.integers(1, 9))
 def test_a_broken_use_is_left_only_where_no_register_of_its_type_is_defined(
     path: Path, seed: int, number: int

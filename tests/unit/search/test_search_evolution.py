@@ -174,7 +174,7 @@ def mortal(measure: Measuring, stop: Callable[[], bool]) -> Measuring:
 STOPS = st.lists(st.tuples(st.integers(0, 25), st.booleans()), min_size=1, max_size=6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(stops=STOPS)
 def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(
     stops: list[tuple[int, bool]],

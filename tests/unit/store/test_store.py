@@ -77,6 +77,7 @@ def one(ident: int, generation: int = 0) -> Individual:
 FASTER = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.5, 0.4, 0.6)
 
 
+@settings(max_examples=50)
 @given(broods())
 def test_individuals_come_back_as_they_were(brood: list[list[Individual]]) -> None:
     with Store(Path(":memory:"), create=True) as store:
@@ -91,6 +92,7 @@ def test_individuals_come_back_as_they_were(brood: list[list[Individual]]) -> No
         assert store.individual(len(everyone) + 1) is None
 
 
+@settings(max_examples=50)
 @given(st.lists(EVALUATIONS, max_size=6), st.data())
 def test_evaluations_come_back_as_they_were(found: list[Evaluation], data: st.DataObject) -> None:
     with Store(Path(":memory:"), create=True) as store:
@@ -141,6 +143,7 @@ def test_a_generation_with_anything_known_is_refused_whole(store: Store, field: 
     assert store.tabu() == Tabued(frozenset([b"a"]), frozenset([b"A"]))
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.frozensets(KEYS), st.frozensets(KEYS)), max_size=4))
 def test_tabu_keys_only_ever_grow(batches: list[tuple[frozenset[bytes], frozenset[bytes]]]) -> None:
     with Store(Path(":memory:"), create=True) as store:
@@ -199,7 +202,7 @@ def test_facts_come_back(facts: dict[str, object]) -> None:
         assert all(store.get(name) == "new" for name in facts)
 
 
-@settings(deadline=None)
+@settings(max_examples=20)
 @given(brood=broods())
 def test_everything_survives_closing(
     brood: list[list[Individual]], tmp_path_factory: pytest.TempPathFactory
@@ -267,6 +270,7 @@ def test_a_format_of_another_version_is_named(tmp_path: Path) -> None:
 # -- outcomes --------------------------------------------------------------------------------------
 
 
+@settings(max_examples=50)
 @given(EVALUATIONS)
 def test_one_word_says_what_became_of_an_individual(evaluation: Evaluation) -> None:
     outcome = evaluation.outcome

@@ -202,17 +202,17 @@ def test_outputs_of_another_shape(
 
 
 @pytest.mark.parametrize("check", [Exact(), Tolerance(1e-3, 1e-3), Sigma(k=3, absolute=1e-3)])
-@pytest.mark.parametrize("index", [0, 31_415, 999_999])
-def test_one_value_in_a_million(check: Check, index: int) -> None:
+def test_one_value_in_a_million(check: Check) -> None:
     values = np.random.default_rng(1).standard_normal(1_000_000, dtype=np.float32)
     oracle = Oracle((check,))
     reference = oracle.reference([{"x": values}] * oracle.runs)
-    wrong = values.copy()
-    wrong[index] += np.float32(0.1)
-    verdict = oracle.judge({}, {"x": wrong}, reference)
-    assert verdict.penalty == 1
-    assert verdict.reason.startswith(f"x[{index}] is {wrong[index]}, expected ")
-    assert verdict.reason.endswith("(1 of 1000000 values wrong)")
+    for index in (0, 31_415, 999_999):
+        wrong = values.copy()
+        wrong[index] += np.float32(0.1)
+        verdict = oracle.judge({}, {"x": wrong}, reference)
+        assert verdict.penalty == 1
+        assert verdict.reason.startswith(f"x[{index}] is {wrong[index]}, expected ")
+        assert verdict.reason.endswith("(1 of 1000000 values wrong)")
 
 
 def test_exact_tells_negative_zero_and_not_one_nan_from_another() -> None:

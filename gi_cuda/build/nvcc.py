@@ -12,7 +12,7 @@ import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -192,9 +192,9 @@ class NvccCompiler:
         assert isinstance(binary, CudaBinary)
         found = {}
         if self.disassembler is not None:
-            done = run([self.disassembler, "-c", binary.path], limit=COMPILE_LIMIT)
+            listing = _disassembled(self.disassembler, binary.path, binary.path.stat().st_mtime_ns)
             (ident,) = {owner(name_parts(kernel.symbol)) for kernel in binary.kernels.values()}
-            counted = instructions(done.stdout, lambda name: owner(name_parts(name)) == ident)
+            counted = instructions(listing, lambda name: owner(name_parts(name)) == ident)
             found = {f"instructions, {kind}": number for kind, number in counted.items()}
         for name, block in blocks.items():
             kernel = binary.kernels[identifier(name)]
@@ -251,6 +251,16 @@ class _Batch:
             else:
                 found.append(Twin(ident, other))
         return found
+
+
+@lru_cache(maxsize=4)
+def _disassembled(disassembler: Path, cubin: Path, written: int) -> str:
+    """The listing of a cubin; the variants of a shard are in one.
+
+    Args:
+        written: when the cubin was, in nanoseconds.
+    """
+    return run([disassembler, "-c", cubin], limit=COMPILE_LIMIT).stdout
 
 
 def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:

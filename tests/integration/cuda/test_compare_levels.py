@@ -5,23 +5,22 @@ from __future__ import annotations
 import csv
 import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.analyze.contestants import Reader
 from gi_cuda.cli import app
-from gi_cuda.levels import load_evolvable
 from gi_cuda.ptx_subject import PtxSubject
 from gi_cuda.subject import Subject
 
-from .test_imports import SCALE, texts, written
-from .test_ptx_after_search import SOURCE_WINNER, a_run, planted
+from .conftest import pretended
+from .planted import SCALE, Searched
+from .test_imports import text_of, written
 
 WASTE = "<_kernel.cu_27>"
 """The wasted work goes."""
-
-pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
 
 
 def comparison(*words: object, folder: Path) -> tuple[list[dict[str, str]], str]:
@@ -32,30 +31,61 @@ def comparison(*words: object, folder: Path) -> tuple[list[dict[str, str]], str]
         return list(csv.DictReader(file)), done.output
 
 
-def test_both_levels_and_files_are_measured_in_one_session(tmp_path: Path) -> None:
-    subject = load_evolvable(SCALE, "cuda", edits="full")
-    module_subject = load_evolvable(SCALE, "cuda", "ptx")
-    assert isinstance(subject, Subject)
-    assert isinstance(module_subject, PtxSubject)
-    source = a_run(subject, tmp_path / "source", SOURCE_WINNER)
-    ptx = a_run(module_subject, tmp_path / "ptx", str(planted(module_subject)))
-    file = written(tmp_path, texts(SCALE)["alone"])
-    scratch = tmp_path / "imported"
-    one = Reader(subject, scratch, 1).read(str(file))
+class Compared(NamedTuple):
+    """What a comparison came to.
+
+    Attributes:
+        words: the contestants, as on the command line.
+        rows: of its table.
+        said: to the user.
+        figures: where they are.
+    """
+
+    words: list[str]
+    rows: list[dict[str, str]]
+    said: str
+    figures: Path
+
+
+@pytest.fixture(scope="module")
+def compared(
+    scale_source: Subject,
+    scale_ptx: PtxSubject,
+    of_source: Path,
+    planted_run: Path,
+    searched: Searched,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Compared:
+    """All kinds of contestants in one session; last, what came of a start and its module."""
+    folder = tmp_path_factory.mktemp("compared")
+    file = written(folder, text_of(SCALE))
+    one = Reader(scale_source, folder / "imported", 1).read(str(file))
     assert one.candidate.binary is not None
-    cubin = shutil.copyfile(one.candidate.binary.path, tmp_path / "k.cubin")
-    module = tmp_path / "winner.ptx"
-    words = ["patch", str(ptx), "--format", "ptx", "--output", str(module)]
+    cubin = shutil.copyfile(one.candidate.binary.path, folder / "k.cubin")
+    delete = f"<{next(rule for rule in scale_ptx.order if rule.startswith('_kernel.ptx'))}>"
+    contestants = [of_source, planted_run, delete, file, cubin, f"{file}:BLOCK=128", WASTE]
+    with pretended():
+        contestants.append(module_of(planted_run, folder / "winner.ptx"))
+        both = module_of(searched.folder, folder / "both.ptx")
+        contestants += [searched.folder, f"{both}:BLOCK=128,CHECKED=1"]
+        figures = folder / "figures"
+        rows, said = comparison(*contestants, "--figures", figures, folder=folder)
+    return Compared([str(one) for one in contestants], rows, said, figures)
+
+
+def module_of(run: Path, file: Path) -> Path:
+    """The winner's, as others get it."""
+    words = ["patch", str(run), "--format", "ptx", "--output", str(file)]
     done = CliRunner().invoke(app, words)
     assert done.exit_code == 0, (done.output, done.exception)
-    delete = f"<{next(rule for rule in module_subject.order if rule.startswith('_kernel.ptx'))}>"
-    contestants = [source, ptx, delete, file, cubin, f"{file}:BLOCK=128", WASTE]
-    contestants.append(module)
-    words = ["--figures", tmp_path / "figures"]
-    rows, said = comparison(*contestants, *words, folder=tmp_path)
-    assert [row["contestant"] for row in rows] == [str(one) for one in contestants]
+    return file
+
+
+def test_both_levels_and_files_are_measured_in_one_session(compared: Compared) -> None:
+    rows = compared.rows
+    assert [row["contestant"] for row in rows] == compared.words
     kinds = ["run", "PTX run", "PTX genotype", "PTX", "cubin", "PTX", "genotype", "PTX"]
-    assert [row["kind"] for row in rows] == kinds
+    assert [row["kind"] for row in rows] == [*kinds, "PTX run", "PTX"]
     assert rows[0]["verdict"] == rows[1]["verdict"] == "faster"
     assert rows[1]["search"] == "barracuda, PTX edits"
     # What is made of the reference itself is the reference.
@@ -71,6 +101,12 @@ def test_both_levels_and_files_are_measured_in_one_session(tmp_path: Path) -> No
     for row in rows[:2]:
         assert int(row["evaluations"]) > 0
         assert float(row["seconds"]) > 0
-    assert "copy of the reference" in said
-    print(said)
-    assert {path.name for path in (tmp_path / "figures").iterdir()} == {"race.svg", "race.png"}
+    assert "copy of the reference" in compared.said
+    assert {path.name for path in compared.figures.iterdir()} == {"race.svg", "race.png"}
+
+
+def test_a_start_its_winner_and_its_module_have_one_reference(compared: Compared) -> None:
+    three = [compared.rows[n] for n in (0, 8, 9)]
+    start, winner, module = (float(row["train"]) for row in three)
+    assert [row["verdict"] for row in three] == ["faster"] * 3
+    assert winner == module >= start > 1.2

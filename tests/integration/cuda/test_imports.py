@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -45,11 +45,23 @@ def reference(subject: Subject) -> Variant:
 
 
 @cache
-def texts(folder: Path) -> dict[str, str]:
-    """The PTX of a target's reference: as of its source alone, and as of a variant."""
+def text_of(folder: Path, form: str = "alone") -> str:
+    """The PTX of a target's reference: as of its source alone, or as of a variant."""
     subject = subject_of(folder)
-    variant, compiler = reference(subject), open_nvcc(subject, 1)
-    return {"alone": source_ptx(compiler, variant), "variant": ptx_of(compiler, variant)}
+    made = {"alone": source_ptx, "variant": ptx_of}[form]
+    return made(open_nvcc(subject, 1), reference(subject))
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Built]:
+    """Makes the reference's binary, of each target once."""
+
+    @cache
+    def build(folder: Path) -> Built:
+        subject, scratch = subject_of(folder), tmp_path_factory.mktemp("reference")
+        return build_batch(open_nvcc(subject, 1), [reference(subject)], scratch)[0]
+
+    return build
 
 
 def codes(binary: Built, names: Iterable[str]) -> list[bytes]:
@@ -86,13 +98,11 @@ FORMS += [(path.parent, "alone") for path in sorted(SHIPPED.glob("*/target.toml"
 
 @pytest.mark.parametrize(("folder", "form"), FORMS, ids=lambda one: getattr(one, "name", one))
 def test_ptx_and_cubins_of_a_targets_own_reference_are_taken(
-    folder: Path, form: str, tmp_path: Path
+    folder: Path, form: str, built: Callable[[Path], Built], tmp_path: Path
 ) -> None:
     target = subject_of(folder).target
-    from_ptx = imported(written(tmp_path, texts(folder)[form]), folder)
-    subject = subject_of(folder)
-    built = build_batch(open_nvcc(subject, 1), [reference(subject)], tmp_path / "reference")[0]
-    assert codes(from_ptx, target.kernels) == codes(built, target.kernels) != []
+    from_ptx = imported(written(tmp_path, text_of(folder, form)), folder)
+    assert codes(from_ptx, target.kernels) == codes(built(folder), target.kernels) != []
     symbols = {identifier(buffer.symbol) for buffer in target.buffers if buffer.symbol}
     assert symbols <= set(from_ptx.variables)
     cubin = Path(shutil.copyfile(from_ptx.path, tmp_path / "k.cubin"))
@@ -103,12 +113,12 @@ def test_ptx_and_cubins_of_a_targets_own_reference_are_taken(
 
 
 def test_names_of_c_are_taken(tmp_path: Path) -> None:
-    binary = imported(written(tmp_path, texts(SCALE)["alone"].replace(SYMBOL, "scale")))
+    binary = imported(written(tmp_path, text_of(SCALE).replace(SYMBOL, "scale")))
     assert binary.kernels["scale"].symbol == "scale"
 
 
 def test_a_kernel_among_others_is_found_and_an_ambiguous_one_refused(tmp_path: Path) -> None:
-    alone = texts(SCALE)["alone"]
+    alone = text_of(SCALE)
     end = alone.index("}\n", alone.index(".entry")) + 2
     kernel = alone[alone.index(".visible .entry") : end]
     other = kernel.replace(SYMBOL, "unrelated").replace("$L__BB0", "$L__BB9")
@@ -123,11 +133,11 @@ def test_a_kernel_among_others_is_found_and_an_ambiguous_one_refused(tmp_path: P
 
 
 def test_a_kernel_or_a_variable_that_is_missing_is_told_with_what_there_is(tmp_path: Path) -> None:
-    error = refused(written(tmp_path, texts(SCALE)["alone"].replace(SYMBOL, "_Z5otherPKiPii")))
+    error = refused(written(tmp_path, text_of(SCALE).replace(SYMBOL, "_Z5otherPKiPii")))
     assert error.what == "there is no kernel scale in it; it has other"
     assert error.where == str(tmp_path / "k.ptx")
     statics = TARGETS / "cpp_statics"
-    text = texts(statics)["alone"].replace("_ZN6filter4tapsE", "_ZN6filter4typeE")
+    text = text_of(statics).replace("_ZN6filter4tapsE", "_ZN6filter4typeE")
     error = refused(written(tmp_path, text), statics)
     assert error.what.startswith("there is no variable filter::taps in it; it has ")
     assert "type" in error.what
@@ -153,13 +163,13 @@ PARAMETER = f".param .u32 {SYMBOL}_param_2"
 def test_other_parameters_are_refused_with_the_difference(
     change: str, taken: str, said: str, tmp_path: Path
 ) -> None:
-    error = refused(written(tmp_path, texts(SCALE)["alone"].replace(PARAMETER, change)))
+    error = refused(written(tmp_path, text_of(SCALE).replace(PARAMETER, change)))
     assert f"kernel scale takes {taken}, and the target's (.u64, .u64, .u32): {said}" in error.what
 
 
 def test_a_cubin_with_other_parameters_is_refused(toolkit: Toolkit, tmp_path: Path) -> None:
     more = f"{PARAMETER},\n.param .u16 more"
-    file = written(tmp_path, texts(SCALE)["alone"].replace(PARAMETER, more))
+    file = written(tmp_path, text_of(SCALE).replace(PARAMETER, more))
     cubin = file.with_suffix(".cubin")
     command = [toolkit.nvcc, "-arch=sm_90", "-cubin", "-o", cubin, file]
     subprocess.run(command, check=True)
@@ -170,7 +180,7 @@ def test_a_cubin_with_other_parameters_is_refused(toolkit: Toolkit, tmp_path: Pa
 
 def test_what_is_no_code_for_this_architecture_is_refused(toolkit: Toolkit, tmp_path: Path) -> None:
     other = tmp_path / "other.cubin"
-    ptx = written(tmp_path, texts(SCALE)["alone"].replace(".target sm_90", ".target sm_75"))
+    ptx = written(tmp_path, text_of(SCALE).replace(".target sm_90", ".target sm_75"))
     command = [toolkit.nvcc, "-arch=sm_75", "-cubin", "-o", other, ptx]
     subprocess.run(command, check=True)
     assert "the cubin is for sm_75" in refused(other).what
@@ -179,7 +189,7 @@ def test_what_is_no_code_for_this_architecture_is_refused(toolkit: Toolkit, tmp_
         file = tmp_path / "k.cubin"
         file.write_bytes(content)
         assert refused(file).what == "is no cubin"
-    error = refused(written(tmp_path, texts(SCALE)["alone"].replace("add.s32", "ad.s32")))
+    error = refused(written(tmp_path, text_of(SCALE).replace("add.s32", "ad.s32")))
     assert error.what.startswith("ptxas does not take it: ")
     assert error.where is not None
     assert re.fullmatch(re.escape(f"{tmp_path}/k.ptx") + r":\d+", error.where)
@@ -187,7 +197,7 @@ def test_what_is_no_code_for_this_architecture_is_refused(toolkit: Toolkit, tmp_
 
 
 def test_values_go_with_a_file(tmp_path: Path) -> None:
-    file = written(tmp_path, texts(SCALE)["alone"])
+    file = written(tmp_path, text_of(SCALE))
     reader = Reader(subject_of(SCALE), tmp_path / "imported", 1)
     one = reader.read(f"{file}:BLOCK=128,CHECKED=1")
     assert one.what == "BLOCK=128 CHECKED=1"
@@ -232,8 +242,8 @@ def test_llvm_ir_that_is_of_no_use_is_refused(
 
 def test_all_that_is_wrong_is_said_before_a_device_is_needed(tmp_path: Path) -> None:
     words = ("--target", SCALE, "--backend", "cuda")
-    good = written(tmp_path, texts(SCALE)["alone"])
-    other = texts(SCALE)["alone"].replace(PARAMETER, PARAMETER.replace("u32", "f32"))
+    good = written(tmp_path, text_of(SCALE))
+    other = text_of(SCALE).replace(PARAMETER, PARAMETER.replace("u32", "f32"))
     bad = written(tmp_path, other, "bad.ptx")
     for files, said in (([good, bad], "bad.ptx: kernel scale takes"), ([good], "no GPU")):
         done = gi_cuda("compare", *files, *words, cwd=tmp_path, CUDA_VISIBLE_DEVICES="")
@@ -243,7 +253,7 @@ def test_all_that_is_wrong_is_said_before_a_device_is_needed(tmp_path: Path) -> 
 
 
 def test_the_host_back_end_refuses_such_files(tmp_path: Path) -> None:
-    file = written(tmp_path, texts(SCALE)["alone"])
+    file = written(tmp_path, text_of(SCALE))
     done = gi_cuda("compare", file, "--target", SCALE, cwd=tmp_path)
     assert done.returncode == 2
     assert "the host back end does not run code of a GPU" in done.stderr

@@ -13,6 +13,7 @@ from gi_cuda.backend import cuda_compiler
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import BuildFailure, Built, Variant
 from gi_cuda.build.nvcc import CudaBinary, NvccCompiler
+from gi_cuda.build.shards import Sizes
 from gi_cuda.cuda import Toolkit
 from gi_cuda.kernel_names import identifier
 from gi_cuda.subject import Subject, load_subject
@@ -30,7 +31,8 @@ def build(
     folder: Path,
     configurations: list[Mapping[str, Any]],
 ) -> list[Built]:
-    """The unmodified source under some configurations, as one batch."""
+    """The unmodified source under some configurations, as one batch and one shard."""
+    compiler = replace(compiler, sizes=Sizes(smallest=8, largest=8, first=8))
     complete = [{**subject.space.default, **changed} for changed in configurations]
     variants = [
         Variant(i, subject.device.source.text, subject.macros(c)) for i, c in enumerate(complete)

@@ -9,12 +9,14 @@ from random import Random
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from gi_cuda.backend import open_compiler
 from gi_cuda.build.batch import build_batch
 from gi_cuda.build.model import BuildFailure, Built, Variant
 from gi_cuda.build.nvcc import CudaBinary, NvccCompiler
 from gi_cuda.build.ptx_batch import PtxCompiler, kernels_in, own_functions, ptx_of
+from gi_cuda.cli import app
 from gi_cuda.cuda import query
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source
@@ -87,9 +89,13 @@ def test_calls_pointers_and_textures_are_read_and_assemble_again(name: str, nvcc
     assert not symbols[0] & symbols[1]
 
 
-def test_the_same_source_gives_the_same_ptx_wherever_it_is_compiled() -> None:
+def test_the_same_source_gives_the_same_ptx_wherever_it_is_compiled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = subject_of(TARGETS[-1])
+    monkeypatch.chdir(tmp_path)  # where nothing has been made yet
     again = load_evolvable(TARGETS[-1], "cuda", "ptx")
-    assert again.fingerprint == subject_of(TARGETS[-1]).fingerprint
+    assert again.fingerprint == first.fingerprint
     assert re.findall(r"\.file\t1 (.*)", again.reference) == ['"v0/kernel.cu"']
 
 
@@ -155,6 +161,13 @@ def test_rehearsals_assemble(folder: Path, tmp_path: Path) -> None:
     assert sum(isinstance(one, CudaBinary) for one in built.values()) >= len(built) - 1
 
 
+def invoked(*words: object) -> str:
+    """What ``gi-cuda`` says, here, where the PTX has been made already."""
+    done = CliRunner().invoke(app, [*map(str, words)], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
 def test_convert_writes_the_ptx_and_its_productions(tmp_path: Path) -> None:
     words = ("convert", SCALE, "--level", "ptx", "-o", tmp_path)
     done = gi_cuda(*words)
@@ -162,18 +175,15 @@ def test_convert_writes_the_ptx_and_its_productions(tmp_path: Path) -> None:
     assert (tmp_path / "kernel.ptx").read_text("utf-8") == subject_of(SCALE).reference
     assert "<_kernel.ptx_" in (tmp_path / "kernel.ptx.bnf").read_text("utf-8")
     assert re.search(r"^functions: 1, loops: \d+", done.stdout, re.M)
-    again = gi_cuda(*words)
-    assert again.returncode == 2
-    assert "overwrite it with --force" in again.stderr
+    with pytest.raises(UserError) as caught:
+        invoked(*words)
+    assert "overwrite it with --force" in str(caught.value)
 
 
 def test_mutate_says_how_many_assemble_and_shows_diffs() -> None:
     words = ("mutate", SCALE, "--level", "ptx", "--backend", "cuda", "--sample", 12)
-    done = gi_cuda(*words, "--compile")
-    assert done.returncode == 0, done.stderr
-    assert re.search(r"\d+ of \d+ variants compile", done.stdout)
-    shown = gi_cuda(*words)
-    assert shown.stdout.count("--- a/kernel.ptx") == 12
+    assert re.search(r"\d+ of \d+ variants compile", invoked(*words, "--compile"))
+    assert invoked(*words).count("--- a/kernel.ptx") == 12
 
 
 @pytest.mark.parametrize(

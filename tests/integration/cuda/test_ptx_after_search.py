@@ -6,92 +6,35 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 import pytest
 import typer
 
-from gi_cuda.analyze.champion import Champion, stored_champion
-from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.analyze.validation import Validation
+import gi_cuda.run as gi_cuda_run
+from gi_cuda.analyze.champion import stored_champion
+from gi_cuda.backend import open_backend
 from gi_cuda.cli import evolve as evolve_verb
 from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate
 from gi_cuda.cuda import Toolkit, query
 from gi_cuda.errors import UserError
-from gi_cuda.evaluation import Evaluation
-from gi_cuda.evolvable import Evolvable
-from gi_cuda.execute.model import Survival, Verdict
-from gi_cuda.genome import Delete, Genotype, Insert, Replace
-from gi_cuda.grammar import RuleType
 from gi_cuda.levels import load_evolvable
 from gi_cuda.ptx_subject import PtxSubject
-from gi_cuda.run import create_run, open_run
-from gi_cuda.search import Settings
+from gi_cuda.run import open_run, open_store
 from gi_cuda.start import Start
-from gi_cuda.store import Individual, Phases, Tabued, Tally
-from gi_cuda.stored import Plan
 from gi_cuda.target import CaseRole
 from tests.command import gi_cuda
 
-SCALE = Path(__file__).parents[2] / "targets" / "scale"
-SMALL = Settings(population=4, generations=1)
-WINNER = 7
+from .planted import SCALE, SOURCE_WINNER, WINNER, Searched, a_run, begin
 
 pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
 
 
-def a_run(subject: Evolvable, folder: Path, genotype: str) -> Path:
-    """A run whose only individual is its validated winner."""
-    with create_run(subject, folder, Plan("barracuda", SMALL, 1, 1, 2)) as run:
-        one = Individual(WINNER, 0, genotype, b"winner", None, "random", ())
-        run.store.add_generation(0, Tally(1), [one], Tabued())
-        evaluation = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.5, 0.4, 0.6)
-        run.store.add_evaluation(WINNER, evaluation)
-        run.store.add_phases(0, Phases(wall=2.0), finished=True)
-        speed_up = SpeedUp(2.0, 1.9, 2.1)
-        validation = Validation(True, "", speed_up, {"held-out": speed_up})
-        run.store.put(champion=asdict(Champion(WINNER, genotype, validation)))
-    return folder
-
-
-def statements(subject: PtxSubject) -> list[tuple[str, str]]:
-    """The instructions that may change, in order: rule and text."""
-    grammar = subject.grammar
-    whole = [rule.name for rule in grammar.rules if rule.type is RuleType.STATEMENT]
-    return [(name, " ".join(grammar.text(name).split())) for name in whole]
-
-
-def planted(subject: PtxSubject) -> Genotype:
-    """The sum that is compared and never used is not looked at any more, which saves much; an
-    instruction is copied and another one moved, which comes to nothing."""
-    grammar = subject.grammar
-    (compared,) = (
-        rule.name
-        for rule in grammar.rules
-        if rule.type is RuleType.B32
-        and "123456789" in grammar.source.text.split("\n")[rule.line - 1]
-    )
-    found = statements(subject)
-    at = next(n for n, (_, text) in enumerate(found) if text.startswith("mov") and "tile" in text)
-    (shift, shifted), (tile, _) = found[at - 1 : at + 1]
-    assert shifted.startswith("shl")
-    *_, wide = (name for name, text in found if text.startswith("mul.wide"))
-    first = grammar.donors(compared)[0]
-    edits = (Replace(compared, first), Insert(wide, shift), Insert(shift, tile), Delete(tile))
-    return Genotype(subject.original.configuration, edits)
-
-
-@pytest.fixture(scope="module")
-def scale_ptx(toolkit: Toolkit) -> PtxSubject:
-    subject = load_evolvable(SCALE, "cuda", "ptx")
-    assert isinstance(subject, PtxSubject)
-    return subject
-
-
 @pytest.fixture
-def run(scale_ptx: PtxSubject, tmp_path: Path) -> Path:
-    return a_run(scale_ptx, tmp_path / "run", str(planted(scale_ptx)))
+def run(planted_run: Path, tmp_path: Path) -> Path:
+    """A copy of the planted run, to be written to."""
+    return shutil.copytree(planted_run, tmp_path / "run")
 
 
 def test_minimize_leaves_what_pays_and_the_others_go_on_with_it(
@@ -181,34 +124,36 @@ def test_options_about_patches_of_source_are_refused(run: Path) -> None:
 
 
 def test_without_a_gpu_a_run_can_be_looked_at_and_not_measured(
-    run: Path, of_source: Path, tmp_path: Path
+    run: Path, of_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In processes of their own, where nothing is pretended."""
     if query().gpus:
         pytest.skip("there is a GPU")
+    # In processes of their own, where nothing is pretended.
     shown = gi_cuda("show", run)
     assert shown.returncode == 0, shown.stderr
     assert "kernel.cu:29" in shown.stdout
+    done = gi_cuda("validate", run)
+    assert done.returncode == 2, done.stdout
+    assert "no GPU can be used" in done.stderr
+    assert "Traceback" not in done.stderr
+    # And here, which saves making the PTX anew.
+    for room in (gi_cuda_run, evolve_verb):
+        monkeypatch.setattr(room, "open_backend", open_backend)
     new = tmp_path / "new"
-    begun = ("evolve", SCALE, "--level", "ptx", "--backend", "cuda", "--from", of_source)
-    verbs = [(verb, run) for verb in ("validate", "minimize", "interactions", "explain", "history")]
-    for words in [*verbs, ("patch", run, "--format", "ptx"), (*begun, "--run", new)]:
-        done = gi_cuda(*words)
-        assert done.returncode == 2, done.stdout
-        assert "no GPU can be used" in done.stderr
-        assert "Traceback" not in done.stderr
+    for verb in (
+        partial(minimize.command, run),
+        partial(interactions.command, run),
+        partial(explain.command, run),
+        partial(history.command, run),
+        partial(patch.command, run, format="ptx"),
+        partial(begin, new, start=of_source),
+    ):
+        with pytest.raises(UserError, match="no GPU can be used"):
+            verb()
     assert not new.exists()
 
 
 # -- from a winner of the source ---------------------------------------------------------------
-
-SOURCE_WINNER = "BLOCK=128 CHECKED=1 <_kernel.cu_27>"
-
-
-@pytest.fixture
-def of_source(tmp_path: Path) -> Path:
-    """A run on the source whose winner has fewer instructions, other launches and another flag."""
-    return a_run(load_evolvable(SCALE, "cuda"), tmp_path / "source", SOURCE_WINNER)
 
 
 def test_a_start_brings_its_configuration(scale_ptx: PtxSubject) -> None:
@@ -221,23 +166,16 @@ def test_a_start_brings_its_configuration(scale_ptx: PtxSubject) -> None:
     assert subject.launch_values(subject.standard) == "BLOCK=64"
 
 
-def begin(folder: Path, **options: object) -> None:
-    evolve_verb.command(
-        SCALE,
-        run=folder,
-        **{"backend": "cuda", "level": "ptx", "population": 4, "generations": 2, **options},  # type: ignore[arg-type]
-    )
-
-
 def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
-    of_source: Path, scale_ptx: PtxSubject, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    searched: Searched, scale_ptx: PtxSubject, tmp_path: Path
 ) -> None:
-    begin(tmp_path / "ptx", start=of_source)
-    said = capsys.readouterr().out
-    assert f"starting from individual {WINNER} of {of_source}, speed-up" in said.replace("\n", " ")
-    shutil.rmtree(of_source)  # what resuming needs is in the new run
-    resume.command(tmp_path / "ptx", generations=3)
-    with open_run(tmp_path / "ptx") as run:
+    assert (
+        f"starting from individual {WINNER} of {searched.start}, speed-up"
+        in searched.said.replace("\n", " ")
+    )
+    folder = shutil.copytree(searched.folder, tmp_path / "ptx")
+    resume.command(folder, generations=2)
+    with open_run(folder) as run:
         subject = run.subject
         assert isinstance(subject, PtxSubject)
         assert subject.reference == scale_ptx.reference != subject.made
@@ -247,7 +185,7 @@ def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
         started = run.started
         assert started is not None
         evaluations = run.store.evaluations()
-        assert len(evaluations) == 12
+        assert len(evaluations) == 8
         codes = {e.resources["code"]: e.ratio for e in evaluations.values() if e.ratio}
         # What a variant's ratio is of: the code of the reference.
         (reference,) = {round(code / ratio) for code, ratio in codes.items()}
@@ -261,17 +199,15 @@ def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
 
 
 def test_what_follows_such_a_search_is_measured_over_its_start(
-    of_source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    searched: Searched, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = tmp_path / "ptx"
-    begin(folder, start=of_source)
+    folder = shutil.copytree(searched.folder, tmp_path / "ptx")
     with open_run(folder) as run:
         champion = stored_champion(run.store)
     assert champion is not None
-    capsys.readouterr()
     minimize.command(folder)
     said = " ".join(capsys.readouterr().out.split())
-    assert f"after, over individual {WINNER} of {of_source}" in said
+    assert f"after, over individual {WINNER} of {searched.start}" in said
     show.command(folder)
     assert f"started from individual {WINNER} of" in capsys.readouterr().out
     explain.command(folder, as_found=True)
@@ -293,25 +229,22 @@ def test_a_search_of_source_may_start_from_a_winner_too(of_source: Path, tmp_pat
     assert any("<_kernel.cu_27>" in text and "BLOCK=128" in text for text in texts)
 
 
-@pytest.mark.parametrize("level", ["source", "ptx"])
-def test_runs_that_cannot_be_started_from(
-    level: str, of_source: Path, scale_ptx: PtxSubject, tmp_path: Path
-) -> None:
-    new = tmp_path / "new"
-    with pytest.raises(UserError, match="no run"):
-        begin(new, start=tmp_path / "nowhere", level=level)
-    itself = a_run(scale_ptx, tmp_path / "itself", "<_kernel.ptx_54>")
-    with pytest.raises(UserError, match="evolves PTX itself"):
-        begin(new, start=itself, level=level)
-    with open_run(of_source) as run:
-        run.store.put(champion=None)
-    with pytest.raises(UserError, match="no validated winner to start from"):
-        begin(new, start=of_source, level=level)
-    other = tmp_path / "other"
-    shutil.copytree(SCALE, other)
+def test_runs_that_cannot_be_started_from(run: Path, of_source: Path, tmp_path: Path) -> None:
+    new, nowhere = tmp_path / "new", tmp_path / "nowhere"
+    no_winner = shutil.copytree(of_source, tmp_path / "no-winner")
+    with open_store(no_winner) as store:
+        store.put(champion=None)
+    other = shutil.copytree(SCALE, tmp_path / "other")
     elsewhere = a_run(load_evolvable(other, "cuda"), tmp_path / "elsewhere", "BLOCK=32")
-    with pytest.raises(UserError, match="the run is of another target"):
-        begin(new, start=elsewhere, level=level)
+    for level in ("source", "ptx"):
+        for start, why in {
+            nowhere: "no run",
+            run: "evolves PTX itself",
+            no_winner: "no validated winner to start from",
+            elsewhere: "the run is of another target",
+        }.items():
+            with pytest.raises(UserError, match=why):
+                begin(new, start=start, level=level)
     assert not new.exists()
 
 

@@ -20,11 +20,15 @@ demo: $(VENV)/.run
 	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch
 	git apply --check --verbose $(RUN)/bwt_exact.patch
 
-test: $(VENV)/.dev $(VENV)/.nvcc
+test: $(VENV)/.dev
+	@# While a compiler is fetched, the source is looked at.
+	$(MAKE) --no-print-directory --jobs 2 lint $(VENV)/.nvcc
+	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
+
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest --numprocesses $(TEST_PROCESSES) --dist loadfile --no-loadscope-reorder
 
 bench: $(VENV)/.run
 	$(BIN)/python -m benchmarks.throughput

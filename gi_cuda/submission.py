@@ -94,11 +94,13 @@ def submit(run: Run, winner: Winner, steps: Sequence[Step], *, check: bool) -> S
     """
     subject = run.source
     if not steps:
+        left = str(winner.genotype)
         raise UserError(
             f"{winner} changes nothing in the source",
             where=str(run.folder),
-            hint="its compiler options or launch parameters are all there is to it:"
-            f" {winner.genotype}",
+            hint=f"its compiler options or launch parameters are all there is to it: {left}"
+            if left
+            else "no change of it pays; --as-found makes a patch of it as the search found it",
         )
     for step in steps:
         if not subject.space.allows(step.genotype.configuration):

@@ -27,6 +27,7 @@ from gi_cuda.scaffold.sizes import (
     is_looped,
     large_enough,
     rounds_down,
+    small_enough,
 )
 from gi_cuda.scaffold.sources import choose
 from gi_cuda.scaffold.textures import is_texture, memory_of
@@ -137,6 +138,7 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
+    sizes = small_enough(sizes, [b.elements for b in buffers if b.elements], defaults)
     own = {**compilation.define}
     for one in parameters:
         if one.standing is Standing.ACTIVE:

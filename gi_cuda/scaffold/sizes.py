@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from gi_cuda.scaffold.code import CONSTANT, Code
@@ -145,6 +146,47 @@ def large_enough(
     except ExpressionError:
         pass
     return sizes
+
+
+_ELEMENTS = 1 << 17
+"""Of a buffer, at most, in a case for the host."""
+
+_DEVICE_ELEMENTS = 1 << 26
+"""The same for a GPU."""
+
+
+def small_enough(
+    sizes: tuple[Extent, ...], buffers: Sequence[str], others: Mapping[str, int]
+) -> tuple[Extent, ...]:
+    """Sizes of which no case has a buffer that is out of proportion, as one with the square of a
+    number would have.
+
+    Args:
+        buffers: the elements of buffers, as expressions of sizes and others.
+        others: further names that they use; of a buffer with others nothing is known.
+    """
+
+    def largest(case: Mapping[str, int]) -> int:
+        found = []
+        for text in buffers:
+            with suppress(ExpressionError):
+                found.append(parse(text).evaluate({**others, **case}))
+        return max(found, default=0)
+
+    def shrunk(case: dict[str, int], most: int) -> dict[str, int]:
+        while largest(case) > most and min(case.values()) > 1:
+            case = {name: max(1, value // 2) for name, value in case.items()}
+        return case
+
+    if not sizes:
+        return sizes
+    train = shrunk({e.name: e.train for e in sizes}, _ELEMENTS)
+    held_out = shrunk({e.name: e.held_out for e in sizes}, _ELEMENTS)
+    device = shrunk({e.name: e.device for e in sizes}, _DEVICE_ELEMENTS)
+    return tuple(
+        replace(e, train=train[e.name], held_out=held_out[e.name], device=device[e.name])
+        for e in sizes
+    )
 
 
 def _blocks(

@@ -14,6 +14,7 @@ from gi_cuda.scaffold.sizes import (
     is_looped,
     large_enough,
     rounds_down,
+    small_enough,
 )
 from gi_cuda.target.expression import parse
 
@@ -97,3 +98,13 @@ def test_sizes_grow_until_there_is_a_block() -> None:
     assert one.held_out // 512 == 1
     assert large_enough((one,), ["n / 512"], {}) == (one,)
     assert large_enough((one,), ["m / 512"], {}) == (one,)
+
+
+def test_the_square_of_a_number_is_no_gigabyte() -> None:
+    sizes = (Extent("nx", True, 10007, 7777, 1 << 20),)
+    (one,) = small_enough(sizes, ["nx * (nx)", "nx", "nx * unknown"], {})
+    assert (one.train, one.held_out, one.device) == (312, 243, 8192)
+    assert small_enough(sizes, ["nx * channels"], {"channels": 3}) == sizes
+    # Nothing is left to take away.
+    (one,) = small_enough(sizes, ["nx + 1000000000"], {})
+    assert (one.train, one.held_out, one.device) == (1, 1, 1)

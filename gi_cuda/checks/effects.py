@@ -50,8 +50,6 @@ def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
     free = [space.parameters[at] for at in space.free]
     alone = [_values_in(space.default, parameter) for parameter in free]
     groups = _read(preprocessor, alone)
-    if all(one.text is None for readings in groups for one in readings):
-        return {}  # The source itself is at fault: compiling it says with what.
     found: dict[str, Effect] = {}
     for parameter, several, readings in zip(free, alone, groups, strict=True):
         name = parameter.name

@@ -135,8 +135,7 @@ class _Repair:
         for number in touched:
             gains[number] = 0
             for at in flow.statements_of(number):
-                own = at not in self._drafts
-                gains[number] |= flow.steps[at].writes if own else self._writes(at)
+                gains[number] |= self._writes(at)
         found: dict[int, tuple[Placed, ...]] = {}
         for number, entry in enumerate(flow.entries(gains)):
             if number not in touched and entry == flow.original_entries[number]:
@@ -148,11 +147,13 @@ class _Repair:
                     placed = tuple(self._repaired(at, entry))
                     if [one.instruction for one in placed] != [step.instruction]:
                         found[at] = placed
-                entry |= self._writes(at) if at in self._drafts else step.writes
+                entry |= self._writes(at)
         return found
 
     def _writes(self, at: int) -> int:
-        """What is written by all that comes in the place of a statement."""
+        """What is written by all that stands in the place of a statement."""
+        if at not in self._drafts:
+            return self._body.flow.steps[at].writes
         return self._body.mask(
             name for draft in self._drafts[at] for name in draft.instruction.defines
         )

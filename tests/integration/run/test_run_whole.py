@@ -10,16 +10,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from gi_cuda.analyze.champion import stored_champion
 from gi_cuda.analyze.replicates import Candidate
-from gi_cuda.evaluation import Outcome
+from gi_cuda.evaluation import Evaluation, Outcome
+from gi_cuda.execute.model import Survival
 from gi_cuda.genome import Insert, Replace
 from gi_cuda.run import DATABASE, Plan, Run, create_run, open_run
 from gi_cuda.search import BARRACUDA, PRESETS, Origin, Settings
 from gi_cuda.search.evolution import End, Evolution
-from gi_cuda.store import Store
+from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 
@@ -189,19 +188,22 @@ def test_the_patch_applies_and_the_patched_file_is_right(finished: Any, tmp_path
 
 
 def test_a_patch_of_a_wrong_individual_is_refused(finished: Any, tmp_path: Path) -> None:
-    with Store(finished.folder / DATABASE) as store:
-        wrong = next(
-            (i for i, e in store.evaluations().items() if e.outcome is Outcome.WRONG), None
-        )
-    if wrong is None:
-        pytest.skip("no individual of this run was wrong")
-    patch = tmp_path / "p.patch"
-    words = ["--individual", wrong, "--output", patch]
-    done = gi_cuda("patch", finished.folder, *words, cwd=finished.repository)
+    """One without the line that writes the output."""
+    folder, patches = tmp_path / "run", tmp_path / "patches"
+    shutil.copytree(finished.folder, folder)
+    patches.mkdir()
+    with Store(folder / DATABASE) as store:
+        wrong, number = store.next_ident(), store.generations()[-1].number + 1
+        one = Individual(wrong, number, "<_kernel.cu_31>", b"wrong", None, "random", ())
+        store.add_generation(number, Tally(1), [one], Tabued())
+        store.add_evaluation(wrong, Evaluation(True, Survival.NORMAL, 1.0))
+        store.add_phases(number, Phases(), finished=True)
+    words = ["--individual", wrong, "--output", patches / "p.patch"]
+    done = gi_cuda("patch", folder, *words, cwd=finished.repository)
     assert done.returncode == 2
     assert f"individual {wrong}: " in done.stderr
     assert "the patched file fails on the held-out cases" in done.stderr
-    assert list(tmp_path.iterdir()) == []
+    assert list(patches.iterdir()) == []
 
 
 # -- check -----------------------------------------------------------------------------------------

@@ -32,6 +32,8 @@ from gi_cuda.target import (
 from gi_cuda.target.model import CaseRole
 from gi_cuda.target.modules import load_function
 
+from .covering import covering, differing
+
 FOLDER = Path(__file__).parents[3] / "targets" / "bwt_exact"
 SAMPLED = 18
 
@@ -58,17 +60,6 @@ def configurations() -> list[Configuration]:
         if all(constraint.allows(drawn) for constraint in shipped.constraints):
             found.append(drawn)
     return [one for number, one in enumerate(found) if one not in found[:number]]
-
-
-def covering() -> list[Configuration]:
-    """Few of them, in which each value of each parameter is to be found."""
-    found: list[Configuration] = []
-    seen: set[tuple[str, int]] = set()
-    for one in reversed(configurations()):
-        if not one.items() <= seen:
-            found.append(one)
-            seen |= one.items()
-    return found
 
 
 def variants(chosen: Sequence[Configuration]) -> list[str]:
@@ -155,23 +146,16 @@ def test_configurations_differ_in_code() -> None:
     """Each value of each parameter changes what is compiled."""
     shipped = target()
     largest = {**defaults(shipped), "BLOCK_W": 512}
-    asked = [(p.name, {**largest, p.name: v}) for p in shipped.parameters for v in p.values]
-    whole = "\nnext_one\n".join(variants([one for _, one in asked]))
-    command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
-    done = subprocess.run(command, input=whole, capture_output=True, text=True, check=True)
-    texts: dict[str, set[str]] = {}
-    for (name, _), text in zip(asked, done.stdout.split("next_one"), strict=True):
-        texts.setdefault(name, set()).add(text.strip())
-    assert {name: len(found) for name, found in texts.items()} == {
-        p.name: len(p.values) for p in shipped.parameters
-    }
+    found = differing(shipped, largest, variants)
+    assert found == {p.name: len(p.values) for p in shipped.parameters}
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
 def test_configurations_compile_for_the_device(tmp_path: Path):
     shipped = target()
     parts = [
-        f"namespace v{number} {{\n{text}\n}}\n" for number, text in enumerate(variants(covering()))
+        f"namespace v{number} {{\n{text}\n}}\n"
+        for number, text in enumerate(variants(covering(configurations())))
     ]
     source = tmp_path / "batch.cu"
     source.write_text("#include <stdint.h>\n" + "".join(parts))

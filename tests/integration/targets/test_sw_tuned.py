@@ -38,6 +38,8 @@ from gi_cuda.target import (
     plan,
 )
 
+from .covering import covering, differing
+
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "targets" / "sw_tuned"
 KERNELS = ("sw_forward", "sw_reverse")
@@ -74,17 +76,6 @@ def configurations() -> list[Configuration]:
         one = {"MIN_BLOCKS": 1 + number % 4, **dict(zip(names, chosen, strict=True))}
         if all(constraint.allows(one) for constraint in target().constraints):
             found.append(one)
-    return found
-
-
-def covering() -> list[Configuration]:
-    """Few of them, in which each value of each parameter is to be found."""
-    found: list[Configuration] = []
-    seen: set[tuple[str, int]] = set()
-    for one in reversed(configurations()):
-        if not one.items() <= seen:
-            found.append(one)
-            seen |= one.items()
     return found
 
 
@@ -429,17 +420,13 @@ def test_known_edits_are_right_and_the_ones_that_pay_together_save_exchanges(edi
 
 def test_configurations_differ_in_code():
     """Each value of each parameter changes what is compiled."""
-    source, default = target().source.read_text(), defaults(target())
-    asked = [(p.name, {**default, p.name: v}) for p in target().parameters for v in p.values]
-    whole = "\nnext_one\n".join(variant(source, one) for _, one in asked)
-    command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
-    done = subprocess.run(command, input=whole, capture_output=True, text=True, check=True)
-    texts: dict[str, set[str]] = {}
-    for (name, _), text in zip(asked, done.stdout.split("next_one"), strict=True):
-        texts.setdefault(name, set()).add(text.strip())
-    assert {name: len(found) for name, found in texts.items()} == {
-        p.name: len(p.values) for p in target().parameters
-    }
+    source = target().source.read_text()
+
+    def texts(chosen: Sequence[Configuration]) -> list[str]:
+        return [variant(source, one) for one in chosen]
+
+    found = differing(target(), defaults(target()), texts)
+    assert found == {p.name: len(p.values) for p in target().parameters}
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
@@ -447,7 +434,7 @@ def test_configurations_compile_for_the_device(tmp_path: Path):
     source = target().source.read_text()
     parts = [
         f"namespace v{number} {{\n{variant(source, one)}\n}}\n"
-        for number, one in enumerate(covering())
+        for number, one in enumerate(covering(configurations()))
     ]
     batch = tmp_path / "batch.cu"
     batch.write_text(prelude(source) + "".join(parts))

@@ -34,6 +34,8 @@ from gi_cuda.target import (
 )
 from gi_cuda.target.model import CaseRole
 
+from .covering import covering, differing
+
 FOLDER = Path(__file__).parents[3] / "targets" / "tissue_spread"
 SAMPLED = 12
 A_A_RUNS = 200
@@ -148,17 +150,6 @@ def configurations() -> list[Configuration]:
     allowed = [c for c in distinct if all(one.allows(c) for one in shipped.constraints)]
     once = 1 + sum(len(p.values) - 1 for p in shipped.parameters)
     return allowed[: once + SAMPLED]
-
-
-def covering() -> list[Configuration]:
-    """Few of them, in which each value of each parameter is to be found."""
-    found: list[Configuration] = []
-    seen: set[tuple[str, int]] = set()
-    for one in reversed(configurations()):
-        if not one.items() <= seen:
-            found.append(one)
-            seen |= one.items()
-    return found
 
 
 def text_of(variant: Variant) -> str:
@@ -329,18 +320,12 @@ def test_other_ways_to_draw_are_accepted(edited: Path):
 def test_configurations_differ_in_code():
     """Each value of each parameter changes what is compiled."""
     shipped = target()
-    asked = [
-        (p.name, {**defaults(shipped), p.name: v}) for p in shipped.parameters for v in p.values
-    ]
-    whole = "\nnext_one\n".join(text_of((one, source())) for _, one in asked)
-    command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
-    done = subprocess.run(command, input=whole, capture_output=True, text=True, check=True)
-    texts: dict[str, set[str]] = {}
-    for (name, _), text in zip(asked, done.stdout.split("next_one"), strict=True):
-        texts.setdefault(name, set()).add(text.strip())
-    assert {name: len(found) for name, found in texts.items()} == {
-        p.name: len(p.values) for p in shipped.parameters
-    }
+
+    def texts(chosen: Sequence[Configuration]) -> list[str]:
+        return [text_of((one, source())) for one in chosen]
+
+    found = differing(shipped, defaults(shipped), texts)
+    assert found == {p.name: len(p.values) for p in shipped.parameters}
 
 
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="nvcc is not installed")
@@ -348,7 +333,7 @@ def test_configurations_compile_for_the_device(tmp_path: Path):
     shipped = target()
     parts = [
         f"namespace v{number} {{\n{text_of((one, source()))}\n}}\n"
-        for number, one in enumerate(covering())
+        for number, one in enumerate(covering(configurations()))
     ]
     batch = tmp_path / "batch.cu"
     batch.write_text("#include <stdint.h>\n" + "".join(parts))

@@ -1,0 +1,39 @@
+"""What tests of several targets ask of their configurations."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+
+from gi_cuda import host
+from gi_cuda.target import Configuration, Target
+
+
+def covering(configurations: Sequence[Configuration]) -> list[Configuration]:
+    """Few of them, in which each value of each parameter is to be found."""
+    found: list[Configuration] = []
+    seen: set[tuple[str, int]] = set()
+    for one in reversed(configurations):
+        if not one.items() <= seen:
+            found.append(one)
+            seen |= one.items()
+    return found
+
+
+def differing(
+    target: Target, base: Configuration, texts: Callable[[Sequence[Configuration]], Sequence[str]]
+) -> Mapping[str, int]:
+    """For each parameter how many texts its values lead to, preprocessed all at once.
+
+    Args:
+        base: what the other parameters are.
+        texts: the source under each of several configurations, leaving no macro behind.
+    """
+    asked = [(p.name, {**base, p.name: value}) for p in target.parameters for value in p.values]
+    whole = "\nnext_one\n".join(texts([one for _, one in asked]))
+    command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
+    done = subprocess.run(command, input=whole, capture_output=True, text=True, check=True)
+    found: dict[str, set[str]] = {}
+    for (name, _), text in zip(asked, done.stdout.split("next_one"), strict=True):
+        found.setdefault(name, set()).add(text.strip())
+    return {name: len(one) for name, one in found.items()}

@@ -111,7 +111,7 @@ def read_cubin(data: bytes) -> dict[int, Content]:
     elf = Elf(data)
     kernels = kernels_of(elf)
     found: dict[int, _Parts] = defaultdict(_Parts)
-    ours: dict[tuple[str, int], tuple[int, str]] = {}
+    ours: dict[tuple[int, int], tuple[int, str]] = {}
     for symbol in elf.symbols:
         parts = name_parts(symbol.name)
         ident = owner(parts)
@@ -119,7 +119,7 @@ def read_cubin(data: bytes) -> dict[int, Content]:
             continue
         mine, plain = found[ident], _plain(parts)
         if symbol.is_variable and _POINTER.match(parts[-1]):
-            ours[elf.sections[symbol.section].name, symbol.value] = (ident, parts[-1])
+            ours[symbol.section, symbol.value] = (ident, parts[-1])
         elif symbol.is_variable:
             mine.variables[parts[-1]] = symbol.name
             place = f"{elf.sections[symbol.section].name}+{symbol.value}:{symbol.size}"
@@ -131,20 +131,20 @@ def read_cubin(data: bytes) -> dict[int, Content]:
             mine.facts.append((f"kernel {plain} {numbers}", code))
             mine.facts.append((f"bounds {plain}", elf.bounds(symbol.name)))
     relocations = list(elf.relocations())
-    for symbol, section, offset, _ in relocations:
-        if (section, offset) in ours:
-            ident, name = ours[section, offset]
-            found[ident].pointers[name] = symbol.name
+    for one in relocations:
+        if (one.section, one.offset) in ours:
+            ident, name = ours[one.section, one.offset]
+            found[ident].pointers[name] = one.symbol.name
     # A pointer is told of in two places: where it lies, and in a table of all that is pointed at.
     pointed = {symbol for mine in found.values() for symbol in mine.pointers.values()}
-    for symbol, section, offset, kind in relocations:
-        parts = name_parts(symbol.name)
+    for one in relocations:
+        parts = name_parts(one.symbol.name)
         ident = owner(parts)
-        if ident is None or _POINTER.match(parts[-1]) or (section, offset) in ours:
+        if ident is None or _POINTER.match(parts[-1]) or (one.section, one.offset) in ours:
             continue
-        if symbol.name in pointed and symbol.is_function:
+        if one.symbol.name in pointed and one.symbol.is_function:
             continue
-        found[ident].facts.append((f"relocation {_plain(parts)} {offset} {kind}", b""))
+        found[ident].facts.append((f"relocation {_plain(parts)} {one.offset} {one.kind}", b""))
     return {
         ident: Content(mine.kernels, mine.variables, mine.pointers, _digest(mine.facts))
         for ident, mine in found.items()

@@ -1,4 +1,5 @@
-"""As much of ELF as cubins need: sections, symbols, relocations and the attributes of kernels."""
+"""As much of ELF as cubins and object files need: sections, symbols, relocations, and of cubins the
+attributes of kernels."""
 
 from __future__ import annotations
 
@@ -73,8 +74,26 @@ class Symbol:
         return self.is_function and bool(self.other & _ENTRY)
 
 
+@dataclass(frozen=True, slots=True)
+class Relocation:
+    """What is to be put in place when the code is linked or loaded.
+
+    Attributes:
+        section: the number of the section where it is put.
+        offset: where in that.
+        kind: how, by the machine's own numbers.
+        addend: what is added to the symbol's place.
+    """
+
+    symbol: Symbol
+    section: int
+    offset: int
+    kind: int
+    addend: int
+
+
 class Elf:
-    """As much of ELF as cubins need: 64 bits, little-endian."""
+    """As much of ELF as cubins and object files need: 64 bits, little-endian."""
 
     def __init__(self, data: bytes) -> None:
         if data[:6] != b"\x7fELF\x02\x01":
@@ -119,13 +138,16 @@ class Elf:
         section = self._by_name.get(name)
         return b"" if section is None or section.kind == _NOBITS else self._bytes(section)
 
+    def content_of(self, section: int) -> bytes:
+        """The same by the section's number."""
+        found = self.sections[section]
+        return b"" if found.kind == _NOBITS else self._bytes(found)
+
     def initial(self, symbol: Symbol) -> bytes:
         """A variable's first value; none where it is zero."""
-        section = self.sections[symbol.section] if symbol.section < len(self.sections) else None
-        if section is None or section.kind == _NOBITS:
+        if symbol.section >= len(self.sections):
             return b""
-        at = section.offset + symbol.value
-        return self._data[at : at + symbol.size]
+        return self.content_of(symbol.section)[symbol.value : symbol.value + symbol.size]
 
     def shared(self, symbol: str) -> int:
         """Static shared memory of a kernel, bytes."""
@@ -171,14 +193,14 @@ class Elf:
                 found[ordinal] = (offset, word >> 18)
         return [found[ordinal] for ordinal in sorted(found)]
 
-    def relocations(self) -> Iterator[tuple[Symbol, str, int, int]]:
-        """What is to be put in place when the code is loaded: symbol, section, offset, kind."""
+    def relocations(self) -> Iterator[Relocation]:
+        """All of them but those of debugging information."""
         for section in self.sections:
             if section.kind != _RELA or section.name == ".rela.debug_frame":
                 continue
-            for offset, info, _ in _RELOCATION.iter_unpack(self._bytes(section)):
-                patched = self.sections[section.info].name
-                yield self.symbols[info >> 32], patched, offset, info & 0xFFFFFFFF
+            for offset, info, addend in _RELOCATION.iter_unpack(self._bytes(section)):
+                symbol = self.symbols[info >> 32]
+                yield Relocation(symbol, section.info, offset, info & 0xFFFFFFFF, addend)
 
 
 def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:

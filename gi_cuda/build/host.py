@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from gi_cuda.build.model import Binary, Block, BuildFailure, Built, Phenotype, Variant
 from gi_cuda.build.namespaces import declared, joined
+from gi_cuda.build.objects import OPTIONS, code_keys
 from gi_cuda.build.phenotypes import EXPORTS, phenotypes
 from gi_cuda.build.process import Finished, run
 from gi_cuda.build.shards import Sizes, build
@@ -16,6 +17,7 @@ from gi_cuda.host import (
     INCLUDE,
     compile_options,
     export_references,
+    mark_common,
     mark_unrolls,
     prepare,
     references,
@@ -48,6 +50,7 @@ class HostCompiler:
         sizes: of shards.
         symbols: variables each variant exports.
         namespaces: those that the source opens (see :mod:`gi_cuda.build.namespaces`).
+        shares: whether variants of a shard may share functions (see :mod:`gi_cuda.host.common`).
     """
 
     cxx: str
@@ -59,6 +62,7 @@ class HostCompiler:
     sizes: Sizes = SIZES
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    shares: bool = True
     disturbs: ClassVar[bool] = True
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
@@ -82,8 +86,8 @@ class HostCompiler:
         )
 
     def apart(self) -> HostCompiler:
-        """This one: every variant has a place of its own."""
-        return self
+        """The same, compiling every function of every variant."""
+        return replace(self, shares=False)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, Block]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""
@@ -93,9 +97,13 @@ class HostCompiler:
         source = path.with_suffix(".cpp")
         text = shard_text(self, shard)
         source.write_text(text, encoding="utf-8", errors="surrogateescape")
-        command = [self.cxx, *compile_options(self.cxx), *_MESSAGES, f"-I{INCLUDE}"]
+        made, library = path.with_suffix(".o"), path.with_suffix(".so")
+        command = [self.cxx, *compile_options(self.cxx), *OPTIONS, *_MESSAGES, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]
-        return run([*command, "-o", path.with_suffix(".so"), source], limit=COMPILE_LIMIT)
+        finished = run([*command, "-c", "-o", made, source], limit=COMPILE_LIMIT)
+        if not finished.ok:
+            return finished
+        return run([*command, "-o", library, made], limit=COMPILE_LIMIT)
 
 
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
@@ -104,13 +112,15 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     seen = joined(compiler.namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
+        text = prepare(phenotype.text)
         parts += [
-            variant_text(name, f"{seen}\n{prepare(phenotype.text)}"),
+            variant_text(name, f"{seen}\n{mark_common(text) if compiler.shares else text}"),
             export_references(name, compiler.kernels, compiler.symbols),
         ]
     return "".join(parts)
 
 
 def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+    keys = code_keys(path.with_suffix(".o").read_bytes())
     library = path.with_suffix(".so")
-    return [Binary(phenotype.ident, library) for phenotype in shard]
+    return [Binary(one.ident, library, keys.get(one.ident)) for one in shard]

@@ -4,6 +4,7 @@ Kernels compiled with :data:`INCLUDE` and :data:`COMPILE_OPTIONS` into a shared 
 are loaded and run by :class:`Runtime`. Nothing here knows of targets, grammars or genotypes.
 """
 
+from gi_cuda.host.common import mark_common
 from gi_cuda.host.library import (
     COMPILE_OPTIONS,
     INCLUDE,
@@ -52,6 +53,7 @@ __all__ = [
     "export_references",
     "export_symbol",
     "find_compiler",
+    "mark_common",
     "mark_unrolls",
     "prepare",
     "references",

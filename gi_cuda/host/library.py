@@ -41,9 +41,10 @@ _COMMON_OPTIONS = (
 
 COMPILE_OPTIONS = (
     *_COMMON_OPTIONS,
-    # Nor must the code itself: no merging of functions that variants have in common, no budget of
-    # inlining that they share.
-    "-fno-ipa-icf",
+    # Nor must the code itself: of functions that variants have in common only those are merged that
+    # are marked (see `common`), and there is no budget of inlining that they share.
+    "-fipa-icf-functions",
+    "-fno-ipa-icf-variables",
     "--param=inline-unit-growth=1000000",
     "--param=ipa-cp-unit-growth=1000000",
 )

@@ -23,8 +23,17 @@
 #include "gi_vectors.hpp"
 #include "gi_warp.hpp"
 
+// Functions that are the same in several variants of a batch are compiled once where they are GI_COMMON (see common.py),
+// and nowhere else.
+#if defined(__clang__)
 #define __global__
 #define __device__
+#define GI_COMMON
+#else
+#define __global__ __attribute__((no_icf))
+#define __device__ __attribute__((no_icf))
+#define GI_COMMON __attribute__((noclone))
+#endif
 #define __host__
 #define __constant__
 #define __managed__

@@ -20,6 +20,7 @@ from gi_cuda.host import (
     Runtime,
     build_library,
     find_compiler,
+    mark_common,
     variant_text,
 )
 
@@ -182,30 +183,62 @@ def test_a_closed_shard_is_gone(host, runtime):
     runtime.free(out)
 
 
-def test_a_variant_compiles_to_the_same_code_alone_and_in_a_batch(host):
-    """Else its time would depend on the company it has."""
-    text = """
-    __device__ int called_once(int x) {
+WORK = """
       for (int i = 0; i < 7; ++i) x = x * 31 + (x >> 3) % 17 + (x & 5 ? x / 3 : x * 7);
       while (x % 1001) x = x / 5 + (x & 9 ? x % 11 : x << 3) + (x > 77 ? x / 13 : x * x);
       for (int i = x; i < 99; i += x & 3) x = x * 29 + (x >> 5) % 19 + (x & 6 ? x / 7 : x * 9);
       while (x % 103) x = x / 3 + (x & 10 ? x % 23 : x << 2) + (x > 55 ? x / 17 : x * x);
-      return x;
-    }
-    __global__ void k(int *out) { out[threadIdx.x] = called_once(threadIdx.x) + THIS; }"""
+      return x;"""
+"""Too much to be inlined where it is not called once."""
 
-    def code(variants: int) -> list[str]:
+
+@pytest.fixture
+def assembly(host):
+    """What a batch of variants of a kernel is compiled to, THIS being the variant's number."""
+
+    def compiled(text: str, variants: int) -> str:
         lines = ['#include "gi_cuda_host.hpp"']
         lines += [
-            variant_text(f"v{i:03}", text.replace("THIS", str(100 + i)), ["k"])
+            variant_text(f"v{i:03}", mark_common(text.replace("THIS", str(100 + i))), ["k"])
             for i in range(variants)
         ]
         source = host.folder / "batch.cpp"
         source.write_text("\n".join(lines))
         command = [find_compiler(), *COMPILE_OPTIONS, "-O2", f"-I{INCLUDE}", "-S", "-o", "-"]
         done = subprocess.run([*command, source], capture_output=True, text=True, check=True)
-        begin = done.stdout.index("v0001kEPi:")
-        lines = done.stdout[begin : done.stdout.index(".cfi_endproc", begin)].splitlines()
-        return [re.sub(r"\.L\w+", ".L", line) for line in lines]
+        return done.stdout
+
+    return compiled
+
+
+def test_a_variant_compiles_to_the_same_code_alone_and_in_a_batch(assembly):
+    """Else its time would depend on the company it has."""
+    text = f"""
+    __device__ int called_once(int x) {{{WORK}}}
+    __device__ int called_twice(int x) {{{WORK.replace("31", "37")}}}
+    __global__ void k(int *out) {{
+      out[threadIdx.x] = called_once(threadIdx.x) + THIS;
+      out[blockIdx.x] = called_twice(blockIdx.x) + called_twice(threadIdx.x);
+    }}"""
+
+    def code(variants: int) -> list[str]:
+        found = assembly(text, variants)
+        begin = found.index("v0001kEPi:")
+        lines = found[begin : found.index(".cfi_endproc", begin)].splitlines()
+        return [re.sub(r"\.L\w+|\bv\d+", "", line) for line in lines]
 
     assert code(1) == code(40)
+
+
+def test_what_variants_have_in_common_is_compiled_once(assembly):
+    if "clang" in find_compiler():
+        pytest.skip("clang++ merges nothing")
+    text = f"""
+    __device__ int called_twice(int x) {{{WORK}}}
+    __device__ int this_too(int x) {{{WORK.replace("31", "THIS")}}}
+    __global__ void k(int *out) {{
+      out[0] = called_twice(1) + called_twice(out[0]) + this_too(2) + this_too(out[0]) + THIS;
+    }}"""
+    found = assembly(text, 5)
+    assert len(re.findall(r"^\w*called_twice\w*:", found, re.M)) == 1
+    assert len(re.findall(r"^\w*this_too\w*:", found, re.M)) == 5

@@ -37,6 +37,9 @@ _COMMON_OPTIONS = (
     "-fno-math-errno",
     "-fno-trapping-math",
     "-fno-stack-protector",
+    # A thread of a device does not vectorise, and nothing here unwinds a stack.
+    "-fno-tree-vectorize",
+    "-fno-asynchronous-unwind-tables",
 )
 
 COMPILE_OPTIONS = (

@@ -224,7 +224,7 @@ def test_a_variant_compiles_to_the_same_code_alone_and_in_a_batch(assembly):
     def code(variants: int) -> list[str]:
         found = assembly(text, variants)
         begin = found.index("v0001kEPi:")
-        lines = found[begin : found.index(".cfi_endproc", begin)].splitlines()
+        lines = found[begin : found.index(".size", begin)].splitlines()
         return [re.sub(r"\.L\w+|\bv\d+", "", line) for line in lines]
 
     assert code(1) == code(40)

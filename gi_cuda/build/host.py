@@ -121,6 +121,7 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
 
 
 def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
-    keys = code_keys(path.with_suffix(".o").read_bytes())
-    library = path.with_suffix(".so")
+    made, library = path.with_suffix(".o"), path.with_suffix(".so")
+    keys = code_keys(made.read_bytes())
+    made.unlink()
     return [Binary(one.ident, library, keys.get(one.ident)) for one in shard]

@@ -44,14 +44,22 @@ def code_keys(data: bytes) -> dict[int, bytes]:
     for symbol in elf.symbols:
         if found := _EXPORT.match(symbol.name):
             exports[int(found[1])].append((found[2], symbol))
-    return {ident: _key(elf, patches, own) for ident, own in exports.items()}
+    shared = {section.name: section.size for section in elf.sections}
+    return {
+        ident: _key(elf, patches, own, shared.get(f"gi_shared_v{ident}", 0))
+        for ident, own in exports.items()
+    }
 
 
 def _key(
-    elf: Elf, patches: dict[int, list[Relocation]], exports: list[tuple[str, Symbol]]
+    elf: Elf, patches: dict[int, list[Relocation]], exports: list[tuple[str, Symbol]], shared: int
 ) -> bytes:
-    """The key of what these exports reach, each section of it named by when it is first met."""
-    digest = xxhash.xxh3_128()
+    """The key of what these exports reach, each section of it named by when it is first met.
+
+    Args:
+        shared: static shared memory, bytes, whether it is used or not.
+    """
+    digest = xxhash.xxh3_128(f"{shared}\0".encode())
     reached: dict[int, int] = {}
 
     def enter(found: list[Relocation], start: int) -> None:

@@ -78,6 +78,13 @@ def test_where_shared_memory_is_larger_the_key_is_another(tmp_path: Path) -> Non
     assert found[0] == found[1] != found[2]
 
 
+def test_shared_memory_counts_where_it_is_not_used(tmp_path: Path) -> None:
+    """It is poisoned before each block all the same."""
+    text = "__global__ void k(int *o) { __shared__ int s[64]; o[0] = 1; }"
+    found = keys(tmp_path, text, text, text.replace("__shared__ int s[64];", ""))
+    assert found[0] == found[1] != found[2]
+
+
 def test_variables_are_part_of_the_code(tmp_path: Path) -> None:
     text = "__constant__ int c[2] = {1, 2}; __global__ void k(int *o) { o[0] = c[o[1]]; }"
     first, second, third = (

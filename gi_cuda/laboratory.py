@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -176,7 +176,9 @@ class Laboratory:
 
     # -- measurements ------------------------------------------------------------------------
 
-    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
+    def evaluate(
+        self, batch: Mapping[int, Genotype], stop: Callable[[], bool] = lambda: False
+    ) -> Generator[tuple[int, Evaluation], None, None]:
         """Build and measure a batch with the reference in front; yields records as they end.
 
         Where the subject can do that, all rehearse first, and only those whose answers are right
@@ -185,6 +187,9 @@ class Laboratory:
 
         Records come out once for each individual, whatever it did to its worker. Individuals whose
         machine code was measured before share that measurement, and say so.
+
+        Args:
+            stop: asked while all wait for the compiler; if true, there are no more records.
         """
         self.pool.restock()
         kept = {REFERENCE, *batch}
@@ -196,7 +201,8 @@ class Laboratory:
             right = set()
             rehearsals = {ident: self._rehearsal(ident, one) for ident, one in batch.items()}
             trials = {ident: trial for ident, trial in rehearsals.items() if trial}
-            for ident, evaluation in self._perform(trials, {}, self.bounds.sampling.untimed()):
+            untimed = self.bounds.sampling.untimed()
+            for ident, evaluation in self._perform(trials, {}, untimed, stop):
                 if evaluation.right:
                     right.add(ident)
                 else:
@@ -204,7 +210,7 @@ class Laboratory:
             batch = {ident: one for ident, one in batch.items() if ident in right}
         if batch:
             trials = {i: made.get(i) or self.trial(i, genotype) for i, genotype in batch.items()}
-            yield from self._perform(trials, self._phenotypes, self.bounds.sampling)
+            yield from self._perform(trials, self._phenotypes, self.bounds.sampling, stop)
 
     def _can_rehearse(self) -> bool:
         """Whether the reference gives the right answers in a rehearsal; if it does not, those of
@@ -225,6 +231,7 @@ class Laboratory:
         trials: Mapping[int, Trial],
         known: Mapping[int, Phenotype | BuildFailure],
         sampling: Sampling,
+        stop: Callable[[], bool],
     ) -> Iterator[tuple[int, Evaluation]]:
         """Build and measure trials; yields records as they end."""
         reference = self.reference()
@@ -236,6 +243,8 @@ class Laboratory:
         try:
             heats = Heats(self.together, rehearsal=not sampling.most)
             requests = sorter.requests(iter(ahead))
+            if self.compiler.disturbs:
+                requests = _once_built(requests, stop)
             for ident, evaluation in self._measure(trials, requests, heats, ahead):
                 yield from sorter.take_unbuilt()
                 yield ident, sorter.complete(ident, evaluation)
@@ -251,11 +260,9 @@ class Laboratory:
         heats: Heats,
         ahead: Ahead,
     ) -> Iterator[tuple[int, Evaluation]]:
-        """Measure what is built as it comes, or all of it together once the compiler is done."""
+        """Measure what is built as it comes."""
         begun = time.perf_counter()
         run = verify = paused = 0.0
-        if self.compiler.disturbs:
-            requests = iter([one for one in _waiting(requests) if one is not None])
         try:
             for number, answer in self.pool.map(heats.tasks(requests)):
                 for result in heats.results(number, answer):
@@ -312,12 +319,17 @@ class Laboratory:
         return False
 
 
-def _waiting(items: Iterator[T | None]) -> Iterator[T | None]:
-    """The same; while nothing is ready, this process sleeps."""
-    for item in items:
-        if item is None:
+def _once_built(requests: Iterator[T | None], stop: Callable[[], bool]) -> Iterator[T]:
+    """All requests together once the compiler is done; none where it is to stop before."""
+    found = []
+    for one in requests:
+        if one is not None:
+            found.append(one)
+        elif stop():
+            return
+        else:
             time.sleep(MOMENT)
-        yield item
+    yield from found
 
 
 class _Sorter:
@@ -395,8 +407,11 @@ class _Sorter:
         return evaluation
 
     def twins(self) -> Iterator[tuple[int, Evaluation]]:
-        """Individuals with the machine code of another, which its measurement serves too."""
+        """Individuals with the machine code of another, which its measurement serves too if there
+        was one."""
         for ident, key in self._twins:
+            if key not in self._laboratory.codes:
+                continue
             other, evaluation = self._laboratory.codes[key]
             said = f"same machine code as individual {other}"
             message = f"{said}; {evaluation.message}" if evaluation.message else said

@@ -6,6 +6,7 @@ import math
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -46,7 +47,7 @@ class Evolution:
         phases: takes what the laboratory spent since the last call, by phase.
         strategy, variation, settings: the search itself.
         seed: with it and the scores, every decision of the search can be repeated.
-        stop: asked between evaluations; True ends the search.
+        stop: asked between evaluations and while there are none for long; True ends the search.
         end: why it ended, once it has.
     """
 
@@ -130,14 +131,16 @@ class Evolution:
         finished = False
         try:
             if batch:
-                evaluations = self.laboratory.evaluate(batch)
-                for ident, evaluation in evaluations:
-                    self.store.add_evaluation(ident, evaluation)
-                    yield Progress(number, ident, len(batch), evaluation)
-                    if self.stop():
-                        self.end = End.STOPPED
-                        break
+                # What it spent is known once it is closed.
+                with closing(self.laboratory.evaluate(batch, self.stop)) as evaluations:
+                    for ident, evaluation in evaluations:
+                        self.store.add_evaluation(ident, evaluation)
+                        yield Progress(number, ident, len(batch), evaluation)
+                        if self.stop():
+                            break
             finished = not self.store.pending(number)
+            if not finished:
+                self.end = End.STOPPED
         finally:
             # What the search itself did is what this process computed; the rest is waiting.
             phases = replace(

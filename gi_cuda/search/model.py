@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -98,5 +98,11 @@ class Laboratory(Protocol):
     def phenotypes(self, batch: Mapping[int, Genotype]) -> Mapping[int, bytes | None]:
         """Phenotypic tabu keys of a batch; None for what has no phenotype at all."""
 
-    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
-        """Evaluate a batch; yields each individual's number and record when it is done."""
+    def evaluate(
+        self, batch: Mapping[int, Genotype], stop: Callable[[], bool]
+    ) -> Generator[tuple[int, Evaluation], None, None]:
+        """Evaluate a batch; yields each individual's number and record when it is done.
+
+        Args:
+            stop: asked while nothing is done for long; if true, the rest is left.
+        """

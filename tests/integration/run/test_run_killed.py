@@ -217,7 +217,9 @@ class Unmeasured:
     def __init__(self, laboratory: Laboratory) -> None:
         self.phenotypes = laboratory.phenotypes
 
-    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
+    def evaluate(
+        self, batch: Mapping[int, Genotype], stop: object
+    ) -> Iterator[tuple[int, Evaluation]]:
         for ident in batch:
             yield ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.SAME, 1.0)
 

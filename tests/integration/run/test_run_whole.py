@@ -7,6 +7,8 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,8 @@ from tests.command import gi_cuda
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 
+SMALL = Plan("barracuda", replace(Settings(), population=4, generations=1), 1, 1, 1)
+
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -31,7 +35,7 @@ def listing(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-def evolution(run: Run) -> Evolution:
+def evolution(run: Run, stop: Callable[[], bool] = lambda: False) -> Evolution:
     laboratory = run.laboratory()
     return Evolution(
         store=run.store,
@@ -41,8 +45,34 @@ def evolution(run: Run) -> Evolution:
         variation=run.subject,
         settings=run.plan.settings,
         seed=run.plan.seed,
-        stop=lambda: False,
+        stop=stop,
     )
+
+
+def test_a_stopped_generation_tells_what_it_spent(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", SMALL) as run:
+        search = evolution(run, stop=lambda: bool(run.store.evaluations()))
+        list(search.run())
+        assert search.end is End.STOPPED
+        assert len(run.store.evaluations()) == 1
+        (only,) = run.store.generations()
+        assert not only.finished
+        assert only.phases.compile > 0
+
+
+def test_a_search_stops_while_it_compiles(scale: Subject, tmp_path: Path) -> None:
+    """What is compiled then need not be waited for, nor measured, and is done on resuming."""
+    with create_run(scale, tmp_path / "run", SMALL) as run:
+        stops = chain([False], repeat(True))
+        search = evolution(run, stop=lambda: next(stops))
+        list(search.run())
+        assert search.end is End.STOPPED
+        assert run.store.evaluations() == {}
+        assert len(run.store.pending(0)) == 4
+        again = evolution(run)
+        list(again.run())
+        assert again.end is End.COMPLETE
+        assert len(run.store.evaluations()) == 4
 
 
 def test_evolve_says_how_it_goes_and_who_won(finished: Any) -> None:

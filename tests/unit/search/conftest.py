@@ -85,7 +85,9 @@ class Simulated:
             text = re.sub("#ifdef CHECKED\n.*?#endif\n", "", text, flags=re.S)
         return xxh3_128_digest(f"{text}{macros}".encode())
 
-    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
+    def evaluate(
+        self, batch: Mapping[int, Genotype], stop: object
+    ) -> Iterator[tuple[int, Evaluation]]:
         idents = list(batch)
         self.order.shuffle(idents)
         for ident in idents:

@@ -228,7 +228,7 @@ class Alike:
         self.asked += len(batch)
         return {i: str(g.configuration.settings).encode() for i, g in batch.items()}
 
-    def evaluate(self, batch: Mapping[int, Genotype]) -> Any:
+    def evaluate(self, batch: Mapping[int, Genotype], stop: object) -> Any:
         raise AssertionError("breeding evaluates nothing")
 
 

@@ -191,7 +191,6 @@ class Laboratory:
         Args:
             stop: asked while all wait for the compiler; if true, there are no more records.
         """
-        self.pool.restock()
         kept = {REFERENCE, *batch}
         self._phenotypes = {i: p for i, p in self._phenotypes.items() if i in kept}
         made, self._trials = self._trials, {}
@@ -264,6 +263,8 @@ class Laboratory:
         begun = time.perf_counter()
         run = verify = paused = 0.0
         try:
+            # Workers that are not there yet open the device beside the compiler.
+            self.pool.restock()
             for number, answer in self.pool.map(heats.tasks(requests)):
                 for result in heats.results(number, answer):
                     evaluation = self._evaluation(result, trials[result.ident].edits)

@@ -144,7 +144,8 @@ def read_cubin(data: bytes) -> dict[int, Content]:
             continue
         if one.symbol.name in pointed and one.symbol.is_function:
             continue
-        found[ident].facts.append((f"relocation {_plain(parts)} {one.offset} {one.kind}", b""))
+        place = f"{one.offset} {one.kind} {one.addend}"
+        found[ident].facts.append((f"relocation {_plain(parts)} {place}", b""))
     return {
         ident: Content(mine.kernels, mine.variables, mine.pointers, _digest(mine.facts))
         for ident, mine in found.items()

@@ -196,7 +196,7 @@ class Elf:
     def relocations(self) -> Iterator[Relocation]:
         """All of them but those of debugging information."""
         for section in self.sections:
-            if section.kind != _RELA or section.name == ".rela.debug_frame":
+            if section.kind != _RELA or section.name.startswith(".rela.debug"):
                 continue
             for offset, info, addend in _RELOCATION.iter_unpack(self._bytes(section)):
                 symbol = self.symbols[info >> 32]

@@ -60,13 +60,15 @@ def _key(
         shared: static shared memory, bytes, whether it is used or not.
     """
     digest = xxhash.xxh3_128(f"{shared}\0".encode())
-    reached: dict[int, int] = {}
+    reached: list[int] = []
 
     def enter(found: list[Relocation], start: int) -> None:
         for one in found:
             symbol, place = one.symbol, (one.offset - start, one.kind, one.addend)
             if 0 < symbol.section < len(elf.sections):
-                number = reached.setdefault(symbol.section, len(reached))
+                if symbol.section not in reached:
+                    reached.append(symbol.section)
+                number = reached.index(symbol.section)
                 digest.update(f"{place} {number}+{symbol.value}\0".encode())
             else:
                 digest.update(f"{place} {_SHARED.sub('', symbol.name)}\0".encode())
@@ -75,10 +77,7 @@ def _key(
         start, stop = symbol.value, symbol.value + symbol.size
         digest.update(f"{name} {symbol.size}\0".encode() + elf.initial(symbol))
         enter([one for one in patches[symbol.section] if start <= one.offset < stop], start)
-    done = 0
-    while done < len(reached):
-        section = list(reached)[done]
+    for section in reached:  # grows on the way
         digest.update(f"{elf.sections[section].size}\0".encode() + elf.content_of(section))
         enter(patches[section], 0)
-        done += 1
     return digest.digest()

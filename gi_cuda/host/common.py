@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
+
+from gi_cuda.host.rewriting import Change, changed, closing
 
 MARK: Final = "GI_COMMON"
 """What stands for ``__device__`` before a function that may be merged with others."""
@@ -21,7 +23,6 @@ MARK: Final = "GI_COMMON"
 _DEVICE: Final = "__device__"
 _NAMED: Final = re.compile(r"__device__\b[\w\s*&:]*?\b([A-Za-z]\w*)\s*(\()")
 _PLAIN: Final = re.compile(r"(?:#.*\n|[\w\s])*")  # with line markers
-_BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
 _TAIL: Final = re.compile(r"(?:\s|const\b|noexcept\b)*([{;])")
 _WORD: Final = re.compile(r"[A-Za-z_]\w*")
 
@@ -56,8 +57,12 @@ def mark_common(text: str) -> str:
             mentions[said] += number
             if said in bodies and said not in reached:
                 reached.append(said)
-    common = {name for name in reached if mentions[name] > 1}
-    return _marked(text, [one.at for one in declared if one.name in common])
+    common = {one.at for one in declared if one.name in reached and mentions[one.name] > 1}
+
+    def marked(_: str, at: int) -> Change | None:
+        return (at, at + len(_DEVICE), MARK) if at in common else None
+
+    return changed(text, _DEVICE, marked)
 
 
 def _declarations(text: str) -> Iterator[_Declared]:
@@ -66,22 +71,12 @@ def _declarations(text: str) -> Iterator[_Declared]:
         named = _NAMED.match(text, at)
         before = max(text.rfind(mark, 0, at) for mark in ";{}") + 1
         if named and _PLAIN.fullmatch(text, before, at):
-            tail = _TAIL.match(text, _closing(text, named.start(2)))
+            tail = _TAIL.match(text, closing(text, named.start(2)))
             if tail:
                 begin = tail.start(1)
-                body = text[begin : _closing(text, begin)] if tail[1] == "{" else ""
+                body = text[begin : closing(text, begin)] if tail[1] == "{" else ""
                 yield _Declared(named[1], at, body)
         at = text.find(_DEVICE, at + len(_DEVICE))
-
-
-def _closing(text: str, at: int) -> int:
-    """Where what the bracket at this place opens has ended; the text's end if it does not."""
-    depth = 0
-    for match in _BRACKET.finditer(text, at):
-        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(match[0], 0)
-        if depth == 0:
-            return match.end()
-    return len(text)
 
 
 def _without(text: str, parts: Iterable[str]) -> str:
@@ -97,12 +92,3 @@ def _without(text: str, parts: Iterable[str]) -> str:
 def _words(text: str) -> Mapping[str, int]:
     """How often each word is said; most functions are those of the variant before."""
     return Counter(_WORD.findall(text))
-
-
-def _marked(text: str, places: Sequence[int]) -> str:
-    pieces: list[str] = []
-    done = 0
-    for at in places:
-        pieces += text[done:at], MARK
-        done = at + len(_DEVICE)
-    return "".join([*pieces, text[done:]])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Final, TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Final
 
+from gi_cuda.host.rewriting import Change, changed, closing
 from gi_cuda.kernel_names import identifier, reference
 
 PLAIN_UNROLL: Final = 16
@@ -47,9 +48,6 @@ _NOT_CODE: Final = re.compile(
     re.VERBOSE,
 )
 
-# A part of the text, by begin and end, and what comes in its place.
-_Change: TypeAlias = tuple[int, int, str]
-
 
 def mark_unrolls(text: str) -> str:
     """``#pragma unroll N`` as ``gi_unroll(N)``, for text that is yet to be preprocessed.
@@ -57,7 +55,7 @@ def mark_unrolls(text: str) -> str:
     A preprocessor leaves the pragma's number alone, and in CUDA it may be a macro. :func:`prepare`
     knows the marked form too.
     """
-    return _changed(text, "unroll", _marked)
+    return changed(text, "unroll", _marked)
 
 
 def prepare(text: str) -> str:
@@ -68,28 +66,10 @@ def prepare(text: str) -> str:
     goes), ``extern "C"`` goes since every variant has functions of the same name, and inline PTX
     becomes an error that says so.
     """
-    text = _changed(text, "unroll", _unroll)
-    text = _changed(text, "extern", _extern)
-    text = _changed(text, "static", _static)
-    return _changed(text, "asm", _assembly)
-
-
-def _changed(text: str, word: str, change: Callable[[str, int], _Change | None]) -> str:
-    """The text with a change wherever the word stands and there is one to be made.
-
-    Most texts have no such word, and looking for one costs next to nothing.
-    """
-    pieces: list[str] = []
-    done = 0
-    at = text.find(word)
-    while at >= 0:
-        found = change(text, at)
-        if found is not None and found[0] >= done:
-            begin, end, replacement = found
-            pieces += text[done:begin], replacement
-            done = end
-        at = text.find(word, max(done, at + len(word)))
-    return "".join([*pieces, text[done:]]) if pieces else text
+    text = changed(text, "unroll", _unroll)
+    text = changed(text, "extern", _extern)
+    text = changed(text, "static", _static)
+    return changed(text, "asm", _assembly)
 
 
 def _line_start(text: str, at: int) -> int:
@@ -110,7 +90,7 @@ def _word_start(text: str, at: int) -> int:
     return at
 
 
-def _marked(text: str, at: int) -> _Change | None:
+def _marked(text: str, at: int) -> Change | None:
     start = _line_start(text, at)
     match = _PRAGMA.match(text, start)
     if match is None:
@@ -119,7 +99,7 @@ def _marked(text: str, at: int) -> _Change | None:
     return start, match.end(), f"{indent}gi_unroll({match[1].split('//')[0].strip()})"
 
 
-def _unroll(text: str, at: int) -> _Change | None:
+def _unroll(text: str, at: int) -> Change | None:
     start = _line_start(text, at)
     match = _PRAGMA.match(text, start) or _MARKED_UNROLL.match(text, start := _word_start(text, at))
     if match is None:
@@ -140,7 +120,7 @@ def _unroll_pragma(wanted: str, text: str, end: int) -> str:
     return f'_Pragma("GCC unroll {min(int(number[1], 0), _MOST_UNROLL)}")'
 
 
-def _extern(text: str, at: int) -> _Change | None:
+def _extern(text: str, at: int) -> Change | None:
     if _word_start(text, at) != at or not _is_code(text, at):
         return None
     if match := _LINKAGE.match(text, at):
@@ -164,17 +144,17 @@ def _extern(text: str, at: int) -> _Change | None:
     )
 
 
-def _static(text: str, at: int) -> _Change | None:
+def _static(text: str, at: int) -> Change | None:
     match = _STATIC_SHARED.match(text, at)
     return (at, match.end(), _lines(match[0])) if match else None
 
 
-def _assembly(text: str, at: int) -> _Change | None:
+def _assembly(text: str, at: int) -> Change | None:
     start = _word_start(text, at)
     match = _ASSEMBLY.match(text, start)
     if match is None or not _is_code(text, start):
         return None
-    end = _closing(text, match.end())
+    end = closing(text, match.end() - 1)
     template = "".join(part[1:-1] for part in _STRING.findall(text[start:end].split(":")[0]))
     if not template.strip():
         return None  # a compiler barrier
@@ -182,18 +162,6 @@ def _assembly(text: str, at: int) -> _Change | None:
     quoted = what.replace("\\", "").replace('"', "'")
     message = f'static_assert(false, "the host backend has no inline PTX: {quoted}")'
     return start, end, message + _lines(text[start:end])
-
-
-def _closing(text: str, at: int) -> int:
-    """Position behind the parenthesis that closes the one before ``at``."""
-    depth = 1
-    while depth and at < len(text):
-        if text[at] == '"' and (literal := _STRING.match(text, at)):
-            at = literal.end()
-            continue
-        depth += {"(": 1, ")": -1}.get(text[at], 0)
-        at += 1
-    return at
 
 
 def _lines(text: str) -> str:

@@ -19,10 +19,12 @@ __global__ void k(int *out, int n) {
 }"""
 
 
-def keys(folder: Path, *texts: str, symbols: tuple[str, ...] = ()) -> Mapping[int, bytes | None]:
+def keys(
+    folder: Path, *texts: str, symbols: tuple[str, ...] = (), level: str = "-O2"
+) -> Mapping[int, bytes | None]:
     """Of variants that are compiled as one batch, as their numbers say."""
     cxx = host.find_compiler()
-    compiler = HostCompiler(cxx, "k.cu", "", ("k",), ("-O2",), 1, symbols=symbols)
+    compiler = HostCompiler(cxx, "k.cu", "", ("k",), (level,), 1, symbols=symbols)
     exported = host.references(["k"], symbols)
     batch = [Phenotype(i, f"{text}\n{exported}", (), b"") for i, text in enumerate(texts)]
     built = list(compiler.compile(batch, folder))
@@ -102,7 +104,7 @@ def test_functions_that_call_each_other_end(tmp_path: Path) -> None:
     __global__ void k(int *o) { o[0] = f(o[1]); }"""
     # The same bytes but for the function that is called.
     astray = text.replace("5 * f(", "5 * g(")
-    found = keys(tmp_path, text, text, astray)
+    found = keys(tmp_path, text, text, astray, level="-O0")
     assert found[0] == found[1] != found[2]
 
 

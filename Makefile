@@ -55,7 +55,7 @@ $(VENV)/.dev: pyproject.toml | requirements
 
 # Where no CUDA compiler is installed, pip's; without any, what needs it is skipped and says so.
 $(VENV)/.nvcc: pyproject.toml $(VENV)/.dev
-	@$(BIN)/python -c 'from gi_cuda.cuda import find_toolkit; find_toolkit()' 2>/dev/null \
+	@$(BIN)/python -c 'from gi_cuda.backends.cuda import find_toolkit; find_toolkit()' 2>/dev/null \
 		|| $(PIP_INSTALL) '.[nvcc]' \
 		|| echo "nvcc cannot be installed: tests that compile CUDA or PTX are skipped"
 	@touch $@

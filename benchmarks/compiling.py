@@ -20,23 +20,28 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gi_cuda.backend import open_compiler
-from gi_cuda.build.model import BuildFailure, Compiler, Phenotype, Variant
-from gi_cuda.evaluation import Evaluation, not_built
-from gi_cuda.evolvable import Evolvable
-from gi_cuda.execute.model import Survival, Verdict
+from gi_cuda.backends.protocol.requests import Survival, Verdict
+from gi_cuda.backends.protocol.variants import (
+    BuildFailure,
+    Compiler,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.backends.table import open_compiler
+from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.genome import Genotype
-from gi_cuda.levels import load_evolvable
+from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.search import BARRACUDA, PRESETS
-from gi_cuda.search.evolution import Evolution
+from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Phases, Store
+from gi_cuda.subject.protocol import Evolvable
 
 ROOT = Path(__file__).parent.parent
 
 
 @dataclass
 class Builder:
-    """A laboratory that builds and never measures.
+    """An evaluator that builds and never measures.
 
     Attributes:
         spent: processor seconds of this process, by phase.
@@ -111,7 +116,7 @@ def main() -> None:
         with Store(Path(scratch) / "run.sqlite", create=True) as store:
             evolution = Evolution(
                 store=store,
-                laboratory=builder,
+                evaluator=builder,
                 phases=Phases,
                 strategy=PRESETS["barracuda"](settings),
                 variation=subject,

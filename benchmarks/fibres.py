@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.host import (
+from gi_cuda.backends.host import (
     COMPILE_OPTIONS,
     INCLUDE,
     Runtime,

@@ -24,22 +24,34 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.build.model import Binary, BuildFailure, Phenotype, Variant
-from gi_cuda.build.nvcc import NvccCompiler
-from gi_cuda.build.preprocess import prelude
-from gi_cuda.build.shards import Sizes
-from gi_cuda.cuda import find_toolkit, query
-from gi_cuda.cuda.helpers import build_helpers
-from gi_cuda.execute.device import LaunchRefused
-from gi_cuda.execute.heat import measure
-from gi_cuda.execute.measure import Bench, count_loops, record
-from gi_cuda.execute.model import CountLoops, Measure, Measurement, Program, Record, Sampling
-from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS
-from gi_cuda.execute.turns import Place
+from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.shards import Sizes
+from gi_cuda.backends.cuda import find_toolkit, query
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.helpers import build_helpers
+from gi_cuda.backends.protocol.device import LaunchRefused
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Sampling,
+)
+from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BuildFailure,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.backends.workers.case_runner import CaseRunner, count_loops, record
+from gi_cuda.backends.workers.measuring import measure
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import instrument
-from gi_cuda.subject import Subject, load_subject
-from gi_cuda.target import CaseRole, find_case, load_case
+from gi_cuda.spec import CaseRole, find_case, load_case
+from gi_cuda.subject.source import Subject, load_subject
 
 ROOT = Path(__file__).parent.parent
 LINES = 12
@@ -121,14 +133,14 @@ class Smoke:
 
     def device(self, words: int) -> Any:
         """The device; only in a forked process."""
-        from gi_cuda.execute.cuda import CudaDevice
+        from gi_cuda.backends.cuda.device.device import CudaDevice
 
-        return CudaDevice(self.subject.target, self.cases, Place(words))
+        return CudaDevice(self.subject.target, self.cases, WorkerSlot(words))
 
-    def bench(self, words: int) -> Bench:
+    def bench(self, words: int) -> CaseRunner:
         """A bench on it."""
         folder = self.folder / "reference"
-        return Bench(self.device(words), self.subject.target, self.cases, folder)
+        return CaseRunner(self.device(words), self.subject.target, self.cases, folder)
 
     def program(self, binary: Binary, genotype: Genotype) -> Program:
         """How a variant runs the train cases."""

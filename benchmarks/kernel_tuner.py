@@ -30,15 +30,21 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.backend import open_backend
-from gi_cuda.baseline import establish
-from gi_cuda.execute.model import Sampling
+from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.table import open_backend
+from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import mutate_configuration
-from gi_cuda.laboratory import Bounds, Laboratory
-from gi_cuda.run import Tools, open_tools
-from gi_cuda.subject import Subject, load_subject
-from gi_cuda.target import CaseData, buffer_sizes, find_case, load_case, plan
+from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.spec import (
+    CaseData,
+    buffer_sizes,
+    find_case,
+    load_case,
+    plan,
+)
+from gi_cuda.subject.source import Subject, load_subject
 
 TARGET = Path(__file__).parent.parent / "targets" / "bwt_exact"
 THEIR_BACKENDS = {"PyCUDA": "PYCUDA", "NVRTC": "NVCUDA"}
@@ -73,7 +79,7 @@ def ours(tools: Tools, configurations: Sequence[Configuration]) -> tuple[float, 
     baseline = establish(
         subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
     )
-    laboratory = Laboratory(
+    evaluator = Evaluator(
         subject,
         tools.compiler,
         tools.pool,
@@ -84,8 +90,8 @@ def ours(tools: Tools, configurations: Sequence[Configuration]) -> tuple[float, 
     )
     batch = {i: Genotype(one) for i, one in enumerate(configurations, 1)}
     begun = time.perf_counter()
-    laboratory.phenotypes(batch)
-    evaluations = dict(laboratory.evaluate(batch))
+    evaluator.phenotypes(batch)
+    evaluations = dict(evaluator.evaluate(batch))
     seconds = time.perf_counter() - begun
     best = min((e.ratio for e in evaluations.values() if e.selectable and e.ratio), default=1.0)
     print(f"reference {baseline.seconds * 1e3:.3f} ms, best {1 / best:.2f} times as fast")

@@ -1,4 +1,4 @@
-"""How well a champion's speed-up repeats: measured again and again, each time in a fresh process.
+"""How well a winner's speed-up repeats: measured again and again, each time in a fresh process.
 
 ``python -m benchmarks.repeat RUN`` takes the best individual of a run that has a device, builds it
 and the reference anew, and measures the pair in ten fresh processes, on the cases that gave fitness
@@ -14,12 +14,18 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.baseline import compile_reference
-from gi_cuda.build.batch import build_batch
-from gi_cuda.build.model import Binary, Variant
-from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling
-from gi_cuda.execute.statistics import ratios
-from gi_cuda.run import Run, open_run
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Sampling,
+)
+from gi_cuda.backends.protocol.variants import Binary, Variant
+from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.results.statistics import ratios
+from gi_cuda.runs.run import Run, open_run
 
 
 def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[float]:
@@ -29,7 +35,7 @@ def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[
     candidate = run.candidate(genotype)
     options = subject.options(candidate.configuration)
     variant = Variant(1, candidate.text, candidate.macros, options)
-    built = build_batch(tools.compiler, [variant], tools.scratch("champion"))[1]
+    built = build_batch(tools.compiler, [variant], tools.scratch("winner"))[1]
     source = subject.device.source.text
     (base,) = compile_reference(subject, tools.compiler, [source], tools.scratch("reference"))
     assert isinstance(built, Binary), built

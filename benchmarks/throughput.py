@@ -18,16 +18,16 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gi_cuda.backend import open_backend
-from gi_cuda.evaluation import Outcome
-from gi_cuda.evolvable import LEVELS
-from gi_cuda.levels import load_evolvable
+from gi_cuda.backends.table import open_backend
+from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.report.tables import generations_table, phases_table
-from gi_cuda.run import Plan, create_run
+from gi_cuda.results.evaluation import Outcome
+from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import BARRACUDA, PRESETS
-from gi_cuda.search.evolution import Evolution
+from gi_cuda.search.loop import Evolution
+from gi_cuda.spec import BACKENDS
 from gi_cuda.store import Phases
-from gi_cuda.target import BACKENDS
+from gi_cuda.subject.protocol import LEVELS
 
 ROOT = Path(__file__).parent.parent
 
@@ -77,11 +77,11 @@ def main() -> None:
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
-            laboratory = run.laboratory()
+            evaluator = run.evaluator()
             evolution = Evolution(
                 store=run.store,
-                laboratory=laboratory,
-                phases=laboratory.take_phases,
+                evaluator=evaluator,
+                phases=evaluator.take_phases,
                 strategy=PRESETS[plan.preset](settings),
                 variation=run.variation(),
                 settings=settings,

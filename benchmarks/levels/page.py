@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.levels.plan import KINDS, Cell
-from gi_cuda.analyze.champion import Champion, stored_champion
-from gi_cuda.analyze.contestants import Milestone, Search, milestones
-from gi_cuda.evaluation import Outcome
+from gi_cuda.analyze.compare.contestants import Milestone, Search, milestones
+from gi_cuda.analyze.winner.selection import Winner, stored_winner
 from gi_cuda.report.figures import save
 from gi_cuda.report.race import race
-from gi_cuda.run import DATABASE
+from gi_cuda.results.evaluation import Outcome
+from gi_cuda.runs.run import DATABASE
 from gi_cuda.store import Store
 
 FIGURES = "figures"
@@ -33,7 +33,7 @@ class Found:
         outcomes: how many evaluations ended how.
         milestones: how far it was after each generation; the last one has the best speed-up that
             was sure on the train cases.
-        champion: its winner, validated on the held-out cases; None where nothing held.
+        winner: its winner, validated on the held-out cases; None where nothing held.
         device, versions: what it ran on.
     """
 
@@ -44,7 +44,7 @@ class Found:
     seconds: float
     outcomes: dict[Outcome, int]
     milestones: tuple[Milestone, ...]
-    champion: Champion | None
+    winner: Winner | None
     device: str
     versions: dict[str, str]
 
@@ -71,7 +71,7 @@ def read(cell: Cell) -> Found:
             reached[-1].seconds,
             outcomes,
             reached,
-            stored_champion(store),
+            stored_winner(store),
             store.get("device"),
             store.get("versions"),
         )
@@ -188,9 +188,9 @@ def _winners(mine: Sequence[Found]) -> Iterator[str]:
             if one.cell.kind != kind:
                 continue
             found, genotype = "nothing holds", ""
-            if one.champion is not None:
-                speed_up = one.champion.validation.overall
-                found, genotype = str(speed_up), f"`{one.champion.genotype}`"
+            if one.winner is not None:
+                speed_up = one.winner.validation.overall
+                found, genotype = str(speed_up), f"`{one.winner.genotype}`"
             yield _row(kind, one.cell.seed, found, genotype)
 
 

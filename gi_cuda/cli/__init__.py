@@ -13,9 +13,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import gi_cuda
+from gi_cuda.backends.threads import ONE_THREAD
 from gi_cuda.cli.common import console, state
 from gi_cuda.errors import UserError, WorkerFault
-from gi_cuda.threads import ONE_THREAD
 
 _VERBS = (
     "init",

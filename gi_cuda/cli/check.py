@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gi_cuda.baseline import Baseline, establish, try_broken
-from gi_cuda.checks.buffers import partly_written
-from gi_cuda.checks.cases import hashes_here, too_long, unsteady
-from gi_cuda.checks.effects import idle, inert, read_effects
-from gi_cuda.checks.finding import Finding, refuse
-from gi_cuda.checks.marks import left_to_fill_in, read_files
-from gi_cuda.checks.values import (
-    Tried,
-    affordable,
-    evenly,
-    try_values,
-    values_alone,
-    wrong_values,
+from gi_cuda.backends.protocol.requests import (
+    Inputs,
+    Sampling,
+    TellInputs,
+    Verdict,
 )
+from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
@@ -31,13 +24,25 @@ from gi_cuda.cli.common import (
     scratch_folder,
 )
 from gi_cuda.errors import UserError
-from gi_cuda.execute.model import Inputs, Sampling, TellInputs, Verdict
-from gi_cuda.execute.pool import Lost
-from gi_cuda.levels import load_evolvable, source_under
+from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
+from gi_cuda.evaluate.checks.buffers import partly_written
+from gi_cuda.evaluate.checks.cases import hashes_here, too_long, unsteady
+from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
+from gi_cuda.evaluate.checks.finding import Finding, refuse
+from gi_cuda.evaluate.checks.marks import left_to_fill_in, read_files
+from gi_cuda.evaluate.checks.values import (
+    TriedValue,
+    affordable,
+    evenly,
+    try_values,
+    values_alone,
+    wrong_values,
+)
+from gi_cuda.evaluate.levels import load_evolvable, source_under
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.steps import Steps
 from gi_cuda.report.tables import print_table
-from gi_cuda.run import Tools, open_tools
+from gi_cuda.runs.run import Tools, open_tools
 
 NOISIEST = 0.2
 """A noise floor above this makes any search pointless."""
@@ -114,7 +119,7 @@ def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding
     return list(idle(file, target.parameters, effects))
 
 
-def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[Tried]:
+def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[TriedValue]:
     """Each value by itself, or as many as there is time for."""
     chosen = evenly(values_alone(tools.subject.space.parameters), affordable(baseline.seconds))
     if not chosen:

@@ -47,12 +47,12 @@ def command(
 ) -> None:
     """Measure contestants side by side, on train and held-out cases, in one session; with what
     their searches spent."""
-    from gi_cuda.analyze.comparison import compare
-    from gi_cuda.analyze.contestants import Reader
-    from gi_cuda.baseline import establish
+    from gi_cuda.analyze.compare.comparison import compare
+    from gi_cuda.analyze.compare.contestants import Reader
+    from gi_cuda.evaluate.baseline import establish
     from gi_cuda.report.comparison import comma_separated, print_comparison
-    from gi_cuda.run import open_tools
-    from gi_cuda.subject import load_subject
+    from gi_cuda.runs.run import open_tools
+    from gi_cuda.subject.source import load_subject
 
     if output is not None:
         check_new(output, force=force)
@@ -91,8 +91,8 @@ def command(
 
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
     """The target and the back end: those of the first run, where they are not given."""
-    from gi_cuda.analyze.contestants import as_run
-    from gi_cuda.run import open_store
+    from gi_cuda.analyze.compare.contestants import as_run
+    from gi_cuda.runs.run import open_store
 
     if target is not None:
         return target, check_backend(backend)

@@ -16,15 +16,20 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.build.llvm import INSTALL
+from gi_cuda.backends.cuda import (
+    Driver,
+    Toolkit,
+    find_toolkit,
+    query,
+)
+from gi_cuda.backends.cuda.imports.llvm import INSTALL
+from gi_cuda.backends.host import find_compiler
 from gi_cuda.cli.common import console
-from gi_cuda.cuda import Driver, Toolkit, find_toolkit, query
 from gi_cuda.errors import UserError
-from gi_cuda.host import find_compiler
 from gi_cuda.report.tables import print_table
 
 
-class Need(StrEnum):
+class Purpose(StrEnum):
     """What a tool is for."""
 
     HOST = "host"
@@ -33,7 +38,7 @@ class Need(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Examined:
     """What became of looking for one thing.
 
     Attributes:
@@ -44,7 +49,7 @@ class Finding:
     """
 
     what: str
-    need: Need
+    need: Purpose
     found: str | None
     hint: str = ""
 
@@ -56,46 +61,48 @@ def command() -> None:
     findings = list(examine())
     print_table(console, table(findings))
     usable = usable_backends(findings)
-    for backend in (Need.HOST, Need.CUDA):
+    for backend in (Purpose.HOST, Purpose.CUDA):
         word = "ready" if backend in usable else "not usable: see above"
         console.print(f"backend {backend}: {word}", highlight=False)
     if not usable:
         raise typer.Exit(1)
 
 
-def usable_backends(findings: list[Finding]) -> list[Need]:
+def usable_backends(findings: list[Examined]) -> list[Purpose]:
     """The back ends that miss nothing they need."""
     lacking = {finding.need for finding in findings if finding.found is None}
-    return [backend for backend in (Need.HOST, Need.CUDA) if backend not in lacking]
+    return [backend for backend in (Purpose.HOST, Purpose.CUDA) if backend not in lacking]
 
 
-def examine() -> Iterator[Finding]:
+def examine() -> Iterator[Examined]:
     """Look for everything; nothing that goes wrong on the way stops it."""
-    yield _guarded("C++ compiler", Need.HOST, _host_compiler)
-    yield _guarded("CUDA compiler", Need.CUDA, lambda: _nvcc(find_toolkit()))
+    yield _guarded("C++ compiler", Purpose.HOST, _host_compiler)
+    yield _guarded("CUDA compiler", Purpose.CUDA, lambda: _nvcc(find_toolkit()))
     driver = query()
-    yield Finding(
+    yield Examined(
         "NVIDIA driver",
-        Need.CUDA,
+        Purpose.CUDA,
         f"for CUDA {driver.version}" if driver.version else None,
         "install it from your distribution (https://www.nvidia.com/drivers)",
     )
     yield from _devices(driver)
-    yield _guarded("PyCUDA", Need.CUDA, _pycuda)
+    yield _guarded("PyCUDA", Purpose.CUDA, _pycuda)
     yield _tool("nvdisasm", "counts instructions", "pip install nvidia-cuda-nvdisasm")
     yield _tool(
         "compute-sanitizer", "validates memory accesses", "pip install nvidia-cuda-sanitizer-api"
     )
-    yield Finding("llvmlite", Need.OPTIONAL, _installed("llvmlite"), f"reads LLVM-IR; {INSTALL}")
+    yield Examined(
+        "llvmlite", Purpose.OPTIONAL, _installed("llvmlite"), f"reads LLVM-IR; {INSTALL}"
+    )
 
 
-def _guarded(what: str, need: Need, look: Callable[[], str]) -> Finding:
+def _guarded(what: str, need: Purpose, look: Callable[[], str]) -> Examined:
     try:
-        return Finding(what, need, look())
+        return Examined(what, need, look())
     except UserError as error:
-        return Finding(what, need, None, f"{error.what}; {error.hint}")
+        return Examined(what, need, None, f"{error.what}; {error.hint}")
     except (OSError, subprocess.SubprocessError) as error:
-        return Finding(what, need, None, f"it is there but fails: {error}")
+        return Examined(what, need, None, f"it is there but fails: {error}")
 
 
 def _host_compiler() -> str:
@@ -107,15 +114,15 @@ def _nvcc(toolkit: Toolkit) -> str:
     return f"nvcc {toolkit.version} ({toolkit.nvcc}, from {toolkit.origin})"
 
 
-def _devices(driver: Driver) -> Iterator[Finding]:
+def _devices(driver: Driver) -> Iterator[Examined]:
     if not driver.gpus:
         hint = f"{driver.trouble}; without one use --backend host"
-        yield Finding("GPU", Need.CUDA, None, hint)
+        yield Examined("GPU", Purpose.CUDA, None, hint)
     for number, gpu in enumerate(driver.gpus):
         major, minor = gpu.capability
-        yield Finding(
+        yield Examined(
             f"GPU {number}",
-            Need.CUDA,
+            Purpose.CUDA,
             f"{gpu.name}: compute capability {major}.{minor},"
             f" {gpu.memory / 2**30:.0f} GiB, {gpu.multiprocessors} multiprocessors",
         )
@@ -136,13 +143,13 @@ def _pycuda() -> str:
     return f"{metadata.version('pycuda')}, built with CUDA {built}"
 
 
-def _tool(name: str, use: str, install: str) -> Finding:
+def _tool(name: str, use: str, install: str) -> Examined:
     try:
         path = find_toolkit().tool(name)
     except UserError:
         found = shutil.which(name)
         path = Path(found) if found else None
-    return Finding(name, Need.OPTIONAL, str(path) if path else None, f"{use}; {install}")
+    return Examined(name, Purpose.OPTIONAL, str(path) if path else None, f"{use}; {install}")
 
 
 def _installed(package: str) -> str | None:
@@ -158,7 +165,7 @@ def _first_line(words: list[str]) -> str:
     return done.stdout.partition("\n")[0].strip()
 
 
-def table(findings: list[Finding]) -> Table:
+def table(findings: list[Examined]) -> Table:
     """The findings: what is there, or what to do about it."""
     rows = Table(pad_edge=False, box=SIMPLE_HEAD)
     for title in ("", "for", "found"):

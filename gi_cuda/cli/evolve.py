@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.predecessor import predecessor
-from gi_cuda.backend import open_backend
+from gi_cuda.analyze.winner.predecessor import predecessor
+from gi_cuda.backends.table import open_backend
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
@@ -29,10 +29,10 @@ from gi_cuda.cli.common import (
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
-from gi_cuda.levels import check_level, load_evolvable
-from gi_cuda.run import create_run, default_folder
+from gi_cuda.evaluate.levels import check_level, load_evolvable
+from gi_cuda.runs.run import create_run, default_folder
+from gi_cuda.runs.stored import Plan
 from gi_cuda.search import BARRACUDA, PRESETS
-from gi_cuda.stored import Plan
 
 
 def command(

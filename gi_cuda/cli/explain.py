@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, console, working
+from gi_cuda.cli.common import (
+    AsFound,
+    IndividualNumber,
+    RunPath,
+    console,
+    working,
+)
 
 
 def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound = False) -> None:
     """Explain the winner's changes one by one: the diff, the kinds of rules, what each is worth,
     on which cases its place is executed, and what it changes in the compiled kernel."""
-    from gi_cuda.analyze.explanation import explain
-    from gi_cuda.analyze.winner import find_winner
+    from gi_cuda.analyze.explain.explanation import explain
+    from gi_cuda.analyze.winner.chosen import choose_individual
     from gi_cuda.report.explanation import print_explanations
-    from gi_cuda.run import open_run
+    from gi_cuda.runs.run import open_run
 
     with open_run(run) as opened:
-        winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
+        winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         with working(f"explaining {winner}"):
             explanations = explain(opened, winner)
         note = f"source lines are those of {opened.beside}, gains over it" if opened.beside else ""

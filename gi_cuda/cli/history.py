@@ -5,24 +5,35 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console, working
+from gi_cuda.cli.common import (
+    FiguresFolder,
+    RunPath,
+    check_figures,
+    console,
+    working,
+)
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
-    from gi_cuda.analyze.history import Survivor
-    from gi_cuda.analyze.reading import SpeedUp
-    from gi_cuda.analyze.winner import Winner
-    from gi_cuda.run import Run
+    from gi_cuda.analyze.history.history import Survivor
+    from gi_cuda.analyze.winner.chosen import ChosenIndividual
+    from gi_cuda.results.speed_up import SpeedUp
+    from gi_cuda.runs.run import Run
 
 
 def command(run: RunPath, figures: FiguresFolder = None) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
-    from gi_cuda.analyze.history import tell
-    from gi_cuda.analyze.quotes import source_lines
-    from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
+    from gi_cuda.analyze.explain.quotes import source_lines
+    from gi_cuda.analyze.history.history import tell
+    from gi_cuda.report.figures import (
+        OF_ALL,
+        OF_WINNERS,
+        added,
+        save,
+    )
     from gi_cuda.report.history import print_added, print_history
-    from gi_cuda.run import open_run
+    from gi_cuda.runs.run import open_run
 
     folder = figures or run / "figures"
     with open_run(run) as opened:
@@ -58,26 +69,26 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
         console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
 
 
-def _winner(run: Run) -> Winner | None:
-    from gi_cuda.analyze.champion import stored_champion
-    from gi_cuda.analyze.winner import find_winner
+def _winner(run: Run) -> ChosenIndividual | None:
+    from gi_cuda.analyze.winner.chosen import choose_individual
+    from gi_cuda.analyze.winner.selection import stored_winner
 
-    if stored_champion(run.store) is None:
+    if stored_winner(run.store) is None:
         return None
-    return find_winner(run.store, run.subject, run.folder, None, as_found=False)
+    return choose_individual(run.store, run.subject, run.folder, None, as_found=False)
 
 
 def _added(
-    run: Run, winner: Winner, survivors: tuple[Survivor, ...]
+    run: Run, winner: ChosenIndividual, survivors: tuple[Survivor, ...]
 ) -> list[tuple[str, SpeedUp | None]]:
     """The speed-up as changes are added in the order in which they were found."""
-    from gi_cuda.target import CaseRole
+    from gi_cuda.spec import CaseRole
 
     changed = winner.changes(run.subject)
     numbers = {str(change): at for at, change in enumerate(changed.changes)}
     order = [numbers[one.change] for one in survivors]
     grown = [changed.having(order[: number + 1]) for number in range(len(order))]
-    readings = run.assay(CaseRole.TRAIN)(grown)
+    readings = run.measurer(CaseRole.TRAIN)(grown)
     return [
         (one.change, reading.speed_up if reading.right else None)
         for one, reading in zip(survivors, readings, strict=True)

@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from gi_cuda.cli.common import console
-from gi_cuda.report.explain import kept_lines
-from gi_cuda.scaffold import (
+from gi_cuda.init import (
     MARK,
     Proposal,
-    Standing,
+    Proposing,
     check_free,
     files,
     from_database,
@@ -21,6 +20,7 @@ from gi_cuda.scaffold import (
     propose,
     write_folder,
 )
+from gi_cuda.report.explain import kept_lines
 
 
 def command(
@@ -72,7 +72,7 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
     lines += kept_lines(proposal.kept)
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
-    offered = [one.name for one in proposal.parameters if one.standing is Standing.OFFERED]
+    offered = [one.name for one in proposal.parameters if one.standing is Proposing.OFFERED]
     if offered:
         lines.append(f"perhaps parameters (commented out in target.toml): {', '.join(offered)}")
     places = [

@@ -30,24 +30,24 @@ def command(
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
-    from gi_cuda.analyze.interactions import WrongWhole, interactions
-    from gi_cuda.analyze.winner import find_winner, keep_dependencies
+    from gi_cuda.analyze.interactions.interactions import WrongWhole, interactions
+    from gi_cuda.analyze.winner.chosen import choose_individual, keep_dependencies
     from gi_cuda.report.figures import save
     from gi_cuda.report.graph import graph
     from gi_cuda.report.interactions import dot, print_interactions
-    from gi_cuda.run import open_run
-    from gi_cuda.target import CaseRole
+    from gi_cuda.runs.run import open_run
+    from gi_cuda.spec import CaseRole
 
     folder = figures or run / "figures"
     with open_run(run) as opened:
         check_figures(folder, ["interactions"])
-        winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
+        winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         changes = winner.changes(opened.subject)
         if not changes.changes:
             raise UserError(f"{winner} changes nothing", where=str(run))
         with working(f"reading subsets of {winner}: {len(changes.changes)} changes"):
             try:
-                result = interactions(changes, opened.assay(CaseRole.TRAIN), budget)
+                result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)
             except WrongWhole as error:
                 raise UserError(
                     f"without loop guards it fails on the train cases: {error}",

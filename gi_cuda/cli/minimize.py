@@ -6,7 +6,12 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import IndividualNumber, RunPath, console, working
+from gi_cuda.cli.common import (
+    IndividualNumber,
+    RunPath,
+    console,
+    working,
+)
 from gi_cuda.errors import UserError
 
 
@@ -22,23 +27,23 @@ def command(
 ) -> None:
     """Leave out of the winner every change that does not pay; the commands after this one go on
     with what is left."""
-    from gi_cuda.analyze.minimization import WrongWinner, minimize
-    from gi_cuda.analyze.winner import Minimized, find_winner, keep_minimized
+    from gi_cuda.analyze.minimize.minimization import WrongWinner, minimize
+    from gi_cuda.analyze.winner.chosen import Minimized, choose_individual, keep_minimized
     from gi_cuda.report.minimization import print_minimized
-    from gi_cuda.run import open_run
-    from gi_cuda.target import CaseRole
+    from gi_cuda.runs.run import open_run
+    from gi_cuda.spec import CaseRole
 
     with open_run(run) as opened:
         subject = opened.subject
-        winner = find_winner(opened.store, subject, run, individual, as_found=True)
+        winner = choose_individual(opened.store, subject, run, individual, as_found=True)
         changes = winner.changes(subject)
         with working(f"minimizing {winner}: {len(changes.changes)} changes"):
             try:
                 result = minimize(
                     changes,
-                    opened.assay(CaseRole.TRAIN),
+                    opened.measurer(CaseRole.TRAIN),
                     # Held-out cases have a veto and no other say, so nothing is timed on them.
-                    opened.assay(CaseRole.HELD_OUT, builds=1, pairs=1),
+                    opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1),
                     threshold,
                 )
             except WrongWinner as error:

@@ -10,7 +10,7 @@ import typer
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from gi_cuda.backend import open_compiler
+from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.common import (
     Backend,
     Bnf,
@@ -24,10 +24,10 @@ from gi_cuda.cli.common import (
     console,
     cores,
 )
-from gi_cuda.evolvable import Evolvable
-from gi_cuda.levels import load_evolvable
+from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.sampling import Trials, draw, try_out
 from gi_cuda.report.tables import print_table
-from gi_cuda.sampling import Trials, draw, try_out
+from gi_cuda.subject.protocol import Evolvable
 
 _MOST_ERRORS = 12
 _MOST_SHOWN = 10

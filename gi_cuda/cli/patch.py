@@ -22,7 +22,7 @@ from gi_cuda.cli.common import (
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
-    from gi_cuda.ptx_module import PtxModule
+    from gi_cuda.upstream.ptx_module import PtxModule
 
 FORMATS = ("diff", "mail", "ptx")
 CONFIGURATIONS = ("defaults", "separate")
@@ -71,12 +71,12 @@ def command(
     file: no loop guards, changed configuration values as the source's own defaults.
 
     Of a run on PTX, write the winner's whole PTX."""
-    from gi_cuda.analyze.winner import find_winner
-    from gi_cuda.ptx_module import ptx_module
-    from gi_cuda.report.letters import mails
-    from gi_cuda.run import open_run
-    from gi_cuda.submission import submit
-    from gi_cuda.upstream import in_one, steps
+    from gi_cuda.analyze.winner.chosen import choose_individual
+    from gi_cuda.runs.run import open_run
+    from gi_cuda.upstream.letters import mails
+    from gi_cuda.upstream.ptx_module import ptx_module
+    from gi_cuda.upstream.steps import in_one, steps
+    from gi_cuda.upstream.submission import submit
 
     if output is not None:
         check_new(output, force=force)
@@ -87,7 +87,7 @@ def command(
         _refuse("--from", given=sender is not None)
         _refuse("--configuration", given=configuration != "defaults")
     with open_run(run) as opened:
-        winner = find_winner(opened.store, opened.subject, run, individual, as_found=as_found)
+        winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         changed = winner.changes(opened.subject)
         chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
         if format == "ptx":

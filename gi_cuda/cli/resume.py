@@ -9,7 +9,7 @@ import typer
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
-from gi_cuda.run import open_run
+from gi_cuda.runs.run import open_run
 
 
 def command(

@@ -12,15 +12,15 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from gi_cuda.analyze.champion import crown
-from gi_cuda.analyze.winner import how_to_go_on
+from gi_cuda.analyze.winner.chosen import how_to_go_on
+from gi_cuda.analyze.winner.selection import select_winner
 from gi_cuda.cli.common import console, working
-from gi_cuda.evaluation import Evaluation, Outcome
-from gi_cuda.report.champion import device_words, print_champion, print_next_steps
 from gi_cuda.report.progress import Score, display
-from gi_cuda.run import DATABASE, Run
+from gi_cuda.report.winner import device_words, print_next_steps, print_winner
+from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.runs.run import DATABASE, Run
 from gi_cuda.search import PRESETS
-from gi_cuda.search.evolution import End, Evolution
+from gi_cuda.search.loop import End, Evolution
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
@@ -37,12 +37,12 @@ def search(run: Run, seconds: float | None) -> None:
             late = seconds is not None and clock.monotonic() - began > seconds
             return interrupted() or late
 
-        laboratory = run.laboratory()
+        evaluator = run.evaluator()
         settings = run.plan.settings
         evolution = Evolution(
             store=run.store,
-            laboratory=laboratory,
-            phases=laboratory.take_phases,
+            evaluator=evaluator,
+            phases=evaluator.take_phases,
             strategy=PRESETS[run.plan.preset](settings),
             variation=run.variation(),
             settings=settings,
@@ -68,10 +68,10 @@ def search(run: Run, seconds: float | None) -> None:
             reason = str(evolution.end)
         console.print(reason, highlight=False, soft_wrap=True)
         with working("validating on the held-out cases"):
-            champion = crown(run)
+            winner = select_winner(run)
     on = device_words(run.subject.backend, run.store.get("device"))
-    print_champion(console, champion, on)
-    if champion is None:
+    print_winner(console, winner, on)
+    if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         print_next_steps(console, faster, list(_next_steps(run)))
 

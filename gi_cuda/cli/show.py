@@ -6,15 +6,13 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.champion import stored_champion
-from gi_cuda.analyze.quotes import source_lines
-from gi_cuda.analyze.winner import find_winner
+from gi_cuda.analyze.explain.quotes import source_lines
+from gi_cuda.analyze.winner.chosen import choose_individual
+from gi_cuda.analyze.winner.selection import stored_winner
+from gi_cuda.backends.protocol.requests import Verdict
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
-from gi_cuda.evolvable import Evolvable
-from gi_cuda.execute.model import Verdict
 from gi_cuda.genome import Genotype
-from gi_cuda.report.champion import device_words, print_champion
 from gi_cuda.report.tables import (
     BY_WHAT_IS_SURE,
     generations_table,
@@ -23,10 +21,12 @@ from gi_cuda.report.tables import (
     print_individuals,
     print_table,
 )
-from gi_cuda.run import open_store
-from gi_cuda.start import Started
+from gi_cuda.report.winner import device_words, print_winner
+from gi_cuda.runs.run import open_store
+from gi_cuda.runs.stored import stored_subject
 from gi_cuda.store import Phases, Store
-from gi_cuda.stored import stored_subject
+from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject.start import Started
 
 
 def command(
@@ -71,7 +71,7 @@ def _overview(store: Store, best: int) -> None:
         _print_best(store, best)
         console.print()
     on = device_words(store.get("backend"), store.get("device"))
-    print_champion(console, stored_champion(store), on)
+    print_winner(console, stored_winner(store), on)
 
 
 def _print_best(store: Store, count: int) -> None:
@@ -116,8 +116,8 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
         said = f"{error.where}: {error.what}" if error.where else error.what
         console.print(f"no diff: {said}", highlight=False, markup=False, soft_wrap=True)
         return
-    if ident is None and stored_champion(store) is not None:
-        winner = find_winner(store, subject, run, None, as_found=False)
+    if ident is None and stored_winner(store) is not None:
+        winner = choose_individual(store, subject, run, None, as_found=False)
         _print_diff(subject, str(winner), winner.genotype)
         return
     found = [one for one, _ in store.best(1)] if ident is None else [store.individual(ident)]

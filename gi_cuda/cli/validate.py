@@ -21,9 +21,9 @@ from gi_cuda.cli.common import (
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
-    from gi_cuda.analyze.winner import Winner
-    from gi_cuda.execute.sanitize import Sanitizer
-    from gi_cuda.run import Run
+    from gi_cuda.analyze.winner.chosen import ChosenIndividual
+    from gi_cuda.backends.sanitize import Sanitizer
+    from gi_cuda.runs.run import Run
 
 SANITIZERS = ("installed", "required", "none")
 
@@ -53,11 +53,16 @@ def command(
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
-    from gi_cuda.analyze import portability
-    from gi_cuda.analyze.acceptance import Entry, accept, entries, remember
+    from gi_cuda.analyze.validate import portability
+    from gi_cuda.analyze.validate.acceptance import (
+        Entry,
+        accept,
+        entries,
+        remember,
+    )
     from gi_cuda.report.acceptance import portability_table, print_acceptance
     from gi_cuda.report.tables import print_table
-    from gi_cuda.run import open_run
+    from gi_cuda.runs.run import open_run
 
     check_choice("--sanitizers", sanitizers, SANITIZERS)
     if export is not None:
@@ -90,13 +95,15 @@ def command(
         raise typer.Exit(1)
 
 
-def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Winner]:
+def _winners(
+    run: Run, individual: int | None, best: int, *, as_found: bool
+) -> list[ChosenIndividual]:
     """Whom the validation is about, in the order in which they are tried."""
-    from gi_cuda.analyze.winner import find_winner, how_to_go_on
+    from gi_cuda.analyze.winner.chosen import choose_individual, how_to_go_on
 
     store, subject, folder = run.store, run.subject, run.folder
     if individual is not None:
-        return [find_winner(store, subject, folder, individual, as_found=as_found)]
+        return [choose_individual(store, subject, folder, individual, as_found=as_found)]
     idents = [one.ident for one, _ in store.best(best)]
     if not idents:
         raise UserError(
@@ -105,11 +112,11 @@ def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> 
             hint=f"search further: {how_to_go_on(store, folder)}",
         )
     both = [
-        find_winner(store, subject, folder, ident, as_found=form)
+        choose_individual(store, subject, folder, ident, as_found=form)
         for ident in idents
         for form in ((True,) if as_found else (False, True))
     ]
-    different: dict[object, Winner] = {}
+    different: dict[object, ChosenIndividual] = {}
     for one in both:
         different.setdefault((one.ident, one.genotype), one)
     return list(different.values())
@@ -117,7 +124,7 @@ def _winners(run: Run, individual: int | None, best: int, *, as_found: bool) -> 
 
 def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:
     """The sanitizers that are to watch, and why there are none."""
-    from gi_cuda.execute.sanitize import sanitizers
+    from gi_cuda.backends.sanitize import sanitizers
 
     if wanted == "none":
         return [], "not asked for"

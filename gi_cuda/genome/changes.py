@@ -9,7 +9,7 @@ from typing import TypeAlias
 from gi_cuda.genome.edits import Edit
 from gi_cuda.genome.genotype import Genotype, canonical
 from gi_cuda.genome.space import spell
-from gi_cuda.target.model import Value
+from gi_cuda.spec.target import Value
 
 
 @dataclass(frozen=True, slots=True)

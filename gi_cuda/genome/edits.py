@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
-from gi_cuda.grammar.model import Expansion
+from gi_cuda.grammar.rule import Expansion
 
 
 @dataclass(frozen=True, slots=True)

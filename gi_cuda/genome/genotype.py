@@ -9,7 +9,7 @@ from xxhash import xxh3_128_digest
 
 from gi_cuda.genome.edits import Edit, Insert
 from gi_cuda.genome.space import Configuration
-from gi_cuda.grammar.model import Rule
+from gi_cuda.grammar.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,16 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome.edits import Delete, Edit, Insert, Replace
+from gi_cuda.genome.edits import (
+    Delete,
+    Edit,
+    Insert,
+    Replace,
+)
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration, Space, spell
 from gi_cuda.grammar import Operation, Rules
-from gi_cuda.target.model import Value
+from gi_cuda.spec.target import Value
 
 
 def read_genotype(text: str, space: Space, grammar: Rules) -> Genotype:

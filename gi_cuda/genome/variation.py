@@ -11,11 +11,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
-from gi_cuda.genome.edits import Delete, Edit, Insert, Replace, repeats
+from gi_cuda.genome.edits import (
+    Delete,
+    Edit,
+    Insert,
+    Replace,
+    repeats,
+)
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
 from gi_cuda.grammar import Offering, Operation, Rules
-from gi_cuda.target.model import Value
+from gi_cuda.spec.target import Value
 
 ATTEMPTS = 32
 """How often a draw that came to nothing is made again before there is no child."""

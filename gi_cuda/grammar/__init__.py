@@ -1,25 +1,36 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
-from gi_cuda.grammar.cuda import convert
-from gi_cuda.grammar.grammar import Function, Grammar, View, operations
+from gi_cuda.grammar.frontends.cuda import convert
+from gi_cuda.grammar.frontends.cuda.several import (
+    Joined,
+    KeptInclude,
+    Tree,
+    read_files,
+    read_tree,
+)
+from gi_cuda.grammar.grammar import (
+    Function,
+    Grammar,
+    View,
+    operations,
+)
 from gi_cuda.grammar.guard import instrument, touched_loops
 from gi_cuda.grammar.interface import Offering, Rules, Selection
 from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.model import (
+from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
+from gi_cuda.grammar.places import LineIndex, SourceLine
+from gi_cuda.grammar.render import in_force, render, rendered
+from gi_cuda.grammar.rule import (
     ALL_TYPES,
     EDIT_SETS,
     PAPER_TYPES,
     Expansion,
+    FileSpan,
     Loop,
-    Part,
     Rule,
     RuleType,
     Source,
 )
-from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
-from gi_cuda.grammar.places import Place, Places
-from gi_cuda.grammar.render import in_force, render, rendered
-from gi_cuda.grammar.several import Joined, Kept, Tree, read_files, read_tree
 from gi_cuda.grammar.source import read_source
 
 __all__ = [
@@ -27,21 +38,21 @@ __all__ = [
     "EDIT_SETS",
     "PAPER_TYPES",
     "Expansion",
+    "FileSpan",
     "Function",
     "Grammar",
     "Joined",
-    "Kept",
+    "KeptInclude",
+    "LineIndex",
     "Loop",
     "Offering",
     "Operation",
-    "Part",
-    "Place",
-    "Places",
     "Rule",
     "RuleType",
     "Rules",
     "Selection",
     "Source",
+    "SourceLine",
     "Tree",
     "View",
     "convert",

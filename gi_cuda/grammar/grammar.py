@@ -15,10 +15,25 @@ from gi_cuda.grammar.kinds import (
     Operation,
     type_of,
 )
-from gi_cuda.grammar.model import Loop, Rule, RuleType, Source
-from gi_cuda.grammar.offers import Candidate, Offers, PlaceClass, is_deduplicated
+from gi_cuda.grammar.offers import (
+    Donor,
+    Offers,
+    PlaceClass,
+    is_deduplicated,
+)
 from gi_cuda.grammar.presence import Presence
-from gi_cuda.grammar.scope import Declaration, Scope, Use, same_meaning
+from gi_cuda.grammar.rule import (
+    Loop,
+    Rule,
+    RuleType,
+    Source,
+)
+from gi_cuda.grammar.scope import (
+    Declaration,
+    NameUse,
+    Scope,
+    same_meaning,
+)
 from gi_cuda.grammar.values import Value
 
 
@@ -33,7 +48,7 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class RuleFacts:
     """What the front end knows of a rule's text.
 
     Attributes:
@@ -48,7 +63,7 @@ class Facts:
 
     function: int
     region: int
-    uses: tuple[Use, ...]
+    uses: tuple[NameUse, ...]
     assigns: frozenset[str]
     declares: tuple[tuple[str, str], ...] = ()
     at: int = 0
@@ -86,7 +101,7 @@ class Grammar:
     rules: tuple[Rule, ...]
     loops: tuple[Loop, ...]
     functions: tuple[Function, ...]
-    facts: Mapping[str, Facts] = field(repr=False)
+    facts: Mapping[str, RuleFacts] = field(repr=False)
     scope: Scope = field(repr=False)
     presence: Presence = field(repr=False)
     specials: Mapping[str, str] = field(repr=False)
@@ -122,7 +137,7 @@ class Grammar:
         rule = self.rule(place)
         if rule.type in SPECIAL_TYPES:
             return special_donors(self, rule)
-        offered: Iterable[Candidate] = self.offers.table(rule)
+        offered: Iterable[Donor] = self.offers.table(rule)
         if place in self.granted:
             offered = self.in_order(offered, self.granted[place])
         return tuple(
@@ -206,19 +221,19 @@ class Grammar:
         }
 
     @cached_property
-    def granted(self) -> Mapping[str, tuple[Candidate, ...]]:
+    def granted(self) -> Mapping[str, tuple[Donor, ...]]:
         """By place, the donors that only a hand-edited ``.scope`` allows there."""
-        found: dict[str, list[Candidate]] = {}
+        found: dict[str, list[Donor]] = {}
         for donor, place in self.changes.granted:
             region = self.facts[donor].region
-            found.setdefault(place, []).append(Candidate(donor, self.text(donor), region, True))
+            found.setdefault(place, []).append(Donor(donor, self.text(donor), region, True))
         return {place: tuple(candidates) for place, candidates in found.items()}
 
     @cached_property
     def _rank(self) -> Mapping[str, int]:
         return {rule.name: rank for rank, rule in enumerate(self.rules)}
 
-    def in_order(self, *groups: Iterable[Candidate]) -> list[Candidate]:
+    def in_order(self, *groups: Iterable[Donor]) -> list[Donor]:
         """Several candidates in source order."""
         return sorted(chain(*groups), key=lambda candidate: self._rank[candidate.donor])
 
@@ -234,7 +249,7 @@ class View:
         )
         """Names of the rules that this configuration compiles, in source order."""
         self._donors: dict[str, tuple[str, ...]] = {}
-        self._offers: dict[PlaceClass, list[Candidate]] = {}
+        self._offers: dict[PlaceClass, list[Donor]] = {}
         self._spelled: dict[PlaceClass, tuple[frozenset[str], frozenset[str]]] = {}
         self._needs: dict[str, tuple[tuple[str, Declaration | None], ...]] = {}
         self._may_go: dict[tuple[str, str], bool] = {}
@@ -307,7 +322,7 @@ class View:
             first.setdefault(candidate.text, candidate.donor)
         return tuple(name for name in first.values() if name)
 
-    def _offered(self, rule: Rule) -> list[Candidate]:
+    def _offered(self, rule: Rule) -> list[Donor]:
         wanted = self.grammar.offers.place_class(rule)
         found = self._offers.get(wanted)
         if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Protocol
 
 from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.model import Loop, Rule, Source
+from gi_cuda.grammar.rule import Loop, Rule, Source
 
 
 class Offering(Protocol):
@@ -28,7 +28,7 @@ class Selection(Offering, Protocol):
 
 
 class Rules(Offering, Protocol):
-    """A grammar: :class:`~gi_cuda.grammar.Grammar`, :class:`~gi_cuda.grammar.ptx.PtxGrammar`.
+    """A grammar: that of a source, or that of PTX.
 
     Its own offers are those under any configuration.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 
-from gi_cuda.grammar.model import OPERAND_TYPES, RuleType
+from gi_cuda.grammar.rule import OPERAND_TYPES, RuleType
 
 
 class Operation(StrEnum):

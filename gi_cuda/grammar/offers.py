@@ -12,12 +12,17 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 from gi_cuda.grammar.kinds import DONOR_TYPES
-from gi_cuda.grammar.model import PAPER_TYPES, Rule, RuleType
-from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, Use, same_meaning
+from gi_cuda.grammar.rule import PAPER_TYPES, Rule, RuleType
+from gi_cuda.grammar.scope import (
+    FILE_LEVEL,
+    Declaration,
+    NameUse,
+    same_meaning,
+)
 from gi_cuda.grammar.values import Demand, Value, fits
 
 if TYPE_CHECKING:
-    from gi_cuda.grammar.grammar import Facts, Grammar
+    from gi_cuda.grammar.grammar import Grammar, RuleFacts
 
 _VALUED = frozenset({RuleType.RHS, RuleType.OP})
 
@@ -25,7 +30,7 @@ Meanings = tuple[Declaration | None, ...]
 """What a name may mean somewhere, by configuration; one meaning where none has a say."""
 
 
-class Candidate(NamedTuple):
+class Donor(NamedTuple):
     """A donor that a class of places may be offered.
 
     Attributes:
@@ -58,9 +63,9 @@ class _Kin(NamedTuple):
     Members are given by rank, twice: as what is settled, and as what is not.
     """
 
-    members: list[tuple[int, Candidate, Candidate]]
-    facts: Facts
-    needs: tuple[tuple[Use, Meanings], ...]
+    members: list[tuple[int, Donor, Donor]]
+    facts: RuleFacts
+    needs: tuple[tuple[NameUse, Meanings], ...]
 
 
 class _Clan(NamedTuple):
@@ -75,7 +80,7 @@ class Offers:
 
     def __init__(self, grammar: Grammar) -> None:
         self.grammar = grammar
-        self._tables: dict[PlaceClass, tuple[Candidate, ...]] = {}
+        self._tables: dict[PlaceClass, tuple[Donor, ...]] = {}
         self._clans: dict[RuleType, list[_Clan]] = {}
         self._meanings: dict[tuple[str, int, int, int], Meanings] = {}
         self._interned: dict[Meanings, Meanings] = {}
@@ -96,7 +101,7 @@ class Offers:
             self._classes[rule.name] = found
         return found
 
-    def table(self, rule: Rule) -> tuple[Candidate, ...]:
+    def table(self, rule: Rule) -> tuple[Donor, ...]:
         """What some configuration may offer a place, itself included, in source order."""
         wanted = self.place_class(rule)
         found = self._tables.get(wanted)
@@ -114,7 +119,7 @@ class Offers:
             found = self._names[wanted] = names
         return found
 
-    def _fill(self, place: PlaceClass, at: int) -> Iterator[tuple[int, Candidate]]:
+    def _fill(self, place: PlaceClass, at: int) -> Iterator[tuple[int, Donor]]:
         here: dict[str, Meanings] = {}
         for kind in DONOR_TYPES[place.type]:
             for clan in self._clans_of(kind):
@@ -192,7 +197,7 @@ class Offers:
                 facts.value and (facts.value.type, facts.value.variable),
                 tuple((use.name, use.region == facts.region, id(may)) for use, may in needs),
             )
-            settled, open_ = (Candidate(rule.name, text, facts.region, it) for it in (True, False))
+            settled, open_ = (Donor(rule.name, text, facts.region, it) for it in (True, False))
             kin = found.setdefault(key, _Kin([], facts, needs))
             kin.members.append((rank, settled, open_))
         return found.values()
@@ -223,7 +228,7 @@ def _abroad(meaning: Declaration | None) -> object:
     return meaning.type
 
 
-def _members(kins: Iterable[_Kin], settled: bool | None) -> Iterator[tuple[int, Candidate]]:
+def _members(kins: Iterable[_Kin], settled: bool | None) -> Iterator[tuple[int, Donor]]:
     """The donors of some kins, if they fit."""
     if settled is not None:
         for kin in kins:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from typing import NamedTuple
 
-from gi_cuda.grammar.model import Source
+from gi_cuda.grammar.rule import Source
 
 
-class Place(NamedTuple):
+class SourceLine(NamedTuple):
     """A line of a file; lines count from 1."""
 
     file: str
@@ -18,7 +18,7 @@ class Place(NamedTuple):
         return f"{self.file}:{self.line}"
 
 
-class Places:
+class LineIndex:
     """Looks up offsets in one source."""
 
     def __init__(self, source: Source) -> None:
@@ -28,12 +28,12 @@ class Places:
         # What is to be added to a line of the text to get one of the file.
         self._shifts = [p.line - bisect_right(self._lines, p.start) for p in self._parts]
 
-    def at(self, offset: int) -> Place:
+    def at(self, offset: int) -> SourceLine:
         """The file and line of a character; between two parts those of the end of the first."""
         k = max(0, bisect_right(self._starts, offset) - 1)
         part = self._parts[k]
         inside = min(offset, max(part.start, part.end - 1))
-        return Place(part.file, bisect_right(self._lines, inside) + self._shifts[k])
+        return SourceLine(part.file, bisect_right(self._lines, inside) + self._shifts[k])
 
 
 def line_starts(text: str) -> list[int]:

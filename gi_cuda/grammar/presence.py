@@ -240,7 +240,7 @@ def _expand(text: str, environment: Mapping[str, str | None], depth: int = 0) ->
 @lru_cache(maxsize=4096)
 def _truth(text: str, unknown: int) -> bool | None:
     """Evaluate a condition with macros expanded; the compiler's own names mean ``unknown``."""
-    from gi_cuda.target import expression
+    from gi_cuda.spec import expression
 
     try:
         parsed = expression.parse(text)

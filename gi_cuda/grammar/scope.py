@@ -38,7 +38,7 @@ class Declaration:
 
 
 @dataclass(frozen=True, slots=True)
-class Use:
+class NameUse:
     """A name that a rule's text uses from outside itself."""
 
     name: str

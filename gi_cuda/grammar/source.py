@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.model import Source
+from gi_cuda.grammar.rule import Source
 
 
 def read_source(path: Path | str, name: str | None = None) -> Source:

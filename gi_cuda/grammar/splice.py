@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from gi_cuda.grammar.model import Part
+from gi_cuda.grammar.rule import FileSpan
 
 
 class Phase(IntEnum):
@@ -57,7 +57,7 @@ def splice(text: str, splices: Iterable[Splice]) -> str:
     return "".join(parts)
 
 
-def shifted(splices: Iterable[Splice], part: Part) -> list[Splice]:
+def shifted(splices: Iterable[Splice], part: FileSpan) -> list[Splice]:
     """The splices that lie in a part of a source, as ones of its text alone."""
     return [
         one._replace(start=one.start - part.start, end=one.end - part.start)

@@ -97,7 +97,7 @@ def arithmetic_result(one: Type, other: Type) -> Type | None:
     return Type(higher.base)
 
 
-class Need(Enum):
+class Strictness(Enum):
     """How closely what stands in a place must keep to the type that is wanted there."""
 
     EXACT = "this type and no other"
@@ -116,7 +116,7 @@ class Demand:
     """
 
     type: Type
-    need: Need = Need.KIND
+    need: Strictness = Strictness.KIND
     variable: bool = False
 
 
@@ -142,12 +142,12 @@ def fits(demand: Demand, donor: Value) -> bool:
         return False
     if wanted == given:
         # Where only the very type will do, an array is not the pointer that it becomes.
-        return demand.need is not Need.EXACT or demand.type.levels[:1] in (
+        return demand.need is not Strictness.EXACT or demand.type.levels[:1] in (
             (),
             ("*",),
             donor.type.levels[:1],
         )
-    if demand.need is Need.EXACT:
+    if demand.need is Strictness.EXACT:
         return False
     if wanted.pointer:
         same = (wanted.base, wanted.levels) == (given.base, given.levels)
@@ -157,5 +157,5 @@ def fits(demand: Demand, donor: Value) -> bool:
     if wanted.integral:
         return given.integral
     if wanted.floating:
-        return given.floating or (demand.need is Need.CONVERTIBLE and given.integral)
+        return given.floating or (demand.need is Strictness.CONVERTIBLE and given.integral)
     return False

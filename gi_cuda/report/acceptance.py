@@ -8,8 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.analyze.acceptance import Acceptance, Tried
-from gi_cuda.analyze.portability import Measured
+from gi_cuda.analyze.validate.acceptance import Acceptance, TriedCandidate
+from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.report.tables import print_table, table
 
 
@@ -49,7 +49,7 @@ def verdict(result: Acceptance) -> str:
     )
 
 
-def _fault(result: Acceptance, one: Tried) -> str:
+def _fault(result: Acceptance, one: TriedCandidate) -> str:
     if not one.validation.correct:
         return "is not right"
     if not result.faster(one):
@@ -76,7 +76,7 @@ def acceptance_table(result: Acceptance) -> Table:
     return rows
 
 
-def _watched(one: Tried) -> str:
+def _watched(one: TriedCandidate) -> str:
     if not one.findings:
         return "not run"
     number = sum(map(len, one.findings.values()))

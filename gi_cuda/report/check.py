@@ -8,9 +8,9 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.baseline import Baseline, Caught
-from gi_cuda.checks import Finding
-from gi_cuda.checks.values import Tried
+from gi_cuda.evaluate.baseline import Baseline, Caught
+from gi_cuda.evaluate.checks import Finding
+from gi_cuda.evaluate.checks.values import TriedValue
 
 
 def baseline_table(baseline: Baseline, caught: Caught) -> Table:
@@ -30,7 +30,7 @@ def baseline_table(baseline: Baseline, caught: Caught) -> Table:
     return rows
 
 
-def values_table(tried: Sequence[Tried], all_values: int) -> Table:
+def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
     """What became of each value by itself.
 
     Args:

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.analyze.comparison import Comparison, Result
-from gi_cuda.analyze.contestants import Milestone, Search
-from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.analyze.compare.comparison import Compared, Comparison
+from gi_cuda.analyze.compare.contestants import Milestone, Search
 from gi_cuda.report.tables import change_column, print_table, table
+from gi_cuda.results.speed_up import SpeedUp
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Speed-ups of which it is told when a search was sure of them."""
@@ -132,7 +132,7 @@ def comma_separated(comparison: Comparison) -> str:
     return out.getvalue()
 
 
-def _row(one: Result) -> Iterator[object]:
+def _row(one: Compared) -> Iterator[object]:
     contestant, search = one.contestant, one.contestant.search
     yield from (contestant.name, contestant.kind, contestant.what, one.outcome, one.failure)
     yield from _numbers(one.train)

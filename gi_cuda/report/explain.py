@@ -8,16 +8,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.grammar import Grammar, Kept, Operation, View, operations
-from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind
-from gi_cuda.grammar.ptx import PtxGrammar
+from gi_cuda.grammar import (
+    Grammar,
+    KeptInclude,
+    Operation,
+    View,
+    operations,
+)
+from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
+from gi_cuda.grammar.frontends.ptx import PtxGrammar
 from gi_cuda.report.tables import table as empty_table
 
 _WIDEST, _NARROWEST = 60, 16
 """Characters of a line of source: at most, and where the terminal has no room for more."""
 
 
-def lines_table(grammar: Grammar, parts: Sequence[Part], width: int | None) -> Table:
+def lines_table(grammar: Grammar, parts: Sequence[AccountedPart], width: int | None) -> Table:
     """For each part of the evolved functions its line, its rules, or why it is fixed.
 
     Args:
@@ -47,21 +53,21 @@ _BETWEEN, _BESIDE = 2, 3
 """Characters between two columns, and beside all of them."""
 
 
-def _rules(grammar: Grammar, part: Part) -> str:
+def _rules(grammar: Grammar, part: AccountedPart) -> str:
     """The rule that a part is, and how many of each type are within it."""
     within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
     whole = [f"<{part.rules[0]}>"] if part.whole else []
     return " ".join([*whole, *(f"{kind}:{n}" for kind, n in within.items())])
 
 
-def kept_lines(kept: Sequence[Kept]) -> Iterator[str]:
+def kept_lines(kept: Sequence[KeptInclude]) -> Iterator[str]:
     """For each header that was to evolve and does not, one line that says why."""
     for one in kept:
         place = "" if one.place is None else f"{one.place}: "
         yield f"{place}{one.header} stays an include: {one.reason}"
 
 
-def share_table(parts: Sequence[Part]) -> Table:
+def share_table(parts: Sequence[AccountedPart]) -> Table:
     """How many statements, conditions and headers can change."""
     table = empty_table("variable parts")
     for name in ("kind", "number", "as a whole", "in part", "fixed", "variable"):
@@ -78,14 +84,14 @@ def share_table(parts: Sequence[Part]) -> Table:
     return table
 
 
-def _counts(parts: Sequence[Part]) -> Iterator[str]:
+def _counts(parts: Sequence[AccountedPart]) -> Iterator[str]:
     whole = sum(part.whole for part in parts)
     some = sum(part.variable and not part.whole for part in parts)
     yield from map(str, (len(parts), whole, some, len(parts) - whole - some))
     yield f"{variable_share(parts):.1%}"
 
 
-def variable_share(parts: Sequence[Part]) -> float:
+def variable_share(parts: Sequence[AccountedPart]) -> float:
     """The share of parts that can change, as a whole or in part; 1 where there are none."""
     return sum(part.variable for part in parts) / len(parts) if parts else 1.0
 

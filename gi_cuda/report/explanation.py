@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 
-from gi_cuda.analyze.explanation import Explanation
-from gi_cuda.analyze.quotes import Quote
+from gi_cuda.analyze.explain.explanation import Explanation
+from gi_cuda.analyze.explain.quotes import Quote
 from gi_cuda.report.tables import counted, print_diff
 
 

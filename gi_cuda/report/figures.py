@@ -12,9 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gi_cuda.analyze.history import Ancestor, History
-from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.analyze.history.history import Ancestor, History
 from gi_cuda.errors import UserError
+from gi_cuda.results.speed_up import SpeedUp
 
 FORMATS = ("svg", "png")
 WIDTH, HEIGHT = 7.0, 4.2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from gi_cuda.analyze.minimization import Dropped, Kept, Minimization
-from gi_cuda.analyze.winner import Minimized
+from gi_cuda.analyze.minimize.minimization import DroppedChange, KeptChange, Minimization
+from gi_cuda.analyze.winner.chosen import Minimized
 from gi_cuda.report.tables import change_column, print_table, table
 
 
@@ -69,7 +69,7 @@ def _print_kept(console: Console, result: Minimization) -> None:
     print_table(console, rows)
 
 
-def _note(kept: Kept) -> str:
+def _note(kept: KeptChange) -> str:
     words = []
     if kept.stepping_stone:
         others = ", ".join(kept.needed_by) or "others"
@@ -81,7 +81,7 @@ def _note(kept: Kept) -> str:
     return "; ".join(words)
 
 
-def _print_dropped(console: Console, dropped: tuple[Dropped, ...]) -> None:
+def _print_dropped(console: Console, dropped: tuple[DroppedChange, ...]) -> None:
     if not dropped:
         return
     rows = table("changes that went")

@@ -15,9 +15,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.evaluation import Evaluation, Outcome
 from gi_cuda.report.tables import interval, speed
-from gi_cuda.search.evolution import Progress
+from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.search.loop import Progress
 
 
 @dataclass(slots=True)

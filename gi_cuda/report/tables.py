@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.evaluation import Evaluation, Outcome
+from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.store import Generation, Individual, Phases
 
 _COLUMNS = {

@@ -1,26 +1,31 @@
 """The search: tabu, population, strategies and breeding. Knows nothing of CUDA."""
 
-from gi_cuda.search.breeding import Brood, breed
-from gi_cuda.search.model import (
+from gi_cuda.search.breeding import Offspring, breed
+from gi_cuda.search.individuals import (
     BARRACUDA,
     Child,
-    Laboratory,
+    FitnessEvaluator,
     Member,
     Origin,
     Settings,
     Variation,
 )
-from gi_cuda.search.strategies import PRESETS, Barracuda, RandomSearch, Strategy
+from gi_cuda.search.strategies import (
+    PRESETS,
+    Barracuda,
+    RandomSearch,
+    Strategy,
+)
 from gi_cuda.search.tabu import Tabu
 
 __all__ = [
     "BARRACUDA",
     "PRESETS",
     "Barracuda",
-    "Brood",
     "Child",
-    "Laboratory",
+    "FitnessEvaluator",
     "Member",
+    "Offspring",
     "Origin",
     "RandomSearch",
     "Settings",

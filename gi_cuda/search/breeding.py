@@ -7,13 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.genome import Genotype
-from gi_cuda.search.model import Child, Laboratory, Settings, Variation
+from gi_cuda.search.individuals import (
+    Child,
+    FitnessEvaluator,
+    Settings,
+    Variation,
+)
 from gi_cuda.search.recipes import Fresh, Recipe, fill
 from gi_cuda.search.tabu import Tabu
 
 
 @dataclass(frozen=True, slots=True)
-class Brood:
+class Offspring:
     """A bred generation.
 
     Attributes:
@@ -32,17 +37,17 @@ class Brood:
 def breed(
     recipes: Sequence[Recipe],
     variation: Variation,
-    laboratory: Laboratory,
+    evaluator: FitnessEvaluator,
     tabu: Tabu,
     settings: Settings,
     rng: random.Random,
     *,
     first: int,
-) -> Brood:
+) -> Offspring:
     """Fill every place that can be filled with an individual that was never tried.
 
     Children whose phenotype is tabu are dropped and their places filled again by the same recipe,
-    then by random mutants, for a bounded number of rounds. An empty brood means that the space
+    then by random mutants, for a bounded number of rounds. No offspring means that the space
     is used up.
 
     Args:
@@ -66,7 +71,7 @@ def breed(
         if not batch:
             break
         genotypes: dict[int, Genotype] = {i: child.genotype for i, (_, child) in batch.items()}
-        keys = laboratory.phenotypes(genotypes)
+        keys = evaluator.phenotypes(genotypes)
         places = []
         for number, (recipe, child) in batch.items():
             phenotype = keys[number]
@@ -77,4 +82,4 @@ def breed(
                 kept[number] = (child, phenotype)
         if not places:
             break
-    return Brood(kept, made, genotypic, phenotypic)
+    return Offspring(kept, made, genotypic, phenotypic)

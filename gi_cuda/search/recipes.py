@@ -6,7 +6,13 @@ import random
 from dataclasses import dataclass, field
 
 from gi_cuda.genome import Genotype
-from gi_cuda.search.model import Child, Member, Origin, Settings, Variation
+from gi_cuda.search.individuals import (
+    Child,
+    Member,
+    Origin,
+    Settings,
+    Variation,
+)
 from gi_cuda.search.tabu import Tabu
 
 

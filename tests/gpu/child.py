@@ -8,19 +8,19 @@ import sys
 
 import numpy as np
 
-from gi_cuda.cuda import find_toolkit
-from gi_cuda.cuda.helpers import build_helpers
-from gi_cuda.execute.cuda_context import Context
-from gi_cuda.execute.cuda_memory import Memory, guards
-from gi_cuda.execute.cuda_textures import Textures
-from gi_cuda.execute.device import LaunchRefused
-from gi_cuda.execute.turns import Place
-from gi_cuda.target import Texture
+from gi_cuda.backends.cuda import find_toolkit
+from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.memory import Memory, guards
+from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.cuda.helpers import build_helpers
+from gi_cuda.backends.protocol.device import LaunchRefused
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.spec import Texture
 
 
 def main() -> None:
     job = pickle.load(sys.stdin.buffer)
-    context = Context(Place(2))
+    context = Context(WorkerSlot(2))
     helpers = context.module(build_helpers(find_toolkit(), context.architecture))
     memory, textures = Memory(context, helpers), Textures(context)
     binary = job["binary"]

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.build.batch import build_batch
-from gi_cuda.build.model import BuildFailure, Variant
-from gi_cuda.build.nvcc import NvccCompiler
-from gi_cuda.cuda import find_toolkit
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.cuda import find_toolkit
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.errors import UserError
 
 HERE = Path(__file__).parent
@@ -24,9 +24,9 @@ HERE = Path(__file__).parent
 # Asked in a process of its own: one that has spoken to the driver can fork no workers.
 _QUERY = """
 import sys
-from gi_cuda.cuda import require_gpu
+from gi_cuda.backends.cuda import require_gpu
 from gi_cuda.errors import UserError
-from gi_cuda.execute.cuda_context import pycuda
+from gi_cuda.backends.cuda.device.context import pycuda
 try:
     pycuda()
     print(require_gpu().architecture)

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-HOST = Path(__file__).parent.parent / "integration" / "host"
+HOST = Path(__file__).parent.parent / "integration" / "backends"
 
 # Left out: what the host runtime reports about itself, poison inside kernels, fetches that it
 # refuses and a device answers somehow, and functions without masks, which newer devices no longer

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.execute.session import CRASHED_STATUS, HUNG_STATUS
+from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS
 
 KERNEL = "__global__ void k(int *out, int n) { STATEMENT }"
 

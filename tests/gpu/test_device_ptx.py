@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.champion import Champion
-from gi_cuda.analyze.reading import SpeedUp
-from gi_cuda.analyze.validation import Validation
+from gi_cuda.analyze.winner.selection import Winner
+from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.store import Store
 
 from .test_device_cli import SHIPPED, cli, unvalidated
@@ -64,7 +64,7 @@ def test_ptx_starts_from_a_winner_of_the_source(target: Path, tmp_path: Path) ->
         assert one is not None
         even = SpeedUp(1.0, 0.9, 1.1)
         validation = Validation(True, "", even, {})
-        store.put(champion=asdict(Champion(ident, one.genotype, validation)))
+        store.put(champion=asdict(Winner(ident, one.genotype, validation)))
     words = ("--level", "ptx", "--from", "source", "--run", "ptx")
     evolved = cli("evolve", target, *SEARCH, *words, cwd=tmp_path)
     assert evolved.returncode == 0

@@ -9,10 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.baseline import compile_reference, establish
-from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling, Verdict
-from gi_cuda.run import Tools, open_tools
-from gi_cuda.subject import load_subject
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Sampling,
+    Verdict,
+)
+from gi_cuda.evaluate.baseline import compile_reference, establish
+from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.subject.source import load_subject
 from tests.command import gi_cuda
 
 TEXTURES = Path(__file__).parent.parent / "targets" / "textures"
@@ -36,14 +43,14 @@ VARIANTS = {
 # In a process of its own, since workers are forked from one that has not spoken to the driver.
 LIMITS = """
 import numpy as np
-from gi_cuda.execute.cuda_context import Context
-from gi_cuda.execute.cuda_memory import GUARD, Region
-from gi_cuda.execute.cuda_textures import Textures
-from gi_cuda.execute.device import LaunchRefused
-from gi_cuda.execute.turns import Place
-from gi_cuda.target import Texture
+from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.memory import GUARD, Region
+from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.protocol.device import LaunchRefused
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.spec import Texture
 
-context = Context(Place(2))
+context = Context(WorkerSlot(2))
 textures = Textures(context)
 memory = context.allocate("a test", 2 * GUARD)
 start = int(memory) + GUARD

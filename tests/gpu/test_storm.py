@@ -10,11 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.baseline import compile_reference
-from gi_cuda.execute.model import Measure, Measurement, Program, Record, Sampling, Survival
-from gi_cuda.execute.pool import Lost
-from gi_cuda.run import Tools, open_tools
-from gi_cuda.subject import load_subject
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Sampling,
+    Survival,
+)
+from gi_cuda.backends.workers.pool import Lost
+from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.subject.source import load_subject
 
 SCALE = Path(__file__).parent.parent / "targets" / "scale"
 LAST = "        out[at] = mine;\n"

@@ -12,16 +12,16 @@ from lark.exceptions import UnexpectedInput
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.interface import Rules
-from gi_cuda.grammar.model import Source
 from gi_cuda.grammar.notation.lines import (
     Item,
     Production,
-    Symbol,
+    ProductionName,
     Text,
     productions,
     start_symbol,
 )
-from gi_cuda.grammar.places import Places
+from gi_cuda.grammar.places import LineIndex
+from gi_cuda.grammar.rule import Source
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 _UNESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}
@@ -48,7 +48,7 @@ def write_bnf(grammar: Rules) -> str:
 
 def _write(production: Production) -> str:
     words = [
-        f"<{item.name}>" if isinstance(item, Symbol) else quote(item.text)
+        f"<{item.name}>" if isinstance(item, ProductionName) else quote(item.text)
         for item in production.items
     ] or ['""']
     lines = [f"<{production.name}> ::="]
@@ -113,7 +113,7 @@ def read_bnf(text: str, name: str) -> dict[str, Production]:
 
 
 def _item(word: str) -> Item:
-    return Symbol(word[1:-1]) if word.startswith("<") else Text(unquote(word))
+    return ProductionName(word[1:-1]) if word.startswith("<") else Text(unquote(word))
 
 
 def lay_out(
@@ -167,7 +167,7 @@ def _differs(source: Source, at: int, text: str, production: Production, name: s
         if mine != theirs:
             break
         shared += 1
-    file, line = Places(source).at(at + shared)
+    file, line = LineIndex(source).at(at + shared)
     has = source.text[at + shared : at + shared + 40]
     says = text[shared : shared + 40]
     return UserError(

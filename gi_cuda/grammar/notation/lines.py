@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gi_cuda.grammar.model import Rule, RuleType, Source
-from gi_cuda.grammar.places import Place, Places, line_starts
+from gi_cuda.grammar.places import LineIndex, SourceLine, line_starts
+from gi_cuda.grammar.rule import Rule, RuleType, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +18,13 @@ class Text:
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class ProductionName:
     """A reference to another production, without angle brackets."""
 
     name: str
 
 
-Item = Text | Symbol
+Item = Text | ProductionName
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def start_symbol(source: Source) -> str:
     return source.name
 
 
-def line_symbol(place: Place) -> str:
+def line_symbol(place: SourceLine) -> str:
     """The symbol that stands for a line."""
     return f"{place.file}_{place.line}"
 
@@ -87,7 +87,7 @@ class _Cutter:
     def __init__(self, source: Source) -> None:
         self.source = source
         self.made: list[Production] = []
-        self._places = Places(source)
+        self._places = LineIndex(source)
         self._starts = frozenset(line_starts(source.text))
         self._part_ends = [part.end for part in source.stretches]
         self._part_starts = [part.start for part in source.stretches]
@@ -110,7 +110,7 @@ class _Cutter:
             )
             if whole and stop > at:
                 name = line_symbol(self._places.at(at))
-                items.append(Symbol(name))
+                items.append(ProductionName(name))
                 place = len(self.made)
                 self.made.append(Production(name, ()))
                 self.made[place] = Production(name, tuple(self._parts(at, stop, inside)))
@@ -144,7 +144,7 @@ class _Cutter:
         for node in nodes:
             if node.start > at:
                 yield Text(text[at : node.start])
-            yield Symbol(node.name)
+            yield ProductionName(node.name)
             self._rule(node)
             at = node.end
         if stop > at:

@@ -15,8 +15,8 @@ from lark.exceptions import UnexpectedInput
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.grammar import Changes, Grammar
 from gi_cuda.grammar.kinds import DONOR_TYPES, SPECIAL_TYPES, type_of
-from gi_cuda.grammar.model import Rule, RuleType
 from gi_cuda.grammar.offers import PlaceClass
+from gi_cuda.grammar.rule import Rule, RuleType
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its
@@ -41,7 +41,7 @@ def write_scope(grammar: Grammar) -> str:
     return "".join(lines)
 
 
-class Places(NamedTuple):
+class DonorReach(NamedTuple):
     """Where a donor may go: to all places of some classes, and what is different from that."""
 
     classes: frozenset[int]
@@ -82,15 +82,15 @@ class Reach:
         )
         self._grammar = grammar
 
-    def places(self, donor: Rule) -> Places:
+    def places(self, donor: Rule) -> DonorReach:
         """Where a donor may go; to its own place in any case."""
         classes = self._reached[donor.name]
         granted = self._granted.get(donor.name, frozenset())
         if self.classes[donor.name] not in classes:
             granted |= {donor.name}
-        return Places(classes, granted, self._forbidden.get(donor.name, frozenset()))
+        return DonorReach(classes, granted, self._forbidden.get(donor.name, frozenset()))
 
-    def names(self, places: Places) -> set[str]:
+    def names(self, places: DonorReach) -> set[str]:
         """The same, place by place."""
         found = {name for number in places.classes for name in self.members[number]}
         return (found | places.granted) - places.forbidden
@@ -134,8 +134,8 @@ def _by_donor(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
     return {donor: frozenset(places) for donor, places in found.items()}
 
 
-def _words(reach: Reach, donor: Rule, places: Places) -> Iterator[str]:
-    """Places as few words; those of another type or file are marked with it."""
+def _words(reach: Reach, donor: Rule, places: DonorReach) -> Iterator[str]:
+    """Places in as few words; those of another type or file are marked with it."""
     for kind in (donor.type, *TAKING[donor.type]):
         mark = "" if kind is donor.type else f"{kind}:"
         by_file = reach.entries(kind, lines=bool(places.granted or places.forbidden))
@@ -144,7 +144,7 @@ def _words(reach: Reach, donor: Rule, places: Places) -> Iterator[str]:
             yield from (f"{mark}{word}{at}" for word in _ranges(reach, by_file[file], places))
 
 
-def _ranges(reach: Reach, entries: Sequence[_Entry], places: Places) -> Iterator[str]:
+def _ranges(reach: Reach, entries: Sequence[_Entry], places: DonorReach) -> Iterator[str]:
     """Runs of lines on which every rule of the type is allowed, and single places."""
 
     def allowed(rule: Rule) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from gi_cuda import host
-from gi_cuda.target import Configuration, Target
+from gi_cuda.backends import host
+from gi_cuda.spec import Configuration, Target
 
 
 def covering(configurations: Sequence[Configuration]) -> list[Configuration]:

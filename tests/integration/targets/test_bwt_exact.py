@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda import host
-from gi_cuda.host.runtime import POISON
-from gi_cuda.target import (
+from gi_cuda.backends import host
+from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.spec import (
     Configuration,
     Reference,
     Target,
@@ -29,8 +29,8 @@ from gi_cuda.target import (
     macros,
     plan,
 )
-from gi_cuda.target.model import CaseRole
-from gi_cuda.target.modules import load_function
+from gi_cuda.spec.modules import load_function
+from gi_cuda.spec.target import CaseRole
 
 from .covering import covering, differing
 

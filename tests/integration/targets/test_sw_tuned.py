@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda import host
-from gi_cuda.build.preprocess import prelude
-from gi_cuda.host.runtime import POISON
-from gi_cuda.target import (
+from gi_cuda.backends import host
+from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.spec import (
     CaseRole,
     Configuration,
     Target,
@@ -231,7 +231,7 @@ def run_one(
             values = [arrays[a] if isinstance(a, str) else a for a in launch.args]
             kernel = shard.kernel(name, launch.kernel)
             runtime.launch(kernel, values, launch.grid, launch.block, launch.shared)
-    except host.LaunchError as error:
+    except host.HostLaunchError as error:
         return str(error), 0
     switches = runtime.switches - before
     return {output: arrays[output].copy() for output in OUTPUTS}, switches

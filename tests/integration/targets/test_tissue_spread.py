@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda import host
-from gi_cuda.target import (
+from gi_cuda.backends import host
+from gi_cuda.spec import (
     CaseData,
     Configuration,
     Reference,
@@ -32,7 +32,7 @@ from gi_cuda.target import (
     macros,
     plan,
 )
-from gi_cuda.target.model import CaseRole
+from gi_cuda.spec.target import CaseRole
 
 from .covering import covering, differing
 
@@ -259,7 +259,7 @@ def apart(library: Path, chosen: Sequence[int], case_name: str) -> Iterator[str]
                 yield from future.result(timeout=60)
             except BrokenProcessPool:
                 yield "crashed"
-            except host.LaunchError as error:
+            except host.HostLaunchError as error:
                 yield str(error)
 
 

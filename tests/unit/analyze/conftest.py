@@ -1,4 +1,4 @@
-"""Edits whose truth is planted, and an assay that times them with noise."""
+"""Edits whose truth is planted, and a measurer that times them with noise."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from gi_cuda.analyze.reading import Reading
-from gi_cuda.execute.model import Sample
-from gi_cuda.genome import Changed, Delete, Genotype, Space
+from gi_cuda.backends.protocol.requests import Sample
+from gi_cuda.genome import (
+    Changed,
+    Delete,
+    Genotype,
+    Space,
+)
+from gi_cuda.results.speed_up import Reading
 
 NOISE = 0.01
 """Standard deviation of every simulated time, variant's and reference's, as a fraction."""
@@ -45,7 +50,7 @@ class Truth:
 
 @dataclass(slots=True)
 class Simulated:
-    """An assay of planted edits, with noise drawn from a seed.
+    """A measurer of planted edits, with noise drawn from a seed.
 
     Attributes:
         asked: the sizes of the batches it was asked for.
@@ -84,8 +89,8 @@ def changed(names: Sequence[str]) -> Changed:
     return Changed.of(genotype(names), ORIGINAL, order)
 
 
-def assays(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
-    """The train and the held-out assay of one truth."""
+def measurer(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
+    """The train and the held-out measurer of one truth."""
     held_out = Simulated(truth, lambda n: truth.fails(n) or truth.fails_held_out(n), seed + 1000)
     return Simulated(truth, truth.fails, seed), held_out
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.explanation import Explanation, describe
-from gi_cuda.analyze.minimization import Kept
-from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.analyze.explain.explanation import Explanation, describe
+from gi_cuda.analyze.minimize.minimization import KeptChange
 from gi_cuda.report.explanation import facts
-from gi_cuda.subject import Subject, load_subject
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.subject.source import Subject, load_subject
 
 SOURCE = """
 __global__ void bare(int *a, int *b, int n) {
@@ -122,7 +122,7 @@ def test_a_condition_that_no_case_tests_is_told_of(
         1,
         "<IF_k.cu_3>",
         "deletes the condition of an if",
-        Kept("<IF_k.cu_3>", SpeedUp(1.1, 1.0, 1.2), "", SpeedUp(1.1, 1.0, 1.2), ""),
+        KeptChange("<IF_k.cu_3>", SpeedUp(1.1, 1.0, 1.2), "", SpeedUp(1.1, 1.0, 1.2), ""),
         None,
         by_case(executed),
         None if true is None else by_case(true),

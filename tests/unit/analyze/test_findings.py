@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.findings import Finding, compiled_in, from_outside, new_findings
+from gi_cuda.analyze.validate.findings import (
+    SanitizerFinding,
+    compiled_in,
+    from_outside,
+    new_findings,
+)
 from gi_cuda.grammar import Source
 
 SOURCE = Source("k.cu", "one\n  two[i] = 2;\nthree\n    four();\n")
@@ -57,23 +62,23 @@ BARRIER = """\
 
 def test_reports_of_the_compilers_sanitizers() -> None:
     assert compiled_in(ADDRESS, SOURCE) == [
-        Finding("stack-buffer-overflow, read of 4 bytes", 2, "two[i] = 2;"),
-        Finding("index 7 out of bounds for type 'int [4]'", 4, "four();"),
+        SanitizerFinding("stack-buffer-overflow, read of 4 bytes", 2, "two[i] = 2;"),
+        SanitizerFinding("index 7 out of bounds for type 'int [4]'", 4, "four();"),
     ]
 
 
 def test_reports_of_the_tools_for_devices() -> None:
     assert from_outside(RACE, SOURCE) == [
-        Finding("Error: Race reported between Write access", 2, "two[i] = 2;")
+        SanitizerFinding("Error: Race reported between Write access", 2, "two[i] = 2;")
     ]
     assert from_outside(MEMORY, SOURCE) == [
-        Finding("Invalid __global__ write of size 4 bytes", 2, "two[i] = 2;"),
-        Finding(
+        SanitizerFinding("Invalid __global__ write of size 4 bytes", 2, "two[i] = 2;"),
+        SanitizerFinding(
             "Program hit CUDA_ERROR_LAUNCH_FAILED (error 719) on CUDA API call to cuCtxSynchronize."
         ),
     ]
     assert from_outside(BARRIER, SOURCE) == [
-        Finding("Barrier error detected. Divergent thread(s) in block.", 4, "four();")
+        SanitizerFinding("Barrier error detected. Divergent thread(s) in block.", 4, "four();")
     ]
 
 
@@ -85,7 +90,7 @@ def test_nothing_found_is_nothing() -> None:
 
 def test_what_the_reference_does_as_well_is_not_new() -> None:
     """Lines move and addresses differ; what stands on the line does not."""
-    known = [Finding("index 7 out of bounds", 4, "four();")]
-    same = Finding("index 9 out of bounds", 6, "four();")
-    other = Finding("index 7 out of bounds", 4, "five();")
+    known = [SanitizerFinding("index 7 out of bounds", 4, "four();")]
+    same = SanitizerFinding("index 9 out of bounds", 6, "four();")
+    other = SanitizerFinding("index 7 out of bounds", 4, "five();")
     assert new_findings([same, other], known) == [other]

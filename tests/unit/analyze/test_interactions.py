@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from gi_cuda.analyze.interactions import Interactions, WrongWhole, interactions
+from gi_cuda.analyze.interactions.interactions import Interactions, WrongWhole, interactions
 
-from .conftest import Truth, assays, changed
+from .conftest import Truth, changed, measurer
 
 Names = frozenset[str]
 
@@ -31,7 +31,7 @@ def pairs(result: Interactions) -> dict[tuple[str, str], bool]:
 
 def found(truth: Truth, names: str, seed: int = 1, **options: int) -> Interactions:
     shuffled = random.Random(seed).sample(names, len(names))
-    return interactions(changed(shuffled), assays(truth, seed)[0], **options)
+    return interactions(changed(shuffled), measurer(truth, seed)[0], **options)
 
 
 @pytest.mark.parametrize("seed", range(100))
@@ -121,7 +121,7 @@ def test_one_change_is_a_group_of_its_own() -> None:
 
 
 def test_every_step_is_one_batch(planted: Truth) -> None:
-    train, _ = assays(planted, 1)
+    train, _ = measurer(planted, 1)
     result = interactions(changed("abcpqst"), train)
     assert len(train.asked) == result.batches <= 6
 

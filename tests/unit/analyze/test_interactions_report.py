@@ -8,11 +8,17 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gi_cuda.analyze.interactions import Group, Interactions, Need, Pair, Single
-from gi_cuda.analyze.reading import SpeedUp
+from gi_cuda.analyze.interactions.interactions import (
+    Dependency,
+    Group,
+    Interactions,
+    Pair,
+    Single,
+)
 from gi_cuda.report.figures import save
 from gi_cuda.report.graph import graph
 from gi_cuda.report.interactions import dot, print_interactions
+from gi_cuda.results.speed_up import SpeedUp
 
 A, B, C, D = 'NAME="a b"', "<_k.cu_1><_k.cu_2>", "<IF_k.cu_3>", "<for2_k.cu_4>+<for2_k.cu_5>"
 UP = SpeedUp(1.1, 1.05, 1.15)
@@ -24,7 +30,7 @@ RESULT = Interactions(
         Single(C, None, "wrong: out[0] is 1", UP, False),
         Single(D, UP, "", UP, False),
     ),
-    needs=(Need(C, (B,), (D,)),),
+    needs=(Dependency(C, (B,), (D,)),),
     pairs=(Pair((B,), (D,), SpeedUp(0.9, 0.85, 0.95), (C,)),),
     groups=(Group((B, C, D), None, None), Group((A,), UP, 0.24)),
     subsets=6,

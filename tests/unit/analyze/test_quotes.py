@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.analyze.quotes import in_words, numbered
-from gi_cuda.genome import Change, Delete, Insert, Replace
+from gi_cuda.analyze.explain.quotes import in_words, numbered
+from gi_cuda.genome import (
+    Change,
+    Delete,
+    Insert,
+    Replace,
+)
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.model import Part
-from gi_cuda.grammar.ptx import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx
+from gi_cuda.grammar.rule import FileSpan
 
 BODY = """\
 .version 8.0
@@ -80,9 +85,9 @@ def test_lines_are_numbered_as_in_their_files() -> None:
     header, rest = text.index("x"), text.index("c\n")
     marker, after = text.index("#line 1"), text.index("#line 3")
     parts = (
-        Part("k.cu", 1, 0, marker),
-        Part("b.h", 1, header, after),
-        Part("k.cu", 3, rest, len(text)),
+        FileSpan("k.cu", 1, 0, marker),
+        FileSpan("b.h", 1, header, after),
+        FileSpan("k.cu", 3, rest, len(text)),
     )
     found = numbered(Source("k.cu", text, parts))
     assert found["k.cu"] == {1: "a", 2: '#include "b.h"', 3: "c", 4: "d"}

@@ -13,10 +13,10 @@ from typer.testing import CliRunner
 
 from gi_cuda.cli import app, common
 from gi_cuda.cli.mutate import print_failures
+from gi_cuda.evaluate.sampling import Trials
 from gi_cuda.genome import Genotype
 from gi_cuda.report import steps
-from gi_cuda.report.champion import device_words, print_next_steps
-from gi_cuda.sampling import Trials
+from gi_cuda.report.winner import device_words, print_next_steps
 
 
 class Listener(io.StringIO):

@@ -24,10 +24,15 @@ from gi_cuda.genome import (
     read_genotype,
     rule_order,
 )
-from gi_cuda.genome.variation import cross_edits, cross_values, draw_edit, mutate_configuration
+from gi_cuda.genome.variation import (
+    cross_edits,
+    cross_values,
+    draw_edit,
+    mutate_configuration,
+)
 from gi_cuda.grammar import Source, convert
-from gi_cuda.target import Constraint, Parameter, ParameterKind
-from gi_cuda.target.expression import parse
+from gi_cuda.spec import Constraint, Parameter, ParameterKind
+from gi_cuda.spec.expression import parse
 
 DRAWS = 20_000
 

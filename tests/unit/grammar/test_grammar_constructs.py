@@ -7,8 +7,20 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import ALL_TYPES, Grammar, RuleType, Source, convert, read_source
-from gi_cuda.grammar.cuda.account import EXPECTED, Part, PartKind, account
+from gi_cuda.grammar import (
+    ALL_TYPES,
+    Grammar,
+    RuleType,
+    Source,
+    convert,
+    read_source,
+)
+from gi_cuda.grammar.frontends.cuda.account import (
+    EXPECTED,
+    AccountedPart,
+    PartKind,
+    account,
+)
 
 ROOT = Path(__file__).parents[3]
 TARGETS = sorted((ROOT / "targets").glob("*/*.cu"))
@@ -144,7 +156,9 @@ MACROS = """\
 """
 
 
-def parts(*lines: str, before: str = "", types: frozenset[RuleType] = ALL_TYPES) -> list[Part]:
+def parts(
+    *lines: str, before: str = "", types: frozenset[RuleType] = ALL_TYPES
+) -> list[AccountedPart]:
     text = f"{before}__global__ void k(int *p, int n) {{\n" + "\n".join(lines) + "\n}\n"
     return list(account(Source("a.cu", text), None, types))
 

@@ -13,15 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.build.model import Variant
-from gi_cuda.build.preprocess import batch_text, prelude
+from gi_cuda.backends.compile.preprocess import batch_text, prelude
+from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import (
     ALL_TYPES,
     Expansion,
     Joined,
+    LineIndex,
     Operation,
-    Places,
     convert,
     operations,
     read_files,
@@ -31,7 +31,7 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.patch import files_diff
+from gi_cuda.subject.diffs import files_diff
 
 TREE = Path(__file__).parents[2] / "targets" / "tree"
 HEADERS = [TREE / "src" / "detail" / name for name in ("window.cuh", "weights.cuh")]
@@ -324,7 +324,7 @@ def test_any_tree_comes_back_and_means_the_same(files: dict[str, str], seed: int
             "k.cu",
             *(path.relative_to(folder).as_posix() for path in wanted),
         }
-        places = Places(source)
+        places = LineIndex(source)
         for match in re.finditer(r"x \+= (\d)", source.text):
             place = places.at(match.start())
             assert place.file.endswith(f"h{match[1]}.cuh".replace(match[1], str(int(match[1]) - 1)))

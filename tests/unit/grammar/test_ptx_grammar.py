@@ -11,13 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome import Genotype, Rates, Space, mutate, read_genotype
-from gi_cuda.grammar import Operation, RuleType, Source, write_bnf
-from gi_cuda.grammar.model import PTX_TYPES
+from gi_cuda.genome import (
+    Genotype,
+    Rates,
+    Space,
+    mutate,
+    read_genotype,
+)
+from gi_cuda.grammar import (
+    Operation,
+    RuleType,
+    Source,
+    write_bnf,
+)
+from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx, render_ptx
+from gi_cuda.grammar.frontends.ptx.operands import read_instruction
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf
-from gi_cuda.grammar.places import Places
-from gi_cuda.grammar.ptx import PtxGrammar, convert_ptx, render_ptx
-from gi_cuda.grammar.ptx.operands import read_instruction
+from gi_cuda.grammar.places import LineIndex
+from gi_cuda.grammar.rule import PTX_TYPES
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sources" / "ptx").glob("*.ptx"))
 REGISTERS = {
@@ -46,7 +57,7 @@ def test_what_nvcc_makes_is_read_whole_and_given_back_byte_for_byte(path: Path) 
     assert {rule.type for rule in grammar.rules} <= PTX_TYPES
     assert len({rule.name for rule in grammar.rules}) == len(grammar.rules)
     found = {rule.line for rule in grammar.rules if rule.type in _WHOLE}
-    lines = Places(grammar.source)
+    lines = LineIndex(grammar.source)
     spans = [(body.function.start, body.function.end) for body in grammar.bodies]
     inside = {n for a, b in spans for n in range(lines.at(a).line, lines.at(b).line)}
     assert set(_instructions(grammar.source.text)) & inside == found

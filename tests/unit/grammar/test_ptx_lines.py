@@ -12,11 +12,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Genotype, Rates, Space, expansions, mutate
+from gi_cuda.genome import (
+    Genotype,
+    Rates,
+    Space,
+    expansions,
+    mutate,
+)
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.places import Place
-from gi_cuda.grammar.ptx import Origin, PtxGrammar, convert_ptx, origins, render_ptx
-from gi_cuda.grammar.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE
+from gi_cuda.grammar.frontends.ptx import (
+    PtxGrammar,
+    SourceLines,
+    convert_ptx,
+    origins,
+    render_ptx,
+)
+from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE
+from gi_cuda.grammar.places import SourceLine
 
 SOURCES = Path(__file__).parents[2] / "sources"
 SAMPLES = sorted((SOURCES / "ptx").glob("*.ptx"))
@@ -27,7 +39,7 @@ def read(path: Path) -> PtxGrammar:
     return convert_ptx(Source(path.name, path.read_text("utf-8")))
 
 
-def by_text(grammar: PtxGrammar, found: Mapping[str, Origin], beginning: str) -> list[str]:
+def by_text(grammar: PtxGrammar, found: Mapping[str, SourceLines], beginning: str) -> list[str]:
     """What is said of the instructions that begin so."""
     whole = [rule for rule in grammar.rules if rule.type in ("_", "jump")]
     texts = {rule.name: " ".join(grammar.text(rule.name).split()) for rule in whole}
@@ -73,7 +85,7 @@ def test_inlined_calls_are_followed_outwards() -> None:
     grammar = read(SOURCES / "ptx" / "classes.ptx")
     longest = max(origins(grammar).values(), key=lambda one: len(one.places))
     file = "tests/sources/classes.cu"
-    assert longest.places == (Place(file, 48), Place(file, 15), Place(file, 47))
+    assert longest.places == (SourceLine(file, 48), SourceLine(file, 15), SourceLine(file, 47))
     assert str(longest) == f"{file}:48, inlined at {file}:15, inlined at {file}:47"
 
 

@@ -24,9 +24,14 @@ from gi_cuda.genome import (
     mutate,
 )
 from gi_cuda.grammar import Expansion, RuleType, Source
-from gi_cuda.grammar.ptx import PtxGrammar, convert_ptx, instrument_ptx, render_ptx
-from gi_cuda.grammar.ptx.grammar import Body
-from gi_cuda.grammar.ptx.syntax import Label
+from gi_cuda.grammar.frontends.ptx import (
+    PtxGrammar,
+    convert_ptx,
+    instrument_ptx,
+    render_ptx,
+)
+from gi_cuda.grammar.frontends.ptx.grammar import Body
+from gi_cuda.grammar.frontends.ptx.syntax import Label
 
 SAMPLES = [
     path

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.axes import Axes
 
-from gi_cuda.analyze.contestants import Milestone, Search
+from gi_cuda.analyze.compare.contestants import Milestone, Search
 from gi_cuda.report.race import race
 
 

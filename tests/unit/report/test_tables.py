@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.grammar import EDIT_SETS, convert, read_source
-from gi_cuda.grammar.cuda.account import account
+from gi_cuda.grammar.frontends.cuda.account import account
 from gi_cuda.report.explain import lines_table
 from gi_cuda.report.tables import change_column, print_table, table
 

@@ -1,4 +1,4 @@
-"""A simulated laboratory: real genotypes and renderings, times from a made-up landscape."""
+"""A simulated evaluator: real genotypes and renderings, times from a made-up landscape."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 import pytest
 from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
-from gi_cuda.evaluation import Evaluation, not_built
-from gi_cuda.execute.model import Survival, Verdict
+from gi_cuda.backends.protocol.requests import Survival, Verdict
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source, convert
+from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.search import PRESETS, Settings
-from gi_cuda.search.evolution import Evolution
+from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Phases, Store
-from gi_cuda.subject import Subject
+from gi_cuda.subject.source import Subject
 
 FLOOR = 0.01
 
@@ -53,7 +53,7 @@ def landscape(genotype: Genotype) -> Evaluation:
 
 @dataclass
 class Simulated:
-    """A laboratory that measures by a function, in an order of its own.
+    """An evaluator that measures by a function, in an order of its own.
 
     It fails if it is asked to evaluate anything twice.
 
@@ -98,7 +98,7 @@ class Simulated:
 
 @pytest.fixture(scope="session")
 def simulated(scale: Subject) -> Callable[..., Simulated]:
-    """Makes simulated laboratories; by default for the small target."""
+    """Makes simulated evaluators; by default for the small target."""
 
     def make(subject: Subject = scale, **others: object) -> Simulated:
         return Simulated(subject, **others)  # type: ignore[arg-type]
@@ -108,11 +108,11 @@ def simulated(scale: Subject) -> Callable[..., Simulated]:
 
 @pytest.fixture(scope="session")
 def evolution() -> Callable[..., Evolution]:
-    """Makes a search in a store, with a laboratory."""
+    """Makes a search in a store, with a evaluator."""
 
     def make(
         store: Store,
-        laboratory: Simulated,
+        evaluator: Simulated,
         preset: str = "barracuda",
         stop: Callable[[], bool] = lambda: False,
         seed: int = 1,
@@ -121,10 +121,10 @@ def evolution() -> Callable[..., Evolution]:
         settings = replace(Settings(population=12, generations=5), **numbers)  # type: ignore[arg-type]
         return Evolution(
             store=store,
-            laboratory=laboratory,
+            evaluator=evaluator,
             phases=Phases,
             strategy=PRESETS[preset](settings),
-            variation=laboratory.subject,
+            variation=evaluator.subject,
             settings=settings,
             seed=seed,
             stop=stop,

@@ -25,8 +25,13 @@ from gi_cuda.search import (
     Tabu,
     breed,
 )
-from gi_cuda.search.recipes import Crossover, Fresh, Mutation, fill
-from gi_cuda.subject import Subject
+from gi_cuda.search.recipes import (
+    Crossover,
+    Fresh,
+    Mutation,
+    fill,
+)
+from gi_cuda.subject.source import Subject
 
 Make = Callable[..., Any]
 
@@ -175,11 +180,11 @@ def test_a_random_mutant_has_one_mutation_while_there_are_new_ones(tiny: Subject
     assert attempt.recipe is None
 
 
-# -- a whole brood ---------------------------------------------------------------------------------
+# -- a whole generation -----------------------------------------------------------------------
 
 
 @given(seed=st.integers(0, 30), parents=st.integers(0, 6), population=st.integers(1, 14))
-def test_a_brood_is_all_new_and_every_place_is_filled(
+def test_a_offspring_is_all_new_and_every_place_is_filled(
     seed: int,
     parents: int,
     population: int,
@@ -191,20 +196,23 @@ def test_a_brood_is_all_new_and_every_place_is_filled(
     numbers = Settings(population=population)
     everyone = members([(0.5 + i / 100, True) for i in range(parents)], genotypes)
     known = [scale.key(one) for one in (scale.original, *genotypes)]
-    laboratory = simulated()
-    phenotypes = [key for one in genotypes if (key := laboratory.key(one))]
+    evaluator = simulated()
+    phenotypes = [key for one in genotypes if (key := evaluator.key(one))]
     tabu = Tabu(known, phenotypes)
     recipes = Barracuda(numbers).recipes(everyone, rng)
-    brood = breed(recipes, scale, laboratory, tabu, numbers, rng, first=100)
-    children = [child for child, _ in brood.children.values()]
+    offspring = breed(recipes, scale, evaluator, tabu, numbers, rng, first=100)
+    children = [child for child, _ in offspring.children.values()]
     assert len(children) == population
-    assert min(brood.children) >= 100
+    assert min(offspring.children) >= 100
     assert not {child.key for child in children} & set(known)
     assert len({child.key for child in children}) == population
-    keys = [key for _, key in brood.children.values() if key is not None]
+    keys = [key for _, key in offspring.children.values() if key is not None]
     assert len(set(keys)) == len(keys)
     assert not set(keys) & set(phenotypes)
-    assert brood.created == population + brood.genotype_duplicates + brood.phenotype_duplicates
+    assert (
+        offspring.created
+        == population + offspring.genotype_duplicates + offspring.phenotype_duplicates
+    )
     by_number = {one.ident: one.genotype for one in everyone}
     for child in children:
         assert scale.space.allows(child.genotype.configuration)
@@ -219,7 +227,7 @@ def test_a_brood_is_all_new_and_every_place_is_filled(
 
 
 class Alike:
-    """A laboratory to which everything looks the same but for the configuration."""
+    """An evaluator to which everything looks the same but for the configuration."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -234,20 +242,20 @@ class Alike:
 
 def test_phenotypic_duplicates_are_dropped_and_their_places_filled_again(scale: Subject) -> None:
     """Five configurations, each flag on or off: ten phenotypes, so ten children and an end."""
-    laboratory, tabu, rng = Alike(), Tabu(), random.Random(1)
+    evaluator, tabu, rng = Alike(), Tabu(), random.Random(1)
     numbers = replace(Settings(), population=20)
-    brood = breed([Fresh(12)] * 20, scale, laboratory, tabu, numbers, rng, first=1)
-    assert len(brood.children) <= 10
-    assert len(brood.children) == len(tabu.phenotypes) >= 6
-    assert brood.phenotype_duplicates == laboratory.asked - len(brood.children) > 0
-    assert brood.created == laboratory.asked + brood.genotype_duplicates
+    offspring = breed([Fresh(12)] * 20, scale, evaluator, tabu, numbers, rng, first=1)
+    assert len(offspring.children) <= 10
+    assert len(offspring.children) == len(tabu.phenotypes) >= 6
+    assert offspring.phenotype_duplicates == evaluator.asked - len(offspring.children) > 0
+    assert offspring.created == evaluator.asked + offspring.genotype_duplicates
     # Dropped children stay tabu: their genotypes are not made again.
-    assert len(tabu.genotypes) == laboratory.asked
-    again = breed([Fresh(12)] * 20, scale, laboratory, tabu, numbers, rng, first=500)
-    assert len(tabu.phenotypes) == len(brood.children) + len(again.children) <= 10
+    assert len(tabu.genotypes) == evaluator.asked
+    again = breed([Fresh(12)] * 20, scale, evaluator, tabu, numbers, rng, first=500)
+    assert len(tabu.phenotypes) == len(offspring.children) + len(again.children) <= 10
 
 
-def test_where_nothing_can_be_made_the_brood_is_empty(tiny: Subject, simulated: Make) -> None:
+def test_where_nothing_can_be_made_the_offspring_is_empty(tiny: Subject, simulated: Make) -> None:
     class Stuck(Subject):
         def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
             return None
@@ -255,14 +263,16 @@ def test_where_nothing_can_be_made_the_brood_is_empty(tiny: Subject, simulated: 
     stuck = Stuck(tiny.target, tiny.grammar, tiny.space, tiny.backend)
     parent = Member(1, stuck.original, 0.5, True)
     recipes = [Fresh(12), Mutation(parent, 12), Crossover(parent, parent, 12)]
-    brood = breed(recipes, stuck, simulated(stuck), Tabu(), Settings(), random.Random(1), first=1)
-    assert brood.children == {}
-    assert brood.created == 0
+    offspring = breed(
+        recipes, stuck, simulated(stuck), Tabu(), Settings(), random.Random(1), first=1
+    )
+    assert offspring.children == {}
+    assert offspring.created == 0
 
 
-def test_numbers_of_a_brood_follow_on(scale: Subject, simulated: Make) -> None:
+def test_numbers_of_a_offspring_follow_on(scale: Subject, simulated: Make) -> None:
     tabu, rng = Tabu(), random.Random(1)
     numbers = Settings(population=5)
-    brood = breed([Fresh(12)] * 5, scale, simulated(), tabu, numbers, rng, first=17)
-    assert next(iter(brood.children)) == 17
-    assert list(brood.children) == sorted(brood.children)
+    offspring = breed([Fresh(12)] * 5, scale, simulated(), tabu, numbers, rng, first=17)
+    assert next(iter(offspring.children)) == 17
+    assert list(offspring.children) == sorted(offspring.children)

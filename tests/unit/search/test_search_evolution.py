@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.evaluation import Evaluation, Outcome
-from gi_cuda.execute.model import Survival, Verdict
+from gi_cuda.backends.protocol.requests import Survival, Verdict
 from gi_cuda.genome import Genotype, Rates, mutate
+from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.search import Origin
-from gi_cuda.search.evolution import End, Evolution, Progress
+from gi_cuda.search.loop import End, Evolution, Progress
 from gi_cuda.store import Store
-from gi_cuda.subject import Subject
+from gi_cuda.subject.source import Subject
 
 Make = Callable[..., Any]
 Evolve = Callable[..., Evolution]
@@ -37,17 +37,17 @@ def story(store: Store) -> tuple[object, ...]:
 
 @pytest.fixture(scope="module")
 def whole(simulated: Make, evolution: Evolve, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """An uninterrupted search, and the laboratory that it used."""
+    """An uninterrupted search, and the evaluator that it used."""
     path = tmp_path_factory.mktemp("whole") / "run.db"
-    laboratory = simulated()
+    evaluator = simulated()
     with Store(path, create=True) as store:
-        search = evolution(store, laboratory)
+        search = evolution(store, evaluator)
         steps = finish(search)
-        yield store, laboratory, search, steps
+        yield store, evaluator, search, steps
 
 
 def test_every_generation_is_bred_evaluated_and_accounted_for(whole: Any) -> None:
-    store, laboratory, search, steps = whole
+    store, evaluator, search, steps = whole
     assert search.end is End.COMPLETE
     generations = store.generations()
     assert [one.number for one in generations] == list(range(5))
@@ -57,17 +57,17 @@ def test_every_generation_is_bred_evaluated_and_accounted_for(whole: Any) -> Non
         assert tally.created == 12 + tally.genotype_duplicates + tally.phenotype_duplicates
         assert sum(one.outcomes.values()) == 12
     assert sum(one.tally.genotype_duplicates for one in generations) > 0
-    assert set(laboratory.evaluated) == {one.ident for one in store.individuals()}
+    assert set(evaluator.evaluated) == {one.ident for one in store.individuals()}
     assert [step.generation for step in steps if step.ident is None] == list(range(5))
-    assert [step.ident for step in steps if step.ident] == list(laboratory.evaluated)
+    assert [step.ident for step in steps if step.ident] == list(evaluator.evaluated)
 
 
 def test_what_is_tabu_is_never_evaluated(whole: Any, scale: Subject) -> None:
-    store, laboratory, _, _ = whole
-    genotypic = [scale.key(genotype) for genotype in laboratory.evaluated.values()]
+    store, evaluator, _, _ = whole
+    genotypic = [scale.key(genotype) for genotype in evaluator.evaluated.values()]
     assert len(set(genotypic)) == len(genotypic)
     assert scale.key(scale.original) not in genotypic
-    phenotypic = [laboratory.key(genotype) for genotype in laboratory.evaluated.values()]
+    phenotypic = [evaluator.key(genotype) for genotype in evaluator.evaluated.values()]
     known = [key for key in phenotypic if key]
     assert len(set(known)) == len(known)
     assert None in phenotypic  # what does not preprocess is no duplicate of another such thing
@@ -88,14 +88,14 @@ def test_the_reference_is_not_evaluated_in_another_guise(
 ) -> None:
     """Edits of code that is not compiled leave the reference's phenotype."""
     blind = Blind(scale.target, scale.grammar, scale.space, scale.backend)
-    laboratory = simulated(blind)
+    evaluator = simulated(blind)
     with Store(tmp_path / "run.db", create=True) as store:
-        finish(evolution(store, laboratory, "random", population=40, generations=2))
-        assert laboratory.keys
+        finish(evolution(store, evaluator, "random", population=40, generations=2))
+        assert evaluator.keys
         assert store.generations()[0].tally.phenotype_duplicates > 0
-    original = laboratory.key(blind.original)
+    original = evaluator.key(blind.original)
     assert original is not None
-    assert all(laboratory.key(one) != original for one in laboratory.evaluated.values())
+    assert all(evaluator.key(one) != original for one in evaluator.evaluated.values())
 
 
 def test_children_have_faster_parents_of_the_generation_before(whole: Any) -> None:
@@ -117,8 +117,8 @@ def test_the_same_seed_gives_the_same_run(
     for name, seed in [("one", 1), ("same", 1), ("other", 2)]:
         with Store(tmp_path / name, create=True) as store:
             # Measurements end in another order each time; that must not matter.
-            laboratory = simulated(order=random.Random(name))
-            finish(evolution(store, laboratory, preset, seed=seed))
+            evaluator = simulated(order=random.Random(name))
+            finish(evolution(store, evaluator, preset, seed=seed))
             stories.append(story(store))
     assert stories[0] == stories[1]
     assert stories[0] != stories[2]
@@ -188,16 +188,16 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(
     Store(path, create=True).close()
     seen: dict[int, Genotype] = {}
     for count, dies in stops:
-        laboratory = simulated(order=random.Random(count))
+        evaluator = simulated(order=random.Random(count))
         stop = after(count)
         with Store(path) as store:
             if dies:
-                laboratory.measure = mortal(laboratory.measure, stop)
+                evaluator.measure = mortal(evaluator.measure, stop)
                 with suppress(Death):
-                    finish(evolution(store, laboratory))
+                    finish(evolution(store, evaluator))
             else:
-                finish(evolution(store, laboratory, stop=stop))
-            done = {i: one for i, one in laboratory.evaluated.items() if i in store.evaluations()}
+                finish(evolution(store, evaluator, stop=stop))
+            done = {i: one for i, one in evaluator.evaluated.items() if i in store.evaluations()}
         assert not seen.keys() & done.keys(), "what was finished is evaluated again"
         seen |= done
     with Store(path) as store:
@@ -214,9 +214,9 @@ def test_a_stopped_run_goes_on_as_if_it_had_not_stopped(
 def test_a_used_up_space_ends_the_run_with_a_message(
     tiny: Subject, simulated: Make, evolution: Evolve, tmp_path: Path
 ) -> None:
-    laboratory = simulated(tiny)
+    evaluator = simulated(tiny)
     with Store(tmp_path / "run.db", create=True) as store:
-        search = evolution(store, laboratory, population=30, generations=1000)
+        search = evolution(store, evaluator, population=30, generations=1000)
         finish(search)
         assert search.end is End.USED_UP
         assert "used up" in str(search.end)
@@ -224,12 +224,12 @@ def test_a_used_up_space_ends_the_run_with_a_message(
         assert number < 1000
         # Ten configurations keep the constraint; the statement is there or not, six launch bounds,
         # restrict or not: all of that has been tried but what has another's phenotype.
-        tried = {laboratory.key(one) for one in laboratory.evaluated.values()} - {None}
-        assert len(laboratory.evaluated) >= 0.9 * 10 * 2 * 6 * 2
-        assert len(laboratory.evaluated) <= 10 * 2 * 6 * 2 - 1
+        tried = {evaluator.key(one) for one in evaluator.evaluated.values()} - {None}
+        assert len(evaluator.evaluated) >= 0.9 * 10 * 2 * 6 * 2
+        assert len(evaluator.evaluated) <= 10 * 2 * 6 * 2 - 1
         assert len(tried) >= 0.85 * 10 * 2 * 6 * 2
         # Going on with it changes nothing and says so again.
-        again = evolution(store, laboratory, population=30, generations=1000)
+        again = evolution(store, evaluator, population=30, generations=1000)
         assert finish(again) == []
         assert again.end is End.USED_UP
         assert len(store.generations()) == number

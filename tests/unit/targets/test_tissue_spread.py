@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gi_cuda.target import Target, load_target
+from gi_cuda.spec import Target, load_target
 
 FOLDER = Path(__file__).parents[3] / "targets" / "tissue_spread"
 WIDTH, HEIGHT, STEPS = 26, 19, 13

@@ -1,0 +1,106 @@
+"""Contestants side by side: one batch, one session, on train and held-out cases."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from gi_cuda.analyze.compare.contestants import Contestant
+from gi_cuda.analyze.explain.resources import resources
+from gi_cuda.backends.protocol.requests import Verdict
+from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
+from gi_cuda.results.speed_up import (
+    Reading,
+    SpeedUp,
+    speed_up,
+    verdict,
+)
+from gi_cuda.runs.run import Tools
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What became of a contestant.
+
+    Attributes:
+        contestant: who.
+        failure: why it is of no use; "" where its answers were right every time.
+        verdict: its speed on all cases; None where it failed.
+        train, held_out: its speed-up over the reference; None where it failed.
+        resources: what its compiled kernels take, where the back end knows.
+    """
+
+    contestant: Contestant
+    failure: str
+    verdict: Verdict | None
+    train: SpeedUp | None
+    held_out: SpeedUp | None
+    resources: Mapping[str, int]
+
+    @property
+    def outcome(self) -> str:
+        """What became of it, in a word or two."""
+        return self.failure.partition(":")[0] if self.verdict is None else str(self.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All of them.
+
+    Attributes:
+        noise: a copy of the reference beside the reference, on all cases.
+        floor: the noise floor, as a fraction: what lies within counts as the same.
+        results: in the order in which the contestants were given.
+    """
+
+    noise: SpeedUp
+    floor: float
+    results: tuple[Compared, ...]
+
+
+def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline) -> Comparison:
+    """Measure contestants and a copy of the reference beside the reference.
+
+    Sources are compiled in several builds; what comes as a binary is that binary as often. Each is
+    run in processes that ran nothing before, launches of contestant and reference in turn.
+    """
+    replicates = Replicates(
+        tools.subject,
+        tools.compiler,
+        tools.pool,
+        in_fresh_processes(tools.pool),
+        tools.scratch("compared"),
+        (*tools.train(), *tools.held_out()),
+        baseline.limit,
+        backwards=baseline.backwards,
+    )
+    candidates = [one.candidate for one in contestants]
+    original, *readings = replicates.read([replicates.reference(), *candidates])
+    if not original.right:
+        raise RuntimeError(f"a copy of the reference fails: {original.failure}")
+    noise = original.speed_up
+    floor = max(baseline.floor, *(abs(bound - 1) for bound in (noise.low, noise.high)))
+    taken = resources(tools, candidates)
+    return Comparison(
+        noise,
+        floor,
+        tuple(
+            Compared(
+                one,
+                reading.failure,
+                verdict(reading.builds, floor) if reading.right else None,
+                _on(reading, tools.train()),
+                _on(reading, tools.held_out()),
+                takes,
+            )
+            for one, reading, takes in zip(contestants, readings, taken, strict=True)
+        ),
+    )
+
+
+def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:
+    """The speed-up on some of the cases."""
+    if not reading.right:
+        return None
+    return speed_up([[one for one in build if one.case in cases] for build in reading.builds])

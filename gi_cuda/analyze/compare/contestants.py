@@ -1,0 +1,187 @@
+"""What takes part in a comparison: winners of runs, genotypes, patches, files of machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from gi_cuda.analyze.compare.imports import Importer, as_import
+from gi_cuda.analyze.compare.patched import patched
+from gi_cuda.analyze.winner.chosen import choose_individual
+from gi_cuda.backends.table import open_compiler
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.levels import ptx_subject
+from gi_cuda.evaluate.replicates import Candidate, candidate
+from gi_cuda.genome import Genotype
+from gi_cuda.runs.run import DATABASE, open_store
+from gi_cuda.runs.stored import stored_plan, stored_subject
+from gi_cuda.store import Store
+from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject.source import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Milestone:
+    """How far a search was at the end of a generation.
+
+    Attributes:
+        evaluations: finished until then.
+        seconds: of wall time until then.
+        speed_up: what the best individual surely reached on the train cases, the lower end of its
+            95 % interval; None while none was faster.
+    """
+
+    evaluations: int
+    seconds: float
+    speed_up: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What a run spent, and what it had for it.
+
+    Attributes:
+        kind: preset and edits; runs of one kind differ in their seeds.
+        seed: its own.
+        milestones: one for each generation.
+    """
+
+    kind: str
+    seed: int
+    milestones: tuple[Milestone, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """One of those that are compared.
+
+    Attributes:
+        name: as the user gave it.
+        kind: what it is.
+        what: the genotype in notation; of a file, the configuration.
+        candidate: what is compiled and launched.
+        changes: how many it makes; None where nobody knows.
+        search: what it comes from, if that is a run.
+    """
+
+    name: str
+    kind: str
+    what: str
+    candidate: Candidate
+    changes: int | None
+    search: Search | None = None
+
+
+def as_run(word: str) -> tuple[Path, int | None] | None:
+    """The folder of a run that a word names, and the individual in ``RUN:123``; None: no run."""
+    if (Path(word) / DATABASE).is_file():
+        return Path(word), None
+    folder, colon, number = word.rpartition(":")
+    if colon and number.isdecimal() and (Path(folder) / DATABASE).is_file():
+        return Path(folder), int(number)
+    return None
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads what users give as contestants.
+
+    Attributes:
+        subject: of the target that all are about.
+        folder: where binaries may be written; they are needed as long as the contestants are.
+        jobs: compiler processes at a time.
+    """
+
+    subject: Subject
+    folder: Path
+    jobs: int
+
+    @cached_property
+    def _importer(self) -> Importer:
+        return Importer(self.subject, self.folder)
+
+    @cached_property
+    def _ptx(self) -> PtxSubject:
+        return ptx_subject(self.subject)
+
+    def read(self, word: str) -> Contestant:
+        """A run's winner or another of its individuals, a patch, a file of machine code or a
+        genotype, whatever a word names.
+
+        Raises:
+            UserError: it is none of them, of another target, or of no use for this one.
+        """
+        path = Path(word)
+        if (run := as_run(word)) is not None:
+            return self._of_run(word, *run)
+        if path.is_dir():
+            raise UserError("no run is stored here", where=word)
+        if (imported := as_import(word)) is not None:
+            candidate, genotype = self._importer.candidate(imported)
+            return Contestant(word, imported.kind, str(genotype), candidate, None)
+        if path.is_file():
+            return Contestant(word, "patch", "", patched(path, self.subject), None)
+        if "<" not in word and "=" not in word:
+            raise UserError(
+                "neither a run, nor a patch, nor PTX, a cubin or LLVM-IR, nor a genotype",
+                where=word,
+                hint="name a run's folder, a file that `gi-cuda patch` wrote, a file such as"
+                " fast.ptx, or a genotype such as 'BLOCK=128 <_kernel.cu_12>'",
+            )
+        own = self._ptx if self._is_of_ptx(word) else self.subject
+        return self._of_genotype(word, own.read(word), own)
+
+    def _is_of_ptx(self, word: str) -> bool:
+        """Whether a genotype has names of rules of PTX."""
+        main = Path(self.subject.grammar.source.name).with_suffix(".ptx").name
+        return self.subject.backend == "cuda" and f"_{main}_" in word
+
+    def _of_genotype(self, name: str, genotype: Genotype, own: Evolvable) -> Contestant:
+        changes = len(genotype.configuration.changed) + len(genotype.edits)
+        one, kind = candidate(own, genotype), "genotype"
+        if own.level == "ptx":
+            one, kind = replace(one, compiler=open_compiler(own, self.jobs)), "PTX genotype"
+        return Contestant(name, kind, str(genotype), one, changes)
+
+    def _of_run(self, word: str, folder: Path, individual: int | None) -> Contestant:
+        with open_store(folder) as store:
+            own = stored_subject(store, folder)
+            if own.target.file.resolve() != self.subject.target.file.resolve():
+                here = self.subject.target.folder
+                raise UserError(
+                    f"the run is of another target: {own.target.folder}",
+                    where=str(folder),
+                    hint=f"all contestants must be of one target, here {here}",
+                )
+            if own.level == "ptx" and self.subject.backend != "cuda":
+                raise UserError(
+                    f"the run evolves PTX, which the {self.subject.backend} back end does not run",
+                    where=str(folder),
+                    hint="add --backend cuda, or leave the run out",
+                )
+            winner = choose_individual(store, own, folder, individual, as_found=False)
+            search = _search(store, own)
+        one = self._of_genotype(word, winner.genotype, own)
+        return replace(one, kind="PTX run" if own.level == "ptx" else "run", search=search)
+
+
+def _search(store: Store, subject: Evolvable) -> Search:
+    plan = stored_plan(store)
+    edits = "PTX edits" if subject.level == "ptx" else f"{subject.edits} edits"
+    return Search(f"{plan.preset}, {edits}", plan.seed, tuple(milestones(store)))
+
+
+def milestones(store: Store) -> Iterator[Milestone]:
+    """How far a stored search was at the end of each of its generations."""
+    evaluations, seconds = 0, 0.0
+    best: float | None = None
+    for generation in store.generations():
+        records = store.evaluations(generation.number).values()
+        evaluations += len(records)
+        seconds += generation.phases.wall
+        faster = [one.sure_ratio for one in records if one.selectable and one.sure_ratio]
+        best = min([*faster, *([best] if best else [])], default=None)
+        yield Milestone(evaluations, seconds, 1 / best if best else None)

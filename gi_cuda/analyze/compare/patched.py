@@ -1,0 +1,90 @@
+"""Patches as candidates: the source as a patch leaves it, launched as its own new defaults say."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.grammar import Source, read_files
+from gi_cuda.spec import ParameterKind
+from gi_cuda.subject.diffs import by_path, defined_value
+from gi_cuda.subject.source import Subject
+from gi_cuda.upstream.steps import apply_in_scratch
+
+_MAIL = re.compile(r"From [0-9a-f]{40} ")
+
+
+def patched(file: Path, subject: Subject) -> Candidate:
+    """A target's source with a patch applied.
+
+    Args:
+        file: a diff, or a mail.
+
+    Raises:
+        UserError: git does not take it, or it changes nothing in the source's files.
+    """
+    source = subject.grammar.source
+    texts = _applied(file, subject)
+    if texts == source.files:
+        raise UserError(
+            "the patch changes nothing in the target's source",
+            where=str(file),
+            hint=f"it must be against {subject.target.source}",
+        )
+    try:
+        after = _read(texts, subject)
+    except UserError as error:
+        where = f"{file}, applied: {error.where}" if error.where else str(file)
+        raise UserError(error.what, where=where, hint=error.hint) from None
+    genotype = subject.read(" ".join(_new_defaults(subject, source.files, texts)))
+    macros = subject.upstream_macros(genotype)
+    return Candidate(subject.device_text(after), genotype.configuration, macros)
+
+
+def _applied(file: Path, subject: Subject) -> dict[str, str]:
+    """The texts of the source's files, by their names, as the patch leaves them."""
+    source = subject.grammar.source
+    text = file.read_bytes().decode("utf-8", "surrogateescape")
+    before = by_path(source, subject.target.source)
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        folder = Path(scratch) / "repository"
+        folder.mkdir()
+        try:
+            after = apply_in_scratch(before, [text], folder, mailed=bool(_MAIL.match(text)))
+        except UserError as error:
+            raise UserError(error.what, where=str(file), hint=error.hint) from None
+    return dict(zip(source.files, after.values(), strict=True))
+
+
+def _read(texts: Mapping[str, str], subject: Subject) -> Source:
+    """Changed files as one source. What they include may have changed too."""
+    target = subject.target
+    folder = target.source.resolve().parent
+    main = subject.grammar.source.name
+    changed = {
+        target.source if name == main else folder / name: text for name, text in texts.items()
+    }
+    return read_files(target.source, target.headers, target.build.include, changed).source
+
+
+def _new_defaults(
+    subject: Subject, before: Mapping[str, str], after: Mapping[str, str]
+) -> Iterator[str]:
+    """Values of parameters that changed files define otherwise, in notation."""
+    for parameter in subject.target.parameters:
+        if parameter.kind not in (ParameterKind.MACRO, ParameterKind.FLAG):
+            continue
+        old, new = (_defined(texts, parameter.name) for texts in (before, after))
+        if old != new:
+            is_flag = parameter.kind is ParameterKind.FLAG
+            yield f"{parameter.name}={int(new is not None) if is_flag else new}"
+
+
+def _defined(texts: Mapping[str, str], name: str) -> str | None:
+    """What the files define a macro as, where one of them does."""
+    found = (defined_value(text, name) for text in texts.values())
+    return next((value for value in found if value is not None), None)

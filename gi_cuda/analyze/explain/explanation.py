@@ -1,0 +1,262 @@
+"""What each change of a winner does: to the source, to the compiled kernel, to the speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+from gi_cuda.analyze.explain.coverage import coverage
+from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
+from gi_cuda.analyze.explain.resources import resources
+from gi_cuda.analyze.interactions.interactions import Interactions
+from gi_cuda.analyze.minimize.minimization import KeptChange
+from gi_cuda.analyze.winner.chosen import ChosenIndividual, stored_dependencies
+from gi_cuda.genome import (
+    Change,
+    Changed,
+    Delete,
+    Insert,
+    Replace,
+    Setting,
+)
+from gi_cuda.grammar import RuleType, Source
+from gi_cuda.grammar.kinds import SPECIALS, type_of
+from gi_cuda.grammar.rule import Rule
+from gi_cuda.results.speed_up import contrast
+from gi_cuda.runs.run import Run
+from gi_cuda.spec import CaseRole
+from gi_cuda.subject.diffs import files_diff
+from gi_cuda.subject.ptx import PtxSubject, text_diff
+from gi_cuda.subject.source import Subject
+
+TYPES: Mapping[RuleType, str] = {
+    RuleType.STATEMENT: "a statement",
+    RuleType.IF: "the condition of an if",
+    RuleType.ELSE: "an else branch",
+    RuleType.FOR1: "the initialisation of a for loop",
+    RuleType.FOR2: "the condition of a for loop",
+    RuleType.FOR3: "the step of a for loop",
+    RuleType.PRAGMA: "the unrolling of a loop",
+    RuleType.RESTRICT: "the __restrict__ of a function's pointers",
+    RuleType.BOUNDS: "the __launch_bounds__ of a kernel",
+    RuleType.WHILE: "the condition of a while loop",
+    RuleType.COND: "a part of a condition",
+    RuleType.RHS: "a right-hand side",
+    RuleType.OP: "an operand",
+}
+"""Rule types in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What one change does.
+
+    Attributes:
+        number: by which commands name it, from 1.
+        change: in notation.
+        kind: the kind of change and the rule types involved, in words.
+        worth: its gain on top of the others, and alone.
+        partners: the changes that it depends on, or that depend on it; None where
+            ``interactions`` was not asked.
+        executed: by case, whether the place is reached in the original under the winner's
+            configuration; None where that cannot be told.
+        true: by case, whether the condition that it changes is ever true there; None where it
+            changes none.
+        resources: what the compiled kernels take, how many instructions of each class they have,
+            and their occupancy: without the change and with it, where the two differ.
+        diff: what it changes in the source or PTX, with all the others made.
+        quotes: of PTX, the instructions that it is about.
+    """
+
+    number: int
+    change: str
+    kind: str
+    worth: KeptChange
+    partners: tuple[str, ...] | None
+    executed: Mapping[str, bool] | None
+    true: Mapping[str, bool] | None
+    resources: Mapping[str, tuple[int, int]]
+    diff: str
+    quotes: tuple[Quote, ...] = ()
+
+
+class ChangeAccount(Protocol):
+    """What is said of the changes of one winner, by their numbers from 0, at one level."""
+
+    def kind(self, number: int) -> str:
+        """The kind of a change in words."""
+
+    def diff(self, number: int) -> str:
+        """What a change does to the text, with all the others made."""
+
+    def quotes(self, number: int) -> tuple[Quote, ...]:
+        """The instructions that a change is about."""
+
+
+@dataclass(frozen=True)
+class OfSource:
+    """Changes of source."""
+
+    subject: Subject
+    changed: Changed
+
+    def kind(self, number: int) -> str:
+        """The kind of edit, and the types of its rules."""
+        return describe(self.subject, self.changed.changes[number])
+
+    def diff(self, number: int) -> str:
+        """A diff of the source's files."""
+        without = self.subject.upstream(self.changed.having(self.changed.all - {number}))
+        return files_diff(without.files, self._whole.files, self.subject.target.source)
+
+    def quotes(self, number: int) -> tuple[Quote, ...]:
+        """None: the diff has it all."""
+        return ()
+
+    @cached_property
+    def _whole(self) -> Source:
+        return self.subject.upstream(self.changed.whole)
+
+
+@dataclass(frozen=True)
+class OfPtx:
+    """Changes of PTX."""
+
+    subject: PtxSubject
+    changed: Changed
+
+    def kind(self, number: int) -> str:
+        """What is done to an instruction or operand."""
+        return in_words(self.subject.grammar, self.changed.changes, number)
+
+    def diff(self, number: int) -> str:
+        """A diff of the PTX."""
+        without = self.subject.render(self.changed.having(self.changed.all - {number}), None)
+        return text_diff(without, self._whole, self.subject.grammar.source.name)
+
+    def quotes(self, number: int) -> tuple[Quote, ...]:
+        """With the source lines that they come from."""
+        return self._quotes.of(self.changed.changes[number])
+
+    @cached_property
+    def _whole(self) -> str:
+        return self.subject.render(self.changed.whole, None)
+
+    @cached_property
+    def _quotes(self) -> Quotes:
+        return Quotes(self.subject)
+
+
+def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
+    """Explain every change of a winner, in the order of their numbers."""
+    subject = run.subject
+    changed = winner.changes(subject)
+    account: ChangeAccount = (
+        OfPtx(subject, changed)
+        if isinstance(subject, PtxSubject)
+        else OfSource(run.source, changed)
+    )
+    cases = (*run.tools.train(), *run.tools.held_out())
+    reached = coverage(run, winner.genotype.configuration, changed.changes, cases)
+    worth = _worth(run, winner, changed)
+    taken = _resources(run, changed)
+    dependencies = stored_dependencies(run.store, winner)
+
+    return [
+        Explanation(
+            number + 1,
+            str(change),
+            account.kind(number),
+            worth[number],
+            _partners(dependencies, str(change)),
+            reached[number].executed,
+            reached[number].true,
+            taken[number],
+            account.diff(number),
+            account.quotes(number),
+        )
+        for number, change in enumerate(changed.changes)
+    ]
+
+
+def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...] | None:
+    if dependencies is None:
+        return None
+    group = next(one.changes for one in dependencies.groups if change in one.changes)
+    return tuple(other for other in group if other != change)
+
+
+def describe(subject: Subject, change: Change) -> str:
+    """The kind of a change of source and the types of its rules, in words."""
+    match change:
+        case Setting(name, value):
+            parameter = subject.space.parameters[subject.space.index[name]]
+            said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
+            return f"{said} ({parameter.help})" if parameter.help else said
+        case Replace(place, donor) if donor in SPECIALS:
+            return _special(subject.grammar.rule(place), SPECIALS[donor])
+        case Delete(place):
+            return f"deletes {_type(place)}"
+        case Replace(place, donor):
+            return f"replaces {_type(place)} by {_donor(place, donor)}"
+        case Insert(place, donor):
+            return f"inserts {_donor(place, donor)} before {_type(place)}"
+
+
+def _special(rule: Rule, text: str) -> str:
+    """What a donor that stands for no place in the source does: it may be the first of its kind."""
+    where = {
+        RuleType.PRAGMA: "before a loop",
+        RuleType.RESTRICT: f"to the pointers of {rule.function}",
+        RuleType.BOUNDS: f"to {rule.function}",
+    }[rule.type]
+    spans = rule.sites or ((rule.start, rule.end),)
+    if all(start == end for start, end in spans):
+        return f"adds {text} {where}"
+    return f"replaces {TYPES[rule.type]} by {text}"
+
+
+def _type(name: str) -> str:
+    kind = type_of(name)
+    return TYPES[kind] if kind else name
+
+
+def _donor(place: str, donor: str) -> str:
+    same = type_of(place) is type_of(donor)
+    return "another one" if same else _type(donor)
+
+
+def _worth(run: Run, winner: ChosenIndividual, changed: Changed) -> Sequence[KeptChange]:
+    """What minimizing found; where the winner was not minimized, readings of each change."""
+    if winner.minimized:
+        return winner.minimized.minimization.kept
+    positions = sorted(changed.all)
+    without = [changed.having(changed.all - {at}) for at in positions]
+    alone = [changed.having([at]) for at in positions]
+    whole, *readings = run.measurer(CaseRole.TRAIN)([changed.whole, *without, *alone])
+    found = []
+    for at in positions:
+        rest, one = readings[at], readings[at + len(positions)]
+        gain = contrast([(1, whole), (-1, rest)]) if whole.right and rest.right else None
+        speed_up = one.speed_up if one.right else None
+        found.append(
+            KeptChange(str(changed.changes[at]), gain, rest.failure, speed_up, one.failure)
+        )
+    return found
+
+
+def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]]:
+    """For each change what differs in the resources of the compiled kernels."""
+    genotypes = [changed.whole, *(changed.having(changed.all - {at}) for at in sorted(changed.all))]
+    taken = resources(run.tools, [run.candidate(genotype) for genotype in genotypes])
+    whole = taken[0]
+    return [
+        {
+            name: (one.get(name, 0), whole.get(name, 0))
+            for name in dict.fromkeys((*one, *whole))
+            if one and whole and one.get(name, 0) != whole.get(name, 0)
+        }
+        for one in taken[1:]
+    ]

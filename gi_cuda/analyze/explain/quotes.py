@@ -1,0 +1,204 @@
+"""Which PTX instructions a change is about, and the lines of source that they were made of."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from gi_cuda.genome import (
+    Change,
+    Delete,
+    Insert,
+    Replace,
+    Setting,
+)
+from gi_cuda.grammar import RuleType, Source
+from gi_cuda.grammar.frontends.ptx import PtxGrammar, SourceLines, origins
+from gi_cuda.grammar.places import LineIndex, SourceLine
+from gi_cuda.grammar.rule import OPERAND_TYPES
+from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject.ptx import PtxSubject
+
+CONTEXT = 1
+"""Lines shown before and after a line of source."""
+
+_OWN = "v0/"
+"""The folder of the target's own files in line information: that of the reference's namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A line of source with its neighbours.
+
+    Attributes:
+        place: file and line.
+        lines: numbers and texts; none where the file is not there.
+    """
+
+    place: SourceLine
+    lines: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """An instruction that a change is about.
+
+    Attributes:
+        role: what the change does with it, in words.
+        place: where it stands in the PTX.
+        instruction: its text.
+        origin: the line of source that it was made of, then where that was inlined; or why that is
+            not known.
+        excerpts: these lines; the first one with its neighbours.
+    """
+
+    role: str
+    place: SourceLine
+    instruction: str
+    origin: SourceLines
+    excerpts: tuple[Excerpt, ...]
+
+
+@dataclass(frozen=True)
+class Quotes:
+    """Looks up what a subject's changes are about."""
+
+    subject: PtxSubject
+
+    def of(self, change: Change) -> tuple[Quote, ...]:
+        """The instructions that a change is about, its own place first."""
+        return tuple(self._quote(role, name) for role, name in _roles(self._grammar, change))
+
+    def origin(self, name: str) -> SourceLines:
+        """Where a rule's instruction comes from; the target's files are called as the user does."""
+        found = self._origins[name]
+        return SourceLines(
+            tuple(SourceLine(_called(p.file), p.line) for p in found.places), found.reason
+        )
+
+    @property
+    def _grammar(self) -> PtxGrammar:
+        return self.subject.grammar
+
+    @cached_property
+    def _origins(self) -> Mapping[str, SourceLines]:
+        return origins(self._grammar)
+
+    @cached_property
+    def _places(self) -> LineIndex:
+        return LineIndex(self._grammar.source)
+
+    @cached_property
+    def _files(self) -> dict[str, dict[int, str]]:
+        return numbered(self.subject.written)
+
+    def _quote(self, role: str, name: str) -> Quote:
+        place = self._grammar.places[name]
+        statement = self._grammar.bodies[place.body].statements[place.statement]
+        found = self.origin(name)
+        shown = tuple(self._excerpt(one, CONTEXT * (n == 0)) for n, one in enumerate(found.places))
+        text = " ".join(statement.instruction.text.split())
+        return Quote(role, self._places.at(statement.start), text, found, shown)
+
+    def _excerpt(self, place: SourceLine, context: int) -> Excerpt:
+        if place.file not in self._files:
+            self._files[place.file] = _read(Path(place.file))
+        lines = self._files[place.file]
+        around = range(place.line - context, place.line + context + 1)
+        return Excerpt(place, tuple((n, lines[n]) for n in around if n in lines))
+
+
+def source_lines(subject: Evolvable, changes: Iterable[Change]) -> dict[str, str]:
+    """For each change of PTX, in notation, the source lines of its place; none for source."""
+    if not isinstance(subject, PtxSubject):
+        return {}
+    quotes = Quotes(subject)
+    edits = [one for one in changes if not isinstance(one, Setting)]
+    return {str(one): str(quotes.origin(one.place)) for one in edits}
+
+
+def numbered(source: Source) -> dict[str, dict[int, str]]:
+    """The lines of each file of a source by their numbers."""
+    files: dict[str, dict[int, str]] = {name: {} for name in source.names}
+    for part in source.stretches:
+        text = source.text[part.start : part.end].removesuffix("\n")
+        for number, line in enumerate(text.split("\n"), part.line):
+            # Of two parts between which lines came, the first has what was there before.
+            files[part.file].setdefault(number, line.rstrip("\r"))
+    return files
+
+
+def _called(file: str) -> str:
+    return file.removeprefix(_OWN) if file.startswith(_OWN) else os.path.normpath(file)
+
+
+def _read(file: Path) -> dict[int, str]:
+    try:
+        text = file.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return {}
+    return dict(enumerate(text.split("\n"), 1))
+
+
+def _roles(grammar: PtxGrammar, change: Change) -> Iterator[tuple[str, str]]:
+    match change:
+        case Delete(place):
+            yield "deleted", place
+        case Replace(place, _) if grammar.rule(place).type in OPERAND_TYPES:
+            yield "changed", place
+        case Replace(place, donor):
+            yield "replaced", place
+            yield "by a copy of", donor
+        case Insert(place, donor):
+            yield "before", place
+            yield "a copy of", donor
+
+
+_KINDS: Mapping[RuleType, str] = {
+    RuleType.PRED: "a predicate",
+    RuleType.B16: "a 16-bit register",
+    RuleType.B32: "a 32-bit register",
+    RuleType.B64: "a 64-bit register",
+    RuleType.F32: "a 32-bit floating-point register",
+    RuleType.F64: "a 64-bit floating-point register",
+    RuleType.IMM: "a literal",
+}
+
+
+def in_words(grammar: PtxGrammar, changes: tuple[Change, ...], number: int) -> str:
+    """The kind of a change of PTX, in words.
+
+    Args:
+        changes: all of a genotype: two of them may be a move or a swap.
+        number: which one, from 0.
+    """
+    match changes[number]:
+        case Setting() as setting:
+            return str(setting)
+        case Delete(place):
+            copy = _number(changes, lambda one: isinstance(one, Insert) and one.donor == place)
+            if copy:
+                return f"moves an instruction away, with change {copy}"
+            return "deletes an instruction"
+        case Replace(place, donor) as change:
+            back = _number(changes, lambda one: one == Replace(donor, place))
+            if (kind := _KINDS.get(grammar.rule(place).type)) is None:
+                if back:
+                    return f"swaps two instructions, with change {back}"
+                return "replaces an instruction by a copy of another one"
+            said = f"{grammar.text(change.place)} becomes {grammar.text(change.donor)}"
+            return f"replaces an operand, {kind}: {said}"
+        case Insert(place, donor):
+            jump = grammar.rule(place).type is RuleType.JUMP
+            where = "before a jump" if jump else "before another one"
+            if gone := _number(changes, lambda one: one == Delete(donor)):
+                return f"moves an instruction {where}, with change {gone}"
+            return f"copies an instruction {where}"
+
+
+def _number(changes: tuple[Change, ...], meant: Callable[[Change], bool]) -> int | None:
+    """The number, from 1, of the first change that is meant."""
+    return next((n for n, one in enumerate(changes, 1) if meant(one)), None)

@@ -1,0 +1,291 @@
+"""How a run came to its winner, from what it stored (Langdon et al., GECCO 2015, section 3)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.store import Generation, Individual
+
+
+@dataclass(frozen=True, slots=True)
+class Epoch:
+    """One generation.
+
+    Attributes:
+        number: from 0.
+        size: individuals in it.
+        evaluated: of them, those that were evaluated.
+        best: the speed-up on the train cases of the best individual, which is the one whose
+            interval has the highest lower end; None where no individual is faster.
+        best_so_far: the same of this and all earlier generations.
+        mean_changes: changes of an individual on average, settings and edits.
+        bred_changes: the same of those that have parents; None where none have.
+        predicted_changes: what Price's theorem predicts of those (see :func:`price`).
+        same_genotype, same_phenotype, not_built: shares: of the children made, those that were
+            tabu; of the individuals evaluated, those that did not compile.
+    """
+
+    number: int
+    size: int
+    evaluated: int
+    best: float | None
+    best_so_far: float | None
+    mean_changes: float
+    bred_changes: float | None
+    predicted_changes: float | None
+    same_genotype: float
+    same_phenotype: float
+    not_built: float
+
+
+@dataclass(frozen=True, slots=True)
+class Survivor:
+    """One change of the winner.
+
+    Attributes:
+        change: in notation.
+        found: the generation in which it was first made; None where the search never made it.
+        founder: the first individual that has it.
+        frequency: for each generation the share of individuals that have it.
+    """
+
+    change: str
+    found: int | None
+    founder: int | None
+    frequency: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ancestor:
+    """The winner, or one of the ancestors that its changes came through.
+
+    Attributes:
+        ident, generation, origin, parents: as stored.
+        speed_up: on the train cases; None where it was not timed.
+        changes: how many it has.
+        passed: how many of the winner's changes came through it.
+    """
+
+    ident: int
+    generation: int
+    origin: str
+    parents: tuple[int, ...]
+    speed_up: float | None
+    changes: int
+    passed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One timed individual: how many changes it has, its speed-up and whether that is certain."""
+
+    changes: int
+    speed_up: float
+    faster: bool
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A run's history.
+
+    Attributes:
+        epochs: the generations.
+        points: all individuals that were timed.
+        survivors: the winner's changes, those found first in front; none without a winner.
+        family: the winner and the ancestors that its changes came through, the youngest first.
+            A change that both parents of an individual had came from one of them.
+        ancestors: how many the winner has in all.
+    """
+
+    epochs: tuple[Epoch, ...]
+    points: tuple[Point, ...]
+    survivors: tuple[Survivor, ...]
+    family: tuple[Ancestor, ...]
+    ancestors: int
+
+
+def tell(
+    generations: Sequence[Generation],
+    individuals: Sequence[Individual],
+    evaluations: Mapping[int, Evaluation],
+    winner: tuple[int, Sequence[str]] | None,
+) -> History:
+    """A run's history from its records.
+
+    Args:
+        generations, individuals, evaluations: as stored.
+        winner: the winner's number, and its changes in notation.
+    """
+    members: dict[int, list[Individual]] = {one.number: [] for one in generations}
+    for one in individuals:
+        members[one.generation].append(one)
+    return History(
+        tuple(_epochs(generations, members, evaluations)),
+        tuple(_points(individuals, evaluations)),
+        tuple(_survivors(members, winner[1])) if winner else (),
+        tuple(_family(individuals, evaluations, *winner)) if winner else (),
+        _ancestors(individuals, winner[0]) if winner else 0,
+    )
+
+
+def words(genotype: str) -> list[str]:
+    """The changes of a genotype in notation. They hold no white space but in quoted values."""
+    if '"' not in genotype:
+        return genotype.split()
+    found, quoted = [""], False
+    for character in genotype:
+        quoted ^= character == '"'
+        if character == " " and not quoted:
+            found.append("")
+        else:
+            found[-1] += character
+    return [word for word in found if word]
+
+
+def _epochs(
+    generations: Sequence[Generation],
+    members: Mapping[int, Sequence[Individual]],
+    evaluations: Mapping[int, Evaluation],
+) -> Iterable[Epoch]:
+    # By what is sure, as in the search itself; the speed-up shown is that individual's median.
+    so_far: tuple[float, float] | None = None
+    before: Sequence[Individual] = ()
+    for generation in generations:
+        here = members[generation.number]
+        ratios = [
+            (record.sure_ratio or record.ratio, record.ratio)
+            for one in here
+            if (record := evaluations.get(one.ident)) and record.selectable and record.ratio
+        ]
+        best = min(ratios, default=None)
+        so_far = min((one for one in (so_far, best) if one is not None), default=None)
+        bred = [one for one in here if one.parents]
+        tally, evaluated = generation.tally, sum(generation.outcomes.values())
+        yield Epoch(
+            generation.number,
+            len(here),
+            evaluated,
+            None if best is None else 1 / best[1],
+            None if so_far is None else 1 / so_far[1],
+            _mean_size(here),
+            _mean_size(bred) if bred else None,
+            price(before, bred) if bred else None,
+            _share(tally.genotype_duplicates, tally.created),
+            _share(tally.phenotype_duplicates, tally.created),
+            _share(generation.outcomes.get(Outcome.NOT_BUILT, 0), evaluated),
+        )
+        before = here
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def size(one: Individual) -> int:
+    """How many changes an individual has."""
+    return len(words(one.genotype))
+
+
+def _mean_size(some: Sequence[Individual]) -> float:
+    return float(np.mean([size(one) for one in some])) if some else 0.0
+
+
+def price(before: Sequence[Individual], bred: Sequence[Individual]) -> float | None:
+    """The mean size of the next generation by Price's covariance theorem, as in figure 6.
+
+    The mean size of this generation plus the covariance of its members' sizes with their numbers
+    of children, over the mean number of children: what selection alone would give. A child of two
+    counts half for each.
+
+    Args:
+        before: a generation.
+        bred: those of the next one that have parents.
+    """
+    children = dict.fromkeys((one.ident for one in before), 0.0)
+    for one in bred:
+        for parent in one.parents:
+            if parent in children:
+                children[parent] += 1 / len(one.parents)
+    offspring = np.array(list(children.values()))
+    if not offspring.any():
+        return None
+    sizes = np.array([float(size(one)) for one in before])
+    covariance = float(np.mean(offspring * sizes) - offspring.mean() * sizes.mean())
+    return float(sizes.mean()) + covariance / float(offspring.mean())
+
+
+def _points(
+    individuals: Sequence[Individual], evaluations: Mapping[int, Evaluation]
+) -> Iterable[Point]:
+    for one in individuals:
+        record = evaluations.get(one.ident)
+        if record and record.ratio:
+            yield Point(size(one), 1 / record.ratio, record.selectable)
+
+
+def _survivors(
+    members: Mapping[int, Sequence[Individual]], changes: Sequence[str]
+) -> list[Survivor]:
+    found: dict[str, tuple[int, int]] = {}
+    counts: dict[str, list[float]] = {change: [] for change in changes}
+    for number, here in sorted(members.items()):
+        holders: Counter[str] = Counter()
+        for one in here:
+            for word in set(words(one.genotype)) & counts.keys():
+                found.setdefault(word, (number, one.ident))
+                holders[word] += 1
+        for change in counts:
+            counts[change].append(_share(holders[change], len(here)))
+    survivors = []
+    for change, frequency in counts.items():
+        generation, founder = found.get(change, (None, None))
+        survivors.append(Survivor(change, generation, founder, tuple(frequency)))
+    last = len(members)
+    return sorted(survivors, key=lambda one: last if one.found is None else one.found)
+
+
+def _family(
+    individuals: Sequence[Individual],
+    evaluations: Mapping[int, Evaluation],
+    winner: int,
+    changes: Sequence[str],
+) -> Iterator[Ancestor]:
+    """Lines of descent, from the winner back: nobody is older than its parents' children."""
+    passed: dict[int, set[str]] = {winner: set(changes)}
+    people = {one.ident: one for one in individuals}
+    for one in sorted(individuals, key=lambda one: -one.ident):
+        if one.ident not in passed:
+            continue
+        parents = [people[parent] for parent in dict.fromkeys(one.parents) if parent in people]
+        has = {parent.ident: set(words(parent.genotype)) for parent in parents}
+        for change in sorted(passed[one.ident]):
+            bearers = [ident for ident, its in has.items() if change in its]
+            if bearers:
+                # One that is in the family already, if it can be.
+                bearer = next((ident for ident in bearers if ident in passed), bearers[0])
+                passed.setdefault(bearer, set()).add(change)
+        record = evaluations.get(one.ident)
+        yield Ancestor(
+            one.ident,
+            one.generation,
+            one.origin,
+            tuple(dict.fromkeys(one.parents)),
+            1 / record.ratio if record and record.ratio else None,
+            size(one),
+            len(passed[one.ident]),
+        )
+
+
+def _ancestors(individuals: Sequence[Individual], winner: int) -> int:
+    parents = {one.ident: one.parents for one in individuals}
+    waiting, seen = [winner], {winner}
+    while waiting:
+        new = {parent for parent in parents.get(waiting.pop(), ()) if parent not in seen}
+        seen |= new
+        waiting += new
+    return len(seen & parents.keys()) - 1

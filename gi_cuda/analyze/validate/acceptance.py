@@ -1,0 +1,149 @@
+"""From the best individuals to the one that may go upstream: measured, watched, and judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+
+from gi_cuda.analyze.validate.findings import (
+    SanitizerFinding,
+    compiled_in,
+    from_outside,
+    new_findings,
+)
+from gi_cuda.analyze.winner.chosen import ChosenIndividual, Minimized, keep_minimized
+from gi_cuda.analyze.winner.selection import Winner
+from gi_cuda.backends.protocol.requests import Program
+from gi_cuda.backends.protocol.variants import BuildFailure, Variant
+from gi_cuda.backends.sanitize import DEVICE_TOOLS, Sanitizer
+from gi_cuda.evaluate.replicates import Candidate, unmodified
+from gi_cuda.evaluate.validation import Validation
+from gi_cuda.genome import Genotype
+from gi_cuda.grammar import Source
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.run import Run
+
+
+@dataclass(frozen=True, slots=True)
+class TriedCandidate:
+    """What became of one candidate for the patch.
+
+    Attributes:
+        name: what it is called: an individual's number, and whether it was minimized.
+        ident: the individual's number; None for a genotype given by hand.
+        genotype: in notation.
+        validation: on the held-out cases.
+        findings: of each sanitizer that watched it, those that the reference does not have.
+    """
+
+    name: str
+    ident: int | None
+    genotype: str
+    validation: Validation
+    findings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def clean(self) -> bool:
+        """Whether no sanitizer found anything that the reference does not do."""
+        return not any(self.findings.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """What became of the best individuals.
+
+    Attributes:
+        noise: a copy of the reference beside the reference: what no gain may be taken from.
+        tried: the candidates, in the order in which they were to be taken.
+        watched: names of the sanitizers that were at work.
+    """
+
+    noise: SpeedUp
+    tried: tuple[TriedCandidate, ...]
+    watched: tuple[str, ...]
+
+    def faster(self, tried: TriedCandidate) -> bool:
+        """Whether a candidate's whole interval lies above 1 and above the noise."""
+        overall = tried.validation.overall
+        return overall is not None and overall.low > max(1.0, self.noise.high)
+
+    @property
+    def accepted(self) -> TriedCandidate | None:
+        """The first candidate that is right, faster and clean."""
+        return next((one for one in self.tried if self.faster(one) and one.clean), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A candidate before it was measured."""
+
+    name: str
+    ident: int | None
+    genotype: Genotype
+
+
+def entries(winners: Sequence[ChosenIndividual]) -> list[Entry]:
+    """Individuals as candidates."""
+    return [Entry(str(one), one.ident, one.genotype) for one in winners]
+
+
+def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer]) -> Acceptance:
+    """Measure candidates and a copy of the reference on the held-out cases, in processes that ran
+    nothing before; then let sanitizers watch one after the other until one is clean."""
+    original = unmodified(run.subject)
+    measured = run.validate([original, *(run.candidate(one.genotype) for one in candidates)])
+    noise, *validations = measured
+    if noise.overall is None:
+        raise RuntimeError(f"a copy of the reference fails: {noise.message}")
+    tried = [
+        TriedCandidate(one.name, one.ident, str(one.genotype), validation)
+        for one, validation in zip(candidates, validations, strict=True)
+    ]
+    names = tuple(one.name for one in sanitizers)
+    result = Acceptance(noise.overall, tuple(tried), names)
+    known = {one.name: _findings(run, original, one) for one in sanitizers}
+    for at, (entry, one) in enumerate(zip(candidates, tried, strict=True)):
+        if result.faster(one):
+            variant = run.candidate(entry.genotype)
+            new = {
+                s.name: new_findings(_findings(run, variant, s), known[s.name]) for s in sanitizers
+            }
+            tried[at] = replace(one, findings={n: tuple(map(str, f)) for n, f in new.items()})
+            result = Acceptance(noise.overall, tuple(tried), names)
+            if tried[at].clean:
+                break
+    return result
+
+
+def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerFinding]:
+    """What a sanitizer finds in a source on the held-out cases."""
+    options = run.subject.options(one.configuration)
+    variant = Variant(1, one.text, one.macros, options)
+    (built,) = sanitizer.build([variant], run.tools.scratch("watched"))
+    if isinstance(built, BuildFailure):
+        return [SanitizerFinding(f"does not compile for {sanitizer.name}: {built.message}")]
+    program = Program(built, dict(one.configuration), run.tools.held_out())
+    watched = sanitizer.watch(run.session(), program)
+    read = from_outside if sanitizer.name in DEVICE_TOOLS else compiled_in
+    found = read(watched.log, Source(run.subject.grammar.source.name, one.text))
+    # What ends a run early is a finding, unless it is the consequence of one.
+    return found or ([SanitizerFinding(watched.failure)] if watched.failure else [])
+
+
+def remember(run: Run, result: Acceptance) -> None:
+    """Store a validation: its winner is the run's, and minimized ones keep their new figures."""
+    accepted = result.accepted
+    for one in result.tried:
+        if one.ident is not None:
+            _remember_minimized(run, one)
+    if accepted is not None and accepted.ident is not None:
+        winner = Winner(accepted.ident, accepted.genotype, accepted.validation)
+        run.store.put(champion=asdict(winner))
+    run.store.put(acceptance=asdict(result))
+
+
+def _remember_minimized(run: Run, one: TriedCandidate) -> None:
+    assert one.ident is not None
+    stored = run.store.load(f"minimized/{one.ident}", Minimized)
+    if stored and stored.minimization.genotype == one.genotype:
+        keep_minimized(run.store, one.ident, replace(stored, validation=one.validation))

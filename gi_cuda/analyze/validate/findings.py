@@ -1,0 +1,103 @@
+"""What sanitizers say of a program, and what of it the reference does not do as well."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gi_cuda.grammar import Source
+
+_ADDRESS = re.compile(r"==\d+==ERROR: AddressSanitizer: ([\w-]+)[^\n]*\n((?:.*\n)*?)(?=\s*\n|\Z)")
+_ACCESS = re.compile(r"^(READ|WRITE) of size (\d+)", re.M)
+_UNDEFINED = re.compile(r"^(?:[^\n:]*/)?([^\n:/]+):(\d+):\d+: runtime error: ([^\n]*)", re.M)
+
+_HEAD = re.compile(r"^=========(?: (?P<head>\S[^\n]*)|(?P<detail>[ \t]{2,}[^\n]*|))$", re.M)
+_NO_FINDING = re.compile(
+    r"COMPUTE-SANITIZER|.*\bSUMMARY\b|Target application|No attachable process|Saved host"
+)
+_NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
+
+
+@dataclass(frozen=True, slots=True)
+class SanitizerFinding:
+    """One complaint of a sanitizer.
+
+    Attributes:
+        kind: what it is, in the sanitizer's words.
+        line: of the source that was compiled, from 1; None where it does not say.
+        text: what stands on that line, without the white space around it.
+    """
+
+    kind: str
+    line: int | None = None
+    text: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Equal for findings of two sources that are the same finding."""
+        return _NUMBER.sub("N", self.kind), self.text
+
+    def __str__(self) -> str:
+        return f"{self.kind}, line {self.line}: {self.text}" if self.line else self.kind
+
+
+def compiled_in(log: str, source: Source) -> list[SanitizerFinding]:
+    """The findings in a log of the address and undefined-behaviour sanitizers of a C++ compiler."""
+    found = []
+    for report in _ADDRESS.finditer(log):
+        access = _ACCESS.search(report[2])
+        kind = f"{report[1]}, {access[1].lower()} of {access[2]} bytes" if access else report[1]
+        found.append(_found(kind, _line(report[2], source), source))
+    for name, line, kind in _UNDEFINED.findall(log):
+        found.append(_found(kind, int(line) if name == source.name else None, source))
+    return _once(found)
+
+
+def from_outside(log: str, source: Source) -> list[SanitizerFinding]:
+    """The findings in a log of one of compute-sanitizer's tools."""
+    found = []
+    for head, details in _reports(log):
+        if not _NO_FINDING.match(head):
+            line = _line(f"{head}\n{details}", source)
+            found.append(_found(head.partition(" at ")[0] if line else head, line, source))
+    return _once(found)
+
+
+def _line(report: str, source: Source) -> int | None:
+    """The first line of the source that a report names."""
+    found = re.search(rf"(?:^|[\s/]){re.escape(source.name)}:(\d+)", report, re.M)
+    return int(found[1]) if found else None
+
+
+def _reports(log: str) -> Iterator[tuple[str, str]]:
+    head, details = "", ""
+    for match in _HEAD.finditer(log):
+        if match["head"]:
+            if head:
+                yield head, details
+            head, details = match["head"], ""
+        else:
+            details += f"{match['detail']}\n"
+    if head:
+        yield head, details
+
+
+def _found(kind: str, line: int | None, source: Source) -> SanitizerFinding:
+    lines = source.text.split("\n")
+    if line is None or not 1 <= line <= len(lines):
+        return SanitizerFinding(kind)
+    return SanitizerFinding(kind, line, lines[line - 1].strip())
+
+
+def _once(findings: list[SanitizerFinding]) -> list[SanitizerFinding]:
+    """The first of those that are the same."""
+    return list({finding.key: finding for finding in reversed(findings)}.values())[::-1]
+
+
+def new_findings(
+    variant: Sequence[SanitizerFinding], reference: Sequence[SanitizerFinding]
+) -> list[SanitizerFinding]:
+    """The variant's findings that the reference does not have."""
+    known = {finding.key for finding in reference}
+    return [finding for finding in variant if finding.key not in known]

@@ -1,0 +1,111 @@
+"""Does a winner hold elsewhere? Validations that travel between machines as files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from gi_cuda.analyze.validate.acceptance import Acceptance, TriedCandidate
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.store import Store
+from gi_cuda.subject.protocol import Evolvable
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One validation of one genotype on one machine.
+
+    Attributes:
+        format: of the file.
+        target: its name.
+        target_hash: hash of its files.
+        backend, device: where it was measured.
+        versions: tools and their versions.
+        genotype: in notation.
+        noise: a copy of the reference beside the reference, on the same machine.
+        validation: of the genotype on the held-out cases.
+    """
+
+    format: int
+    target: str
+    target_hash: str
+    backend: str
+    device: str
+    versions: dict[str, str]
+    genotype: str
+    noise: SpeedUp
+    validation: Validation
+
+
+def measured(store: Store, subject: Evolvable, result: Acceptance, one: TriedCandidate) -> Measured:
+    """A validation made here, ready to travel."""
+    return Measured(
+        FORMAT,
+        subject.target.name,
+        store.get("target_hash"),
+        subject.backend,
+        store.get("device"),
+        store.get("versions"),
+        one.genotype,
+        result.noise,
+        one.validation,
+    )
+
+
+def write(one: Measured) -> str:
+    """The text of a file that :func:`read` takes."""
+    return json.dumps(asdict(one), indent=1) + "\n"
+
+
+def read(path: Path) -> Measured:
+    """A validation from another machine.
+
+    Raises:
+        UserError: it cannot be read, or is no such file.
+    """
+    try:
+        one = TypeAdapter(Measured).validate_json(path.read_bytes())
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None
+    except ValidationError:
+        raise UserError(
+            "not a file of measurements",
+            where=str(path),
+            hint="gi-cuda validate RUN --export FILE writes one",
+        ) from None
+    if one.format != FORMAT:
+        raise UserError(
+            f"the file has format {one.format}, this version reads {FORMAT}", where=str(path)
+        )
+    return one
+
+
+def check_same(there: Measured, target_hash: str, genotypes: Sequence[str], path: Path) -> None:
+    """Refuse to put validations of different things side by side.
+
+    Args:
+        target_hash: of the target here.
+        genotypes: those that are, or may be, validated here.
+
+    Raises:
+        UserError: they are of another target, or of another genotype.
+    """
+    if there.target_hash != target_hash:
+        raise UserError(
+            f"the measurements are of another target: {there.target}, or another version of it",
+            where=str(path),
+        )
+    if there.genotype not in genotypes:
+        raise UserError(
+            f"the measurements are of another genotype: {there.genotype}",
+            where=str(path),
+            hint=f"measure there: gi-cuda validate RUN --genotype '{genotypes[0]}' --export FILE",
+        )

@@ -1,0 +1,148 @@
+"""Which individual a command is about, and in which form: minimized, or as the search found it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from gi_cuda.analyze.interactions.interactions import Interactions
+from gi_cuda.analyze.minimize.minimization import Minimization
+from gi_cuda.analyze.winner.selection import stored_winner
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.validation import Validation
+from gi_cuda.genome import Changed, Genotype
+from gi_cuda.store import Individual, Store
+from gi_cuda.subject.protocol import Evolvable
+
+
+@dataclass(frozen=True, slots=True)
+class Minimized:
+    """A minimization with its validation on the held-out cases.
+
+    Attributes:
+        minimization: what stayed and what went.
+        validation: of what stayed.
+        before: of all of it, in the same measurement; None in runs of before that was measured.
+    """
+
+    minimization: Minimization
+    validation: Validation
+    before: Validation | None = None
+
+    @property
+    def loses(self) -> bool:
+        """Whether what went pays on the held-out cases, for certain."""
+        if self.before is None or self.before.overall is None or self.validation.overall is None:
+            return False
+        return self.validation.overall.high < self.before.overall.low
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenIndividual:
+    """An individual that a command is about.
+
+    Attributes:
+        found: the individual as it is stored.
+        genotype: the genotype meant: the minimized one where there is one.
+        minimized: where that comes from; None if it is the individual's own.
+    """
+
+    found: Individual
+    genotype: Genotype
+    minimized: Minimized | None
+
+    @property
+    def ident(self) -> int:
+        """The individual's number."""
+        return self.found.ident
+
+    def __str__(self) -> str:
+        return f"individual {self.ident}" + (", minimized" if self.minimized else "")
+
+    def changes(self, subject: Evolvable) -> Changed:
+        """What it changes; the numbers that commands show are positions in this, from 1."""
+        return Changed.of(self.genotype, subject.original, subject.order)
+
+
+def keep_minimized(store: Store, ident: int, minimized: Minimized) -> None:
+    """Remember what an individual was minimized to."""
+    store.put(**{f"minimized/{ident}": asdict(minimized)})
+
+
+def stored_minimized(store: Store, ident: int) -> Minimized | None:
+    """What an individual was minimized to, if that is right on the held-out cases."""
+    minimized = store.load(f"minimized/{ident}", Minimized)
+    return minimized if minimized and minimized.validation.correct else None
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """What ``interactions`` found of a genotype.
+
+    Attributes:
+        genotype: in notation.
+        found: how its changes depend on each other.
+    """
+
+    genotype: str
+    found: Interactions
+
+
+def keep_dependencies(store: Store, winner: ChosenIndividual, found: Interactions) -> None:
+    """Remember how a winner's changes depend on each other."""
+    kept = Dependencies(str(winner.genotype), found)
+    store.put(**{f"interactions/{winner.ident}": asdict(kept)})
+
+
+def stored_dependencies(store: Store, winner: ChosenIndividual) -> Interactions | None:
+    """How a winner's changes depend on each other, if that is known of this form of it."""
+    stored = store.load(f"interactions/{winner.ident}", Dependencies)
+    return stored.found if stored and stored.genotype == str(winner.genotype) else None
+
+
+def choose_individual(
+    store: Store, subject: Evolvable, folder: Path, individual: int | None, *, as_found: bool
+) -> ChosenIndividual:
+    """The run's validated winner, or a given individual.
+
+    Args:
+        folder: the run's, for messages.
+        individual: its number; None: the winner.
+        as_found: not the minimized one.
+
+    Raises:
+        UserError: there is no such individual, or no winner.
+    """
+    found = _find(store, folder, individual)
+    minimized = None if as_found else stored_minimized(store, found.ident)
+    text = minimized.minimization.genotype if minimized else found.genotype
+    return ChosenIndividual(found, subject.read(text), minimized)
+
+
+def how_to_go_on(store: Store, folder: Path) -> str:
+    """The command that searches further in a stored run: one that is done needs generations."""
+    planned: int = store.get("plan")["settings"]["generations"]
+    generations = store.generations()
+    done = len(generations) >= planned and all(one.finished for one in generations)
+    return f"gi-cuda resume {folder}" + (f" --generations {2 * planned}" if done else "")
+
+
+def _find(store: Store, folder: Path, individual: int | None) -> Individual:
+    if individual is None:
+        winner = stored_winner(store)
+        if winner is None:
+            raise UserError(
+                "the run has no validated winner",
+                where=str(folder),
+                hint=f"search further ({how_to_go_on(store, folder)}), or name an individual"
+                f" (--individual N; for compare {folder}:N)",
+            )
+        individual = winner.ident
+    found = store.individual(individual)
+    if found is None:
+        raise UserError(
+            f"the run has no individual {individual}",
+            where=str(folder),
+            hint=f"gi-cuda show {folder} lists the best",
+        )
+    return found

@@ -1,0 +1,362 @@
+"""What a preprocessed C++ text declares at namespace scope, and by which names that is reached.
+
+There is no macro left in such a text, so its brackets match, and where a declaration begins and
+ends can be told for sure without knowing any name. What a declaration declares is understood in
+the common cases alone, and the others say so.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+_TOKEN = re.compile(
+    r"""(?!(?:u8|[uUL])?R?["'])[A-Za-z_$][\w$]*
+      | [(){}[\];,*&]
+      | ^[ \t]*\#[^\n]*\n?
+      | (?:u8|[uUL])?R"(?P<fence>[^()\\\s"]{0,16})\(.*?\)(?P=fence)"
+      | (?:u8|[uUL])?"(?:\\.|[^"\\\n])*" | (?:u8|[uUL])?'(?:\\.|[^'\\\n])+'
+      | //[^\n]* | /\*.*?\*/
+      | \.?[0-9](?:[eEpP][+-]|'?[\w.])*
+      | :: | -> | <=>? | >= | == | != | << | \S
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_STATE = re.compile(
+    r"[ \t]*#[ \t]*(?!pragma\b)|[ \t]*#[ \t]*pragma[ \t]+"
+    r"(?:GCC|clang|nv_diag\w*|diag_\w*|pack|message|warning|push_macro|pop_macro)\b"
+)
+"""A directive that says something of all that follows, or nothing."""
+_OF_ONE = re.compile(
+    r"[ \t]*#[ \t]*pragma[ \t]+(?:(?:nv_)?(?:exec_check|hd_warning)_disable|unroll|nounroll)\b"
+)
+"""A pragma that belongs to what follows."""
+_CLOSING = {"(": ")", "[": "]", "{": "}"}
+_CLOSED = frozenset(_CLOSING.values())
+
+_TYPE_KEYS = frozenset({"class", "struct", "union", "enum"})
+_TAKING = """
+    __attribute__ __attribute alignas decltype noexcept throw __asm__ __asm asm explicit __declspec
+    __typeof__ __typeof typeof
+"""
+_WITH_ARGUMENT = frozenset(_TAKING.split())
+"""Words whose parentheses hold no parameters."""
+_OTHERS = """
+    alignof auto bool break case catch char char8_t char16_t char32_t concept const consteval
+    constexpr constinit const_cast continue default delete do double dynamic_cast else export extern
+    false final float for friend goto if inline int long mutable namespace new nullptr operator
+    override private protected public register reinterpret_cast requires return short signed sizeof
+    static static_assert static_cast switch template this thread_local true try typedef typeid
+    typename unsigned using virtual void volatile wchar_t while _Static_assert __extension__
+    __inline __inline__ __restrict __restrict__ __const __volatile__ __signed__ __builtin_va_list
+"""
+_KEYWORDS = _TYPE_KEYS | _WITH_ARGUMENT | frozenset(_OTHERS.split())
+
+
+@dataclass(slots=True)
+class Tokens:
+    """A preprocessed text in tokens.
+
+    Attributes:
+        words: the tokens.
+        starts, ends: where they stand.
+        closes: for each opening bracket, the token that closes it.
+        directives: line markers and pragmas, by where they stand, but for those that belong to a
+            declaration; these are tokens.
+        unknown: where pragmas stand that are neither.
+    """
+
+    words: list[str] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    closes: dict[int, int] = field(default_factory=dict)
+    directives: list[tuple[int, str]] = field(default_factory=list)
+    unknown: list[int] = field(default_factory=list)
+
+    def directives_in(self, first: int, last: int) -> list[str]:
+        """Those between two places of the text, each on lines of its own."""
+        begin, end = (bisect_left(self.directives, (place, "")) for place in (first, last))
+        return [f"\n{line}" for _, line in self.directives[begin:end]]
+
+    def unknown_in(self, first: int, last: int) -> bool:
+        """Whether there is an unknown pragma between two places of the text."""
+        return bisect_left(self.unknown, first) < bisect_left(self.unknown, last)
+
+    def names(self, begin: int, end: int) -> set[str]:
+        """The identifiers among some tokens."""
+        return {word for word in self.words[begin:end] if WORD.match(word)} - _KEYWORDS
+
+    def after_angles(self, at: int, end: int) -> int | None:
+        """What follows a list in angle brackets; None where it does not end."""
+        depth = 0
+        while at < end:
+            match self.words[at]:
+                case "<":
+                    depth += 1
+                case ">":
+                    depth -= 1
+                    if depth == 0:
+                        return at + 1
+                case "(" | "[" | "{":
+                    at = self.closes[at]
+                case ";":
+                    return None
+            at += 1
+        return None
+
+
+def read(text: str) -> Tokens | None:
+    """Cut a preprocessed text into tokens; None where its brackets do not match."""
+    tokens = Tokens()
+    matches = []
+    for match in _TOKEN.finditer(text):
+        word = match[0]
+        if "#" in word and word.lstrip()[0] == "#" and not _OF_ONE.match(word):
+            tokens.directives.append((match.start(), word))
+            if not _STATE.match(word):
+                tokens.unknown.append(match.start())
+        elif not word.startswith(("//", "/*")):
+            matches.append(match)
+    tokens.words = [match[0] for match in matches]
+    tokens.starts = [match.start() for match in matches]
+    tokens.ends = [match.end() for match in matches]
+    open_: list[int] = []
+    for at, word in enumerate(tokens.words):
+        if word in _CLOSING:
+            open_.append(at)
+        elif word in _CLOSED:
+            if not open_ or _CLOSING[tokens.words[open_[-1]]] != word:
+                return None
+            tokens.closes[open_.pop()] = at
+    return None if open_ else tokens
+
+
+@dataclass(slots=True)
+class ScopeDeclaration:
+    """A declaration at namespace scope, or what opens such a scope: its tokens from ``begin`` to
+    before ``end``.
+
+    Attributes:
+        head: those of them that are in no brackets, without attributes, template headers and
+            template arguments; of brackets the opening one.
+        words: the same as words.
+        aside: the names in its template headers and attributes.
+        strange: whether it cannot be understood.
+    """
+
+    begin: int
+    end: int
+    head: list[int] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    aside: set[str] = field(default_factory=set)
+    strange: bool = False
+
+    @property
+    def opens_scope(self) -> bool:
+        """Whether what begins here holds declarations at namespace scope."""
+        *words, last = self.words
+        words = [word for word in words if word != "inline"]
+        linkage = words[:1] == ["extern"] and len(words) == 2 and words[1].startswith('"')
+        return last == "{" and (words[:1] == ["namespace"] or linkage)
+
+    @property
+    def ends(self) -> bool:
+        """Whether nothing more belongs to it: at a semicolon, or after a function's body."""
+        *words, last = self.words
+        if last != "{" or not {"(", ":"} & set(words):
+            return last == ";"
+        if "=" in words or "try" in words:
+            return False
+        if ":" not in words:
+            return True
+        # Behind parameters come a constructor's initialisers, behind a type's name its bases.
+        return "(" in words[: words.index(":")] and words[-1] in ("(", "{")
+
+
+_PLAIN = frozenset({"operator", "=", "(", ":"})
+"""Behind these ``<`` need not begin template arguments."""
+
+
+def declarations(tokens: Tokens) -> Iterator[ScopeDeclaration]:
+    """The declarations of a text and of the namespaces in it."""
+    return _declarations(tokens, 0, len(tokens.words))
+
+
+def _declarations(tokens: Tokens, at: int, end: int) -> Iterator[ScopeDeclaration]:
+    while at < end:
+        item = _next(tokens, at, end)
+        at = item.end
+        if item.opens_scope:
+            brace = item.head[-1]
+            yield from _declarations(tokens, brace + 1, tokens.closes[brace])
+        else:
+            yield item
+
+
+def _next(tokens: Tokens, begin: int, end: int) -> ScopeDeclaration:
+    item = ScopeDeclaration(begin, begin)
+    at = begin
+    while at < end:
+        word = tokens.words[at]
+        follows = tokens.words[at + 1] if at + 1 < end else ""
+        if (word in _WITH_ARGUMENT and follows == "(") or word == follows == "[":
+            after = tokens.closes[at + (word != "[")] + 1
+            if word.startswith("__attr"):
+                item.aside |= tokens.names(at, after)
+            at = after
+            continue
+        if word == "__extension__" or "#" in word:
+            at += 1
+            continue
+        header = word == "template" and follows == "<"
+        if header or (word == "<" and not _PLAIN & set(item.words)):
+            behind = tokens.after_angles(at + header, end)
+            if behind is not None:
+                if header:
+                    item.aside |= tokens.names(at, behind)
+                at = behind
+                continue
+            item.strange = True
+        item.head.append(at)
+        item.words.append(word)
+        at = tokens.closes.get(at, at) + 1
+        if word == "operator":
+            at = _after_operator(tokens, at, end)
+        if item.ends or item.opens_scope:
+            break
+    item.end = at
+    item.strange |= not item.words
+    return item
+
+
+def _after_operator(tokens: Tokens, at: int, end: int) -> int:
+    """What follows an operator's name: its parameters."""
+    if tokens.words[at : at + 1] == ["("]:
+        at = tokens.closes[at] + 1
+    while at < end and tokens.words[at] not in ("(", ";", "{"):
+        at += 1
+    return at
+
+
+def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    """The names that lead to a declaration; none where it is to stay."""
+    words = item.words
+    if item.strange or words[0] in ("namespace", "static_assert", "_Static_assert"):
+        return set()
+    if "typedef" in words:
+        return _named_outside(tokens, item)
+    if words[0] == "using":
+        return _using(tokens, item)
+    if "operator" in words:
+        return _operands(tokens, item)
+    signs = [word for word in words if word in ("(", "=", ":")]
+    if signs[:1] == ["("]:
+        return _function(tokens, item)
+    if _TYPE_KEYS & set(words):
+        return _type(tokens, item)
+    return _variable(tokens, item)
+
+
+def _named_outside(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    """All names in it but those within braces; an enumeration's also within."""
+    braces = [at for at in item.head if tokens.words[at] == "{"]
+    names: set[str] = set()
+    begin = item.begin
+    for brace in braces:
+        names |= tokens.names(begin, brace)
+        begin = tokens.closes[brace]
+    names |= tokens.names(begin, item.end)
+    if "enum" in item.words:
+        names |= tokens.names(item.begin, item.end)
+    return names - item.aside
+
+
+def _using(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    words = item.words
+    if words[2:3] == ["="]:
+        # An alias and what it stands for lead to each other, so that whoever says one of them
+        # reaches the operators on the other.
+        template = tokens.words[item.begin] == "template"
+        return _names(words[1:2]) if template else _named_outside(tokens, item)
+    return set() if {"namespace", "enum", ","} & set(words) else _names(words[-2:-1])
+
+
+def _operands(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    at = item.words.index("operator")
+    symbol = tokens.words[item.head[at] + 1]
+    # What allocates, and suffixes of literals, need no operand with a name.
+    if item.words[at + 1 : at + 2] != ["("] or symbol in ("new", "delete") or '"' in symbol:
+        return set()
+    opening = item.head[at + 1]
+    keys: set[str] = set()
+    for begin, end in _arguments(tokens, opening):
+        names = tokens.names(begin, end) - _members(tokens.words[begin:end])
+        if end - begin > 1 and tokens.words[end - 2] not in _BEFORE_TYPE:
+            names.discard(tokens.words[end - 1])  # The parameter's own.
+        keys |= names
+    if item.words[at - 1] == "::":
+        keys |= _names(item.words[:at])
+    return keys - item.aside
+
+
+_BEFORE_TYPE = _TYPE_KEYS | {"::", "const", "volatile", "typename"}
+
+
+def _members(words: list[str]) -> set[str]:
+    """Names of what belongs to an instance of a template, which has a name too."""
+    return {
+        c for a, b, c in zip(words, words[1:], words[2:], strict=False) if (a, b) == (">", "::")
+    }
+
+
+def _arguments(tokens: Tokens, opening: int) -> Iterator[tuple[int, int]]:
+    """What stands between the commas in parentheses."""
+    begin = at = opening + 1
+    while at < tokens.closes[opening]:
+        if tokens.words[at] == ",":
+            yield begin, at
+            begin = at + 1
+        at = tokens.closes.get(at, at) + 1
+    if begin < at:
+        yield begin, at
+
+
+def _type(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    words = item.words
+    body = words.index("{") if "{" in words else len(words)
+    base = words.index(":") if ":" in words[:body] else body
+    keys = _names([*words[:base], *words[body:]])
+    if "enum" in words and body < len(words):
+        opening = item.head[body]
+        keys |= tokens.names(opening, tokens.closes[opening])
+    return keys
+
+
+def _function(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    words = item.words
+    at = words.index("(")
+    end = next((i for i, word in enumerate(words) if word in ("->", ":")), len(words))
+    behind = words[at + 1 : end]
+    if at + (end < len(words)) < 2 or {"(", ","} & set(behind) or "{" in behind[:-1]:
+        return set()
+    if tokens.words[item.head[at] + 1] in ("*", "&", "^"):
+        return set()
+    return _declared(words[:at])
+
+
+def _variable(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    words = item.words
+    at = next((i for i, word in enumerate(words) if word in ("=", "{", "[", ";")), 0)
+    return set() if at < 2 or "," in words[:at] else _declared(words[:at])
+
+
+def _declared(words: list[str]) -> set[str]:
+    """The name that comes last; with a qualified one all names, for it may be a member."""
+    return _names(words if words[-2:-1] == ["::"] else words[-1:])
+
+
+def _names(words: Iterable[str]) -> set[str]:
+    return {word for word in words if WORD.match(word)} - _KEYWORDS

@@ -1,0 +1,75 @@
+"""Threads that do one job after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from threading import Thread
+from types import TracebackType
+from typing import Generic, TypeVar
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class JobThreads(Generic[Job, Result]):
+    """Threads that share the jobs of one kind; leaving the context drops those not begun.
+
+    An executor's futures have locks in common with whoever waits for them. Ctrl-C, which may end
+    the waiting at any point, can leave one locked, and the process then never ends. Here all goes
+    through queues that a signal cannot leave half-way.
+
+    Args:
+        work: does a job.
+        threads: how many work at a time.
+    """
+
+    def __init__(self, work: Callable[[Job], Result], threads: int) -> None:
+        self._work = work
+        self._jobs: SimpleQueue[tuple[Job] | None] = SimpleQueue()
+        self._done: SimpleQueue[tuple[Job, Result] | BaseException] = SimpleQueue()
+        self._threads = [Thread(target=self._serve, daemon=True) for _ in range(threads)]
+
+    def __enter__(self) -> JobThreads[Job, Result]:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        with suppress(Empty):
+            while True:
+                self._jobs.get_nowait()
+        for _ in self._threads:
+            self._jobs.put(None)
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join()
+
+    def submit(self, job: Job) -> None:
+        """Have a job done when a thread is free."""
+        self._jobs.put((job,))
+
+    def next(self) -> tuple[Job, Result]:
+        """Wait for the next job that ends; to be called once for each.
+
+        Raises:
+            BaseException: what the work raised.
+        """
+        done = self._done.get()
+        if isinstance(done, BaseException):
+            raise done
+        return done
+
+    def _serve(self) -> None:
+        while (task := self._jobs.get()) is not None:
+            (job,) = task
+            try:
+                self._done.put((job, self._work(job)))
+            except BaseException as error:
+                self._done.put(error)

@@ -1,0 +1,130 @@
+"""Headers without what nothing can reach.
+
+A CUDA source's headers are a megabyte once preprocessed, of which its variants use a fraction, and
+a shard's compiler spends more time on them than on a handful of variants. Here a preprocessed text
+loses the declarations at namespace scope that no name leads to.
+
+What is needed is found by names alone: whoever says a name reaches every declaration of that name,
+in whatever namespace, and all the names that those say in turn. So overloads stay together. An
+operator is reached by the types of its operands. What is not understood stays.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from gi_cuda.backends.compile.declarations import (
+    WORD,
+    ScopeDeclaration,
+    Tokens,
+    declarations,
+    keys_of,
+    read,
+)
+
+_MACRO = re.compile(r"^#define (\w+)(.*)", re.M)
+_MARKER = re.compile(r'^# \d+ ("(?:\\.|[^"\\\n])*")([ \d]*)$', re.M)
+_GAP = re.compile(rf"\n(?:[ \t]*\n|{_MARKER.pattern[1:-1]}\n)+")
+_SAID = re.compile(rf"{WORD.pattern}|<<<")
+_IMPLICIT: Mapping[str, str] = {
+    "": """initializer_list type_info align_val_t nothrow_t destroying_delete_t terminate abort
+        malloc free memcpy memmove memset dim3 uint3""",
+    "<<<": """cudaStream_t cudaConfigureCall cudaSetupArgument cudaLaunch cudaLaunchDevice
+        cudaLaunchDeviceV2 cudaGetParameterBuffer cudaGetParameterBufferV2
+        __cudaPushCallConfiguration __cudaPopCallConfiguration""",
+    "auto": "get tuple_size tuple_element",
+    "for": "begin end",
+    "printf": "vprintf",
+    "operator": "strong_ordering weak_ordering partial_ordering",
+}
+"""What compilers look up although nobody says its name, by the word that makes them do so."""
+
+
+def identifiers(text: str) -> frozenset[str]:
+    """All identifiers and keywords in a text, and what looks like one; also ``<<<``."""
+    return frozenset(_SAID.findall(text))
+
+
+def expanded(names: Iterable[str], macros: str) -> frozenset[str]:
+    """Names, and all that those of them which are macros may expand to.
+
+    Args:
+        macros: definitions, one a line.
+    """
+    bodies = dict(_MACRO.findall(macros))
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += WORD.findall(bodies.get(name, ""))
+    return frozenset(found)
+
+
+_read = lru_cache(maxsize=2)(read)
+"""Headers are the same with most compiler options."""
+
+
+def pruned(text: str, names: Iterable[str]) -> str:
+    """A preprocessed text without what no name leads to; line markers and pragmas stay.
+
+    Args:
+        text: declarations. Where brackets do not match, it is left as it is.
+        names: what is said by those who use it.
+    """
+    tokens = _read(text)
+    if tokens is None:
+        return text
+    parts, at = [], 0
+    for item in _unreached(tokens, names):
+        first, last = tokens.starts[item.begin], tokens.ends[item.end - 1]
+        parts += [text[at:first], *tokens.directives_in(first, last)]
+        at = last
+    left = "".join([*parts, text[at:]])
+    # In raw strings empty lines matter.
+    return left if 'R"' in left else _GAP.sub(_narrowed, left)
+
+
+def _narrowed(gap: re.Match[str]) -> str:
+    """The last of its line markers. Files no longer begin and end, but keep what they are."""
+    markers = _MARKER.findall(gap[0])
+    if not markers:
+        return "\n"
+    file, flags = markers[-1]
+    return "\n# 1 " + " ".join([file, *(flag for flag in flags.split() if flag in "34")]) + "\n"
+
+
+def _unreached(tokens: Tokens, names: Iterable[str]) -> list[ScopeDeclaration]:
+    """The declarations that no name leads to, in order."""
+    waiting: list[str] = []
+    by_name: dict[str, list[int]] = {}
+    items = list(declarations(tokens))
+    kept = [False] * len(items)
+    at = 0
+    for number, item in enumerate(items):
+        keys = keys_of(tokens, item)
+        last = tokens.ends[item.end - 1]
+        if tokens.unknown_in(at, last):
+            keys = set()
+        at = last
+        if not keys:
+            kept[number] = True
+            waiting += tokens.names(item.begin, item.end)
+        for key in keys:
+            by_name.setdefault(key, []).append(number)
+    waiting += ["", *names]
+    reached: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in reached:
+            continue
+        reached.add(name)
+        waiting += _IMPLICIT.get(name, "").split()
+        for number in by_name.get(name, ()):
+            if not kept[number]:
+                kept[number] = True
+                waiting += tokens.names(items[number].begin, items[number].end)
+    return [item for item, stays in zip(items, kept, strict=True) if not stays]

@@ -1,0 +1,176 @@
+"""Reading cubins: which kernels and variables each variant has, what they take, and code keys.
+
+A cubin is an ELF file. Every kernel has a section ``.text.<symbol>``, its static shared memory is
+the size of ``.nv.shared.<symbol>``, and the attributes in ``.nv.info`` give registers and stack.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import xxhash
+
+from gi_cuda.backends.compile.elf import Elf
+
+_VARIANT = re.compile(r"v(\d+)\Z")
+_POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """A kernel as compiled.
+
+    Attributes:
+        symbol: its mangled name.
+        registers: a thread.
+        local: bytes of stack a thread; spilled registers are among them.
+        shared: bytes of static shared memory, without what the system takes for itself.
+        code: bytes of machine code.
+    """
+
+    symbol: str
+    registers: int
+    local: int
+    shared: int
+    code: int
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a cubin holds of one variant.
+
+    Attributes:
+        kernels: by mangled name.
+        variables: mangled names of ``__constant__`` and ``__device__`` variables, by name.
+        pointers: mangled names of what the variables ``gi_kernel_<i>`` and ``gi_symbol_<i>`` point
+            at, by these names (see :func:`gi_cuda.backends.cuda.compile.nvcc.pointers`).
+        key: 128-bit xxh3 of everything that decides what the kernels do and how fast: machine
+            code, shared memory, stack, launch bounds, the variables' places and first values.
+            The variant's own name is no part of it, nor are the pointers.
+    """
+
+    kernels: Mapping[str, CompiledKernel]
+    variables: Mapping[str, str]
+    pointers: Mapping[str, str]
+    key: bytes
+
+
+def name_parts(symbol: str) -> tuple[str, ...]:
+    """The identifiers of a mangled nested name, without template and function arguments.
+
+    ``_ZN2v14blurILi3EEEvPf`` gives ``("v1", "blur")``; names that are not nested give ``()``.
+    """
+    if not symbol.startswith("_ZN"):
+        return ()
+    parts, at = [], 3
+    while at < len(symbol) and symbol[at].isdigit():
+        end = at
+        while symbol[end].isdigit():
+            end += 1
+        at, end = end + int(symbol[at:end]), end
+        parts.append(symbol[end:at])
+    return tuple(parts)
+
+
+def owner(parts: Sequence[str]) -> int | None:
+    """The variant in whose namespace a name lies; None for names that all share."""
+    # Names with internal linkage lie in a namespace of their file's, outside or inside.
+    for part in parts[:2]:
+        if found := _VARIANT.match(part):
+            return int(found[1])
+        if not part.startswith(("_INTERNAL_", "_GLOBAL__N_")):
+            return None
+    return None
+
+
+def _plain(parts: Sequence[str]) -> str:
+    """A name without what differs between two variants that are otherwise the same."""
+    outer = [p for p in parts[:2] if not p.startswith("_") and not _VARIANT.match(p)]
+    return "::".join([*outer, *parts[2:]])
+
+
+@dataclass(slots=True)
+class _Parts:
+    """What belongs to one variant, while it is being gathered."""
+
+    kernels: dict[str, CompiledKernel] = field(default_factory=dict)
+    variables: dict[str, str] = field(default_factory=dict)
+    pointers: dict[str, str] = field(default_factory=dict)
+    facts: list[tuple[str, bytes]] = field(default_factory=list)
+
+
+def read_cubin(data: bytes) -> dict[int, Content]:
+    """The content of a cubin by variant.
+
+    Raises:
+        ValueError: the bytes are no cubin.
+    """
+    elf = Elf(data)
+    kernels = kernels_of(elf)
+    found: dict[int, _Parts] = defaultdict(_Parts)
+    ours: dict[tuple[int, int], tuple[int, str]] = {}
+    for symbol in elf.symbols:
+        parts = name_parts(symbol.name)
+        ident = owner(parts)
+        if ident is None:
+            continue
+        mine, plain = found[ident], _plain(parts)
+        if symbol.is_variable and _POINTER.match(parts[-1]):
+            ours[symbol.section, symbol.value] = (ident, parts[-1])
+        elif symbol.is_variable:
+            mine.variables[parts[-1]] = symbol.name
+            place = f"{elf.sections[symbol.section].name}+{symbol.value}:{symbol.size}"
+            mine.facts.append((f"variable {plain} {place}", elf.initial(symbol)))
+        elif kernel := kernels.get(symbol.name):
+            mine.kernels[symbol.name] = kernel
+            numbers = f"{kernel.registers} {kernel.local} {kernel.shared}"
+            code = elf.content(f".text.{symbol.name}") + elf.content(f".nv.constant2.{symbol.name}")
+            mine.facts.append((f"kernel {plain} {numbers}", code))
+            mine.facts.append((f"bounds {plain}", elf.bounds(symbol.name)))
+    relocations = list(elf.relocations())
+    for one in relocations:
+        if (one.section, one.offset) in ours:
+            ident, name = ours[one.section, one.offset]
+            found[ident].pointers[name] = one.symbol.name
+    # A pointer is told of in two places: where it lies, and in a table of all that is pointed at.
+    pointed = {symbol for mine in found.values() for symbol in mine.pointers.values()}
+    for one in relocations:
+        parts = name_parts(one.symbol.name)
+        ident = owner(parts)
+        if ident is None or _POINTER.match(parts[-1]) or (one.section, one.offset) in ours:
+            continue
+        if one.symbol.name in pointed and one.symbol.is_function:
+            continue
+        place = f"{one.offset} {one.kind} {one.addend}"
+        found[ident].facts.append((f"relocation {_plain(parts)} {place}", b""))
+    return {
+        ident: Content(mine.kernels, mine.variables, mine.pointers, _digest(mine.facts))
+        for ident, mine in found.items()
+    }
+
+
+def kernels_of(elf: Elf) -> dict[str, CompiledKernel]:
+    """All kernels of a cubin, by mangled name."""
+    registers, frames = elf.registers, elf.frames
+    return {
+        one.name: CompiledKernel(
+            one.name,
+            registers.get(one.index, 0),
+            frames.get(one.index, 0),
+            elf.shared(one.name),
+            one.size,
+        )
+        for one in elf.symbols
+        if one.is_kernel
+    }
+
+
+def _digest(facts: list[tuple[str, bytes]]) -> bytes:
+    digest = xxhash.xxh3_128()
+    for text, content in sorted(facts):
+        digest.update(f"{text} {len(content)}\0".encode())
+        digest.update(content)
+    return digest.digest()

@@ -1,0 +1,383 @@
+"""The CUDA back end's compiler: batches of variants to cubins, one nvcc process per core.
+
+Every variant lies in a namespace ``v<ident>`` of its own, so its kernels have mangled names of
+their own; they are looked up in the cubin's symbol table. Where a kernel's name in the source does
+not say which symbol is meant (an instance of a template, an overload), a variable is added that
+points at it, and the cubin's relocations say where to. Compiling needs no GPU.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import ClassVar
+
+from gi_cuda.backends.compile.namespaces import declared, joined
+from gi_cuda.backends.compile.phenotypes import EXPORTS, phenotypes
+from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.shards import Sizes, build
+from gi_cuda.backends.cuda.compile.cubin import (
+    CompiledKernel,
+    Content,
+    name_parts,
+    owner,
+    read_cubin,
+)
+from gi_cuda.backends.cuda.compile.instructions import instructions
+from gi_cuda.backends.cuda.compile.staged import (
+    Prepared,
+    Twin,
+    Twins,
+    compile_staged,
+    prepare,
+    same_code,
+)
+from gi_cuda.backends.cuda.occupancy import occupancy
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BlockSize,
+    BuildFailure,
+    Built,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.spec.kernel_names import identifier, is_plain, reference
+
+PREPROCESS_LIMIT = 120.0
+"""Seconds of wall time one preprocessor process may take."""
+
+COMPILE_LIMIT = 300.0
+"""Seconds of wall time one shard may take to compile; a shard over it is halved."""
+
+SIZES = Sizes(smallest=4, largest=16, first=1)
+"""Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
+first shards are done, the sooner their variants can be measured."""
+
+WORTH = 32
+"""Fewest variants in a batch for which it pays to find out which part of the headers is needed."""
+
+TRIED = 4
+"""Most variants that are compiled in both ways to see whether they have the same code; one that
+compiles is enough."""
+
+_QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
+"""No warnings, and a message about every faulty variant, not about the first hundred errors."""
+
+_COUNTER = """
+__attribute__((device)) unsigned gi_loop_most[{loops}];
+static __attribute__((device, always_inline)) inline
+bool gi_loop(unsigned loop, unsigned iterations) {{
+  if (iterations > *(volatile unsigned *)(gi_loop_most + loop))
+    atomicMax(gi_loop_most + loop, iterations);
+  return true;
+}}
+"""
+"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
+
+_COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
+_C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
+_ASSEMBLER = re.compile(r"^ptxas\b[^\n]*?\b(?:error|fatal)\s*:\s*([^\n]*)", re.M)
+_MANGLED = re.compile(r"_ZN\w+")
+
+
+@dataclass(frozen=True, slots=True)
+class CudaBinary(Binary):
+    """A variant in a cubin.
+
+    Attributes:
+        kernels: as compiled, by the identifier of their name in the source (see
+            :func:`gi_cuda.spec.kernel_names.identifier`).
+        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
+            the identifier of theirs.
+    """
+
+    kernels: Mapping[str, CompiledKernel] = field(default_factory=dict)
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class NvccCompiler:
+    """nvcc as the compiler of a batch.
+
+    Attributes:
+        nvcc: path of the compiler.
+        architecture: what it compiles for, e.g. ``sm_90``.
+        file_name: the source's name, for line markers.
+        front: the batch's prelude (see :func:`gi_cuda.backends.compile.preprocess.prelude`).
+        options: options that all variants share: language standard, -I, -D.
+        jobs: compiler processes at a time.
+        sizes: of shards.
+        kernels, symbols: names of kernels and variables that must be found, as C++ has them
+            (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
+        namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
+        disassembler: ``nvdisasm``, where it is installed.
+        names: all identifiers that a variant's text may hold before it is preprocessed; empty
+            where that is not known.
+        shares: whether variants with the same PTX share one machine code.
+    """
+
+    nvcc: str
+    architecture: str
+    file_name: str
+    front: str
+    options: tuple[str, ...]
+    jobs: int
+    sizes: Sizes = SIZES
+    kernels: tuple[str, ...] = ()
+    symbols: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+    disassembler: Path | None = None
+    names: frozenset[str] = frozenset()
+    shares: bool = True
+    disturbs: ClassVar[bool] = False
+    _reached: dict[tuple[str, ...], Prepared | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Preprocess a batch with one process, without the variants whose directives fail."""
+        pointing = pointers(self.kernels, self.symbols)
+        if pointing:
+            # Within the variant, so that a kernel's name may use its macros and types.
+            variants = [
+                replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{pointing}')
+                for v in variants
+            ]
+        if ready := self._prepare(()):
+            preprocess = partial(ready.preprocess, limit=PREPROCESS_LIMIT)
+            return phenotypes(variants, "", self.file_name, preprocess, self.jobs)
+        return phenotypes(variants, self.front, self.file_name, self._preprocess, self.jobs)
+
+    def _preprocess(self, text: str) -> Finished:
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            source = Path(scratch) / "batch.cu"
+            source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+            return run([*self.command(), "-E", source], limit=PREPROCESS_LIMIT)
+
+    def command(self) -> list[str | Path]:
+        """How nvcc is called, whatever it is to make."""
+        return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Compile a batch into cubins below ``folder``."""
+        batch = _Batch(self, Twins(self.shares), pointed_at(self.kernels, self.symbols))
+        groups: dict[tuple[str, ...], list[Phenotype]] = {}
+        for phenotype in phenotypes:
+            groups.setdefault(phenotype.options, []).append(phenotype)
+        whole = {options: self._prepare(options) for options in groups}
+        found = {options: self._within_reach(group) for options, group in groups.items()}
+        reached = {options: ready for options, ready in found.items() if ready}
+        for ready in (*whole.values(), *reached.values()):
+            if ready:
+                ready.put(folder)
+        built = build(
+            phenotypes,
+            folder,
+            partial(batch.compile, whole | reached),
+            batch.collect,
+            jobs=self.jobs,
+            sizes=self.sizes,
+            again=partial(batch.compile, whole) if reached else None,
+        )
+        return batch.twins.follow(built)
+
+    def _within_reach(self, group: Sequence[Phenotype]) -> Prepared | None:
+        """The prelude as far as variants with the same options need it; None where it is not known
+        that they then have the same code."""
+        options = group[0].options
+        if options not in self._reached and self.names and len(group) >= WORTH:
+            said = (_COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
+            names = self.names.union(*map(identifiers, said))
+            whole = self._prepare(options)
+            part = whole.within_reach_of(names) if whole else None
+            for phenotype in group[:TRIED]:
+                text = shard_text("", [phenotype], self.namespaces)
+                same = whole and part and same_code(whole, part, phenotype, text, COMPILE_LIMIT)
+                if same is not None:
+                    self._reached[options] = part if same else None
+                    break
+        return self._reached.get(options)
+
+    def apart(self) -> NvccCompiler:
+        """The same, assembling every variant."""
+        return replace(self, shares=False)
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
+        """Instructions by class, where there is a disassembler, and each kernel's occupancy."""
+        assert isinstance(binary, CudaBinary)
+        found = {}
+        if self.disassembler is not None:
+            listing = _disassembled(self.disassembler, binary.path, binary.path.stat().st_mtime_ns)
+            (ident,) = {owner(name_parts(kernel.symbol)) for kernel in binary.kernels.values()}
+            counted = instructions(listing, lambda name: owner(name_parts(name)) == ident)
+            found = {f"instructions, {kind}": number for kind, number in counted.items()}
+        for name, block in blocks.items():
+            kernel = binary.kernels[identifier(name)]
+            shared = kernel.shared + block.shared
+            share = occupancy(self.architecture, block.threads, kernel.registers, shared)
+            if share is not None:
+                found[f"occupancy of {name} in percent"] = round(100 * share)
+        return found
+
+    def _prepare(self, options: tuple[str, ...]) -> Prepared | None:
+        words = [str(word) for word in self.command()[1:]]
+        return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
+
+    def compile_whole(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        """Compile a shard with one call of nvcc."""
+        source = path.with_suffix(".cu")
+        text = shard_text(self.front, shard, self.namespaces)
+        source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        # With -objtemp what lies between the stages goes where the shard is, and goes with it.
+        command = [*self.command(), *shard[0].options, "-objtemp", "-cubin"]
+        return run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """A batch that is being compiled."""
+
+    compiler: NvccCompiler
+    twins: Twins
+    pointed_at: Mapping[str, str]
+
+    def compile(
+        self,
+        prepared: Mapping[tuple[str, ...], Prepared | None],
+        shard: Sequence[Phenotype],
+        path: Path,
+    ) -> Finished:
+        compiler, ready = self.compiler, prepared[shard[0].options]
+        if ready is None:
+            finished = compiler.compile_whole(shard, path)
+        else:
+            text = shard_text("", shard, compiler.namespaces)
+            finished = compile_staged(ready, text, shard, self.twins, path, COMPILE_LIMIT)
+        return finished if finished.ok else brought_home(finished, compiler.file_name)
+
+    def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
+        cubin = path.with_suffix(".cubin")
+        content = read_cubin(cubin.read_bytes()) if cubin.exists() else {}
+        found: list[Built | Twin] = []
+        for ident in (p.ident for p in shard):
+            other = self.twins.of(ident)
+            if other is None:
+                found.append(binary_of(ident, cubin, content.get(ident), self.pointed_at))
+            else:
+                found.append(Twin(ident, other))
+        return found
+
+
+@lru_cache(maxsize=4)
+def _disassembled(disassembler: Path, cubin: Path, written: int) -> str:
+    """The listing of a cubin; the variants of a shard are in one.
+
+    Args:
+        written: when the cubin was, in nanoseconds.
+    """
+    return run([disassembler, "-c", cubin], limit=COMPILE_LIMIT).stdout
+
+
+def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
+    """What follows a variant's text to make known what its names stand for; plain ones go without.
+
+    A variable on the device that points at a kernel makes the compiler instantiate it, and leaves
+    a relocation with its mangled name in the cubin.
+    """
+    lines = [
+        f"__device__ auto *gi_kernel_{i} = &{reference(name)};"
+        for i, name in enumerate(kernels)
+        if not is_plain(name)
+    ]
+    lines += [
+        f"__device__ auto *gi_symbol_{i} = &{name};"
+        for i, name in enumerate(symbols)
+        if not is_plain(name)
+    ]
+    return "\n".join(lines)
+
+
+def pointed_at(kernels: Sequence[str], symbols: Sequence[str]) -> dict[str, str]:
+    """For each variable of :func:`pointers` the identifier of the name that it stands for."""
+    found = {f"gi_kernel_{i}": name for i, name in enumerate(kernels)}
+    found |= {f"gi_symbol_{i}": name for i, name in enumerate(symbols)}
+    return {pointer: identifier(name) for pointer, name in found.items() if not is_plain(name)}
+
+
+def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
+    """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
+    parts = [front, declared(namespaces)]
+    seen = joined(namespaces)
+    for phenotype in shard:
+        name = f"v{phenotype.ident}"
+        text = without_c_linkage(phenotype.text)
+        loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
+        counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
+        parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
+    return "".join(parts)
+
+
+def without_c_linkage(text: str) -> str:
+    """Preprocessed text whose functions all have mangled names; lines stay where they are.
+
+    C linkage ignores namespaces, so the kernels of two variants would be one.
+    """
+    if '"C' not in text:
+        return text
+    return _C_LINKAGE.sub(
+        lambda m: "\n" * m[0].count("\n") + ("inline namespace gi_c {" if m[1] else ""), text
+    )
+
+
+def brought_home(finished: Finished, file_name: str) -> Finished:
+    """The same with ptxas's messages about kernels as messages about their variants' sources."""
+    home = []
+    for message in _ASSEMBLER.findall(finished.stderr):
+        for symbol in _MANGLED.findall(message):
+            parts = name_parts(symbol)
+            if (ident := owner(parts)) is not None:
+                said = message.replace(symbol, "::".join(parts[1:]))
+                home.append(f"v{ident}/{file_name}(1): error: {said}\n")
+    return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
+
+
+def binary_of(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:
+    """A variant of a shard that compiled; ``names`` as :func:`pointed_at` gives them."""
+    if content is None or not content.kernels:
+        return BuildFailure(ident, "the compiled source holds no kernel")
+    kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}
+    variables = dict(content.variables)
+    for pointer, symbol in content.pointers.items():
+        if symbol in content.kernels:
+            kernels[names[pointer]] = content.kernels[symbol]
+        else:
+            variables[names[pointer]] = symbol
+    return CudaBinary(
+        ident,
+        cubin,
+        content.key,
+        resources(content.kernels.values()),
+        kernels,
+        variables,
+    )
+
+
+def resources(kernels: Iterable[CompiledKernel]) -> dict[str, int]:
+    """What the kernel that takes most takes, of each resource.
+
+    ``registers`` and ``local`` (bytes of stack, spilled registers among them) are per thread,
+    ``shared`` (static) per block, ``code`` is the bytes of machine code of all kernels.
+    """
+    kernels = list(kernels)
+    return {
+        "registers": max(kernel.registers for kernel in kernels),
+        "local": max(kernel.local for kernel in kernels),
+        "shared": max(kernel.shared for kernel in kernels),
+        "code": sum(kernel.code for kernel in kernels),
+    }

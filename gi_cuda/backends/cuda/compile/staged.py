@@ -1,0 +1,217 @@
+"""Shards of one batch, compiled stage by stage: see :mod:`gi_cuda.backends.cuda.compile.stages`."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from pathlib import Path
+
+import xxhash
+
+from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.prune import expanded, pruned
+from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
+from gi_cuda.backends.cuda.ptx.module import named_by, pieces, read_module
+from gi_cuda.backends.protocol.variants import Built, Phenotype
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What all shards with the same options have in common.
+
+    Attributes:
+        stages: the programs.
+        front: the prelude, preprocessed.
+        macros: definitions of all macros that it leaves behind.
+    """
+
+    stages: Stages
+    front: str
+    macros: str
+
+    @cached_property
+    def _name(self) -> str:
+        digest = xxhash.xxh3_64_hexdigest(self.front.encode("utf-8", "surrogateescape"))
+        return f"front-{digest}.ii"
+
+    def place(self, folder: Path) -> Path:
+        """Where shards in a folder include the prelude from."""
+        return folder.resolve() / self._name
+
+    def put(self, folder: Path) -> None:
+        """Write the prelude to where shards in a folder include it from."""
+        folder.mkdir(parents=True, exist_ok=True)
+        _write(self.place(folder), self.front)
+
+    def within_reach_of(self, names: Iterable[str]) -> Prepared:
+        """The same with only that of the prelude which variants that say these names can reach."""
+        return replace(self, front=pruned(self.front, expanded(names, self.macros)))
+
+    def preprocess(self, text: str, limit: float) -> Finished:
+        """Preprocess what follows the prelude. Only the prelude's macros matter for that."""
+        stage = self.stages.preprocess.without("-include")
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            macros, source, result = (Path(scratch) / name for name in ("front", "b.cu", "b.ii"))
+            _write(macros, self.macros)
+            _write(source, text)
+            command = stage.and_also("-imacros", str(macros)).command(source, result)
+            finished = run(command, limit=limit, environment=self.stages.environment)
+            return Finished(finished.status, _read(result), finished.stderr)
+
+
+@lru_cache(maxsize=32)
+def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Prepared | None:
+    """Find the stages and preprocess the prelude; None where nvcc itself has to be asked.
+
+    Args:
+        nvcc: its path.
+        options: all that decide how a source is compiled.
+        front: the prelude.
+        limit: seconds of wall time for the preprocessor.
+    """
+    stages = find_stages(nvcc, options)
+    if stages is None:
+        return None
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source, result = Path(scratch) / "front.cu", Path(scratch) / "front.ii"
+        _write(source, front)
+        found = []
+        for stage in (stages.preprocess, stages.preprocess.and_also("-dM")):
+            command = stage.command(source, result)
+            if not run(command, limit=limit, environment=stages.environment).ok:
+                return None
+            found.append(_read(result))
+    return Prepared(stages, *found)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+
+
+def _read(path: Path) -> str:
+    """What a program has written; nothing where it failed."""
+    return path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
+
+
+@dataclass(slots=True)
+class Twins:
+    """Which variants of a batch have the PTX of another one, and need not be assembled.
+
+    Any number of shards may ask at once.
+
+    Attributes:
+        shared: whether there are any; if not, each is assembled.
+    """
+
+    shared: bool = True
+    _owners: dict[tuple[tuple[str, ...], bytes], int] = field(default_factory=dict)
+    _of: dict[int, int] = field(default_factory=dict)
+
+    def of(self, ident: int) -> int | None:
+        """The variant whose code serves this one too."""
+        return self._of.get(ident)
+
+    def enter(self, ident: int, options: tuple[str, ...], key: bytes) -> bool:
+        """Enter a variant's PTX; whether it is another one's."""
+        if not self.shared:
+            return False
+        # In one step, so that of two that ask at once one is first.
+        first = self._owners.setdefault((options, key), ident)
+        if first != ident:
+            self._of[ident] = first
+        return first != ident
+
+    def follow(self, built: Iterator[Built | Twin]) -> Iterator[Built]:
+        """The same with every twin made of the one that it is a twin of, once that is there."""
+        done: dict[int, Built] = {}
+        waiting: dict[int, list[Twin]] = {}
+        for one in built:
+            if isinstance(one, Twin):
+                if one.of in done:
+                    yield one.made_of(done[one.of])
+                else:
+                    waiting.setdefault(one.of, []).append(one)
+                continue
+            done[one.ident] = one
+            yield one
+            for twin in waiting.pop(one.ident, ()):
+                yield twin.made_of(one)
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """A variant that another one's code serves."""
+
+    ident: int
+    of: int
+
+    def made_of(self, other: Built) -> Built:
+        """What became of the other one, under this one's number."""
+        return replace(other, ident=self.ident)
+
+
+def compile_to_ptx(prepared: Prepared, text: str, ptx: Path, limit: float) -> Finished:
+    """Compile what follows the prelude; the prelude must be in the PTX's folder."""
+    source = ptx.with_suffix(".ii")
+    _write(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
+    command = prepared.stages.compile.command(source, ptx)
+    # A compiler that fails leaves its own file behind; so it goes with the shard's.
+    environment = {**prepared.stages.environment, "TMPDIR": str(ptx.parent)}
+    return run(command, limit=limit, environment=environment)
+
+
+def same_code(
+    whole: Prepared, part: Prepared, phenotype: Phenotype, text: str, limit: float
+) -> bool | None:
+    """Whether a variant has the same PTX with either prelude; None where it does not compile.
+
+    Functions and variables of headers that only the whole one leaves in the module do not count.
+
+    Args:
+        text: the variant as it follows the prelude.
+    """
+    made: list[frozenset[str]] = []
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        ptx = Path(scratch) / "shard.ptx"
+        for prepared in (whole, part):
+            prepared.put(ptx.parent)
+            if not compile_to_ptx(prepared, text, ptx, limit).ok:
+                return False if made else None
+            made.append(pieces(_read(ptx)))
+    own = named_by(phenotype.ident)
+    return made[1] <= made[0] and not any(map(own.search, made[0] - made[1]))
+
+
+def compile_staged(
+    prepared: Prepared,
+    text: str,
+    shard: Sequence[Phenotype],
+    twins: Twins,
+    path: Path,
+    limit: float,
+) -> Finished:
+    """Compile a shard to PTX, and what is new of it to a cubin.
+
+    Args:
+        text: what follows the prelude.
+        shard: the variants in it; all have the same options.
+        twins: of the batch; those found here are entered.
+        path: of the cubin, without suffix. There is none where all variants are twins.
+        limit: seconds of wall time for each stage.
+    """
+    stages = prepared.stages
+    ptx, cubin = (path.with_suffix(suffix) for suffix in (".ptx", ".cubin"))
+    finished = compile_to_ptx(prepared, text, ptx, limit)
+    if not finished.ok:
+        return finished
+    if module := read_module(_read(ptx)):
+        options = shard[0].options
+        same = {i for i, key in module.keys.items() if twins.enter(i, options, key)}
+        if same and len(same) == len(module.parts):
+            return finished
+        if same:
+            _write(ptx, module.without(same))
+    command = stages.assemble.command(ptx, cubin)
+    return run(command, limit=limit, environment=stages.environment)

@@ -1,0 +1,261 @@
+"""A worker's CUDA context: modules, launches, waiting with a limit, and death by fault.
+
+A hung kernel cannot be stopped and an illegal access spoils the context for good, so both end the
+process, with last words; the pool starts another one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any, NoReturn
+
+from gi_cuda.backends.protocol.device import LaunchRefused
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, last_words
+from gi_cuda.errors import UserError
+
+MODULES = 4
+"""Cubins kept loaded. Variants of one shard come one after another."""
+
+SPIN = 2e-4
+"""Seconds of polling without a pause, then with pauses of ``NAP``; most kernels end within."""
+
+NAP = 2e-5
+
+WINDOW = 256
+"""Launches between two marks."""
+
+MOST_AHEAD = 512
+"""Pieces of work that may wait in the stream before another is put there. Beyond some 1000 the
+driver blocks the caller, and a hang could no longer be told."""
+
+_LARGE_SHARED = 48 * 1024
+"""Dynamic shared memory beyond which a kernel must ask for it, bytes."""
+
+PATIENCE = 10.0
+"""Seconds that copies and the tool's own kernels may take."""
+
+
+def pycuda() -> Any:
+    """PyCUDA's driver module. Loading it touches no device, so it may be done before a fork.
+
+    Raises:
+        UserError: it is not installed, or does not find the driver.
+    """
+    try:
+        import pycuda.driver
+    except ImportError as error:
+        raise UserError(
+            f"PyCUDA cannot be loaded: {error}",
+            hint="install it with `pip install 'gi-cuda[cuda]'`; see `gi-cuda doctor`",
+        ) from None
+    return pycuda.driver
+
+
+class Context:
+    """The first device, one stream, and everything that may end this process.
+
+    Args:
+        slot: this process's among those that share the device.
+
+    Attributes:
+        grace: seconds past its limit in which a launch may still turn out to have crashed.
+        suspect: number of the variant whose launch is being waited for; it comes with last words.
+
+    Raises:
+        UserError: there is no PyCUDA, no driver, no device, or it gives no context.
+    """
+
+    def __init__(self, slot: WorkerSlot) -> None:
+        self.drv = pycuda()
+        self.slot = slot
+        self.suspect: int | None = None
+        self.grace = Sampling().grace
+        # One stream needs no more, and a context is then there in half the time.
+        os.environ.setdefault("CUDA_DEVICE_MAX_CONNECTIONS", "1")
+        try:
+            self.drv.init()
+            self.device = self.drv.Device(0)
+            self._context = self.device.make_context()
+        except self.drv.Error as error:
+            raise UserError(
+                f"the device gives no context: {error}", hint="see `gi-cuda doctor`"
+            ) from None
+        self.stream = self.drv.Stream()
+        self._mark = self.event()
+        self._modules: OrderedDict[tuple[str, int, int], Any] = OrderedDict()
+
+    def close(self) -> None:
+        """Give the context up. Only for processes that go on afterwards."""
+        self._modules.clear()
+        self._context.pop()
+        self._context.detach()
+
+    def event(self) -> Any:
+        """A new event."""
+        return self.drv.Event()
+
+    def attribute(self, name: str, default: int) -> int:
+        """A number that the device gives for itself; the default where PyCUDA has no name."""
+        which = getattr(self.drv.device_attribute, name, None)
+        return default if which is None else int(self.device.get_attribute(which))
+
+    @property
+    def architecture(self) -> str:
+        """What nvcc compiles for this device."""
+        major, minor = self.device.compute_capability()
+        return f"sm_{major}{minor}"
+
+    # -- modules -----------------------------------------------------------------------------
+
+    def module(self, path: Path) -> Any:
+        """A cubin loaded from memory; the last few stay loaded.
+
+        Raises:
+            LaunchRefused: it cannot be read, or is not for this device.
+        """
+        try:
+            stat = path.stat()
+            key = (str(path), stat.st_mtime_ns, stat.st_ino)
+            if key in self._modules:
+                self._modules.move_to_end(key)
+                return self._modules[key]
+            data = path.read_bytes()
+        except OSError as error:
+            raise LaunchRefused(f"the cubin cannot be read: {error}") from None
+        try:
+            module = self.drv.module_from_buffer(data)
+        except self.drv.Error as error:
+            self.check()
+            raise LaunchRefused(
+                f"the cubin cannot be loaded on {self.architecture}: {error}"
+            ) from None
+        self._modules[key] = module
+        while len(self._modules) > MODULES:
+            self._modules.popitem(last=False)
+        return module
+
+    def function(self, module: Any, symbol: str, shared: int) -> Any:
+        """A kernel of a module, allowed as much dynamic shared memory as it is to get.
+
+        Raises:
+            LaunchRefused: it is not there, or wants too much.
+        """
+        try:
+            function = module.get_function(symbol)
+            # Makes the driver load it now. At the first launch it would wait for the device, where
+            # a hung kernel would keep it for ever.
+            function.get_attribute(self.drv.function_attribute.NUM_REGS)
+            if shared > _LARGE_SHARED:
+                which = self.drv.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+                function.set_attribute(which, shared)
+        except self.drv.Error as error:
+            self.check()
+            raise LaunchRefused(
+                f"the kernel {symbol} with {shared} bytes of dynamic shared memory: {error}"
+            ) from None
+        return function
+
+    # -- memory ------------------------------------------------------------------------------
+
+    def allocate(self, what: str, size: int) -> Any:
+        """Device memory; freed when the answer is dropped.
+
+        Raises:
+            LaunchRefused: there is not so much.
+        """
+        try:
+            return self.drv.mem_alloc(size)
+        except self.drv.Error as error:
+            self.check()
+            free, total = self.drv.mem_get_info()
+            raise LaunchRefused(
+                f"the device has no {size / 2**20:.1f} MiB for {what}:"
+                f" {free / 2**20:.0f} of {total / 2**20:.0f} MiB are free ({error})"
+            ) from None
+
+    # -- launches ----------------------------------------------------------------------------
+
+    def launch(
+        self,
+        function: Any,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        arguments: bytes,
+        shared: int = 0,
+    ) -> None:
+        """Put a launch into the stream.
+
+        Raises:
+            LaunchRefused: the device does not take it.
+        """
+        try:
+            function._launch_kernel(grid, block, arguments, shared, self.stream)
+        except self.drv.Error as error:
+            self.check()
+            raise LaunchRefused(str(error)) from None
+
+    def wait(self, event: Any, limit: float) -> None:
+        """Wait for an event; past ``limit`` seconds this process ends as hung.
+
+        As long as another process is being cleared away, nothing is over its limit.
+        """
+        begun = time.perf_counter()
+        while True:
+            # Looked at before the event: a process that was kept waiting is not a hang.
+            spent = time.perf_counter() - begun
+            try:
+                if event.query():
+                    return
+            except self.drv.Error as error:
+                self.crashed(str(error))
+            if spent > limit and self.slot.lock.disturbed():
+                begun = time.perf_counter()
+            elif spent > limit:
+                self._overdue(event, limit)
+            if spent > SPIN:
+                time.sleep(NAP)
+
+    def _overdue(self, event: Any, limit: float) -> NoReturn:
+        """End this process for a launch that is over its limit: as crashed, if that comes out."""
+        self.slot.lock.leave(self.slot.number)
+        begun = time.perf_counter()
+        while time.perf_counter() - begun < self.grace:
+            try:
+                if event.query():
+                    break
+            except self.drv.Error as error:
+                self.crashed(str(error))
+            time.sleep(1e-3)
+        self.hung(f"over its time limit of {limit:g} s")
+
+    def settle(self) -> None:
+        """Wait for everything in the stream; only the tool's own work is in it."""
+        self._mark.record(self.stream)
+        self.wait(self._mark, PATIENCE)
+
+    # -- the end -----------------------------------------------------------------------------
+
+    def check(self) -> None:
+        """Look whether the context still works; end this process where it does not."""
+        try:
+            self.stream.is_done()
+        except self.drv.Error as error:
+            self.crashed(str(error))
+
+    def hung(self, message: str) -> NoReturn:
+        """End this process: what runs on the device cannot be stopped otherwise."""
+        self._die(message, HUNG_STATUS)
+
+    def crashed(self, message: str) -> NoReturn:
+        """End this process: the context is spoilt."""
+        self._die(message, CRASHED_STATUS)
+
+    def _die(self, message: str, status: int) -> NoReturn:
+        self.slot.lock.leave(self.slot.number)
+        os.write(self.slot.words, last_words(message, self.suspect))
+        os._exit(status)

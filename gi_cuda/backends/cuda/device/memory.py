@@ -1,0 +1,185 @@
+"""Device buffers between guard zones, and looking on the device at what became of them."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.backends.cuda.device.arena import UNIT, Arena
+from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.host.runtime import POISON
+
+GUARD = 64 * 1024
+"""Bytes before and behind every buffer; a multiple of what the device aligns memory to."""
+
+_CHECK_BLOCKS, _CHECK_THREADS = 264, 256
+_MOST_CHECKS = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A buffer on the device.
+
+    Attributes:
+        name: the buffer's.
+        address: of its first byte.
+        size: bytes.
+        guarded: whether guard zones of ours lie around it; not so for a variant's own variables.
+        pristine: address of a copy of what it holds before a launch; 0 where it is poisoned.
+        memory: keeps it allocated.
+    """
+
+    name: str
+    address: int
+    size: int
+    guarded: bool
+    pristine: int = 0
+    memory: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryCheck:
+    """A stretch of memory to be looked at: like ``expected`` or, where that is 0, poison."""
+
+    address: int
+    size: int
+    expected: int = 0
+
+    def packed(self) -> bytes:
+        """As ``gi_check`` reads it."""
+        return struct.pack("@PPQQ", self.address, self.expected, self.size, POISON)
+
+
+def guards(region: Region) -> tuple[MemoryCheck, ...]:
+    """The zones before and behind a buffer."""
+    if not region.guarded:
+        return ()
+    end = region.address + region.size
+    return MemoryCheck(region.address - GUARD, GUARD), MemoryCheck(
+        end, _padded(region.size) + GUARD - region.size
+    )
+
+
+def _padded(size: int) -> int:
+    return -(-size // 16) * 16
+
+
+class Memory:
+    """Allocates, fills and looks at device memory, all of it in the context's stream.
+
+    Args:
+        context: the worker's.
+        helpers: module of the tool's own kernels.
+    """
+
+    def __init__(self, context: Context, helpers: Any) -> None:
+        self._context = context
+        self._drv = context.drv
+        self._check = context.function(helpers, "gi_check", 0)
+        self._tables: dict[tuple[MemoryCheck, ...], tuple[Any, Any, NDArray[np.uint32]]] = {}
+        self._landing: dict[tuple[str, int], NDArray[np.uint8]] = {}
+
+    def buffer(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
+        """A new buffer between guard zones; poisoned, or filled from a pristine copy.
+
+        Args:
+            name: for messages.
+            size: bytes.
+            pristine: address of the copy; 0 if there is none.
+            arena: where it is to lie; in plain memory without one.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        whole = GUARD + _padded(size) + GUARD
+        memory = (arena or self._context).allocate(name, whole)
+        self._drv.memset_d32_async(int(memory), POISON, whole // 4, self._context.stream)
+        region = Region(name, int(memory) + GUARD, size, True, pristine, memory)
+        self.restore(region)
+        return region
+
+    def upload(self, name: str, array: NDArray[Any]) -> Any:
+        """A copy of an array on the device, without guard zones.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        memory = self._context.allocate(name, max(16, array.nbytes))
+        self._drv.memcpy_htod(memory, np.ascontiguousarray(array))
+        return memory
+
+    def restore(self, region: Region) -> None:
+        """Make a buffer what it is to be before a launch."""
+        stream = self._context.stream
+        if region.pristine:
+            self._drv.memcpy_dtod_async(region.address, region.pristine, region.size, stream)
+        elif region.guarded:
+            # The last word may reach into the guard zone, which holds the same.
+            self._drv.memset_d32_async(region.address, POISON, -(-region.size // 4), stream)
+        else:
+            self._drv.memset_d8_async(region.address, POISON & 0xFF, region.size, stream)
+
+    def cushion(self, arena: Arena) -> Region:
+        """What lies behind all addresses of an arena's cushion, poisoned."""
+        region = Region("", arena.filling, UNIT, False)
+        self.poison(region)
+        return region
+
+    def poison(self, region: Region) -> None:
+        """Fill a region, whose size is a multiple of four, with poison."""
+        stream = self._context.stream
+        self._drv.memset_d32_async(region.address, POISON, region.size // 4, stream)
+
+    def restore_guards(self, region: Region) -> None:
+        """Poison the guard zones of a buffer, and the buffer with them, then fill it again."""
+        begin = region.address - GUARD
+        words = (GUARD + _padded(region.size) + GUARD) // 4
+        self._drv.memset_d32_async(begin, POISON, words, self._context.stream)
+        self.restore(region)
+
+    def failing(self, checks: Sequence[MemoryCheck]) -> list[int]:
+        """The indices of the checks that fail. Waits for the device."""
+        if not checks:
+            return []
+        table, found, landing = self._table(tuple(checks[:_MOST_CHECKS]))
+        stream = self._context.stream
+        self._drv.memset_d32_async(int(found), 0, len(landing), stream)
+        arguments = struct.pack("@PP", int(table), int(found))
+        grid = (_CHECK_BLOCKS, len(landing), 1)
+        self._context.launch(self._check, grid, (_CHECK_THREADS, 1, 1), arguments)
+        self._drv.memcpy_dtoh_async(landing, int(found), stream)
+        self._context.settle()
+        return [int(index) for index in np.flatnonzero(landing)]
+
+    def _table(self, checks: tuple[MemoryCheck, ...]) -> tuple[Any, Any, NDArray[np.uint32]]:
+        """The checks on the device, room for what they find, and where that lands here."""
+        if checks not in self._tables:
+            packed = np.frombuffer(b"".join(check.packed() for check in checks), np.uint8)
+            table = self.upload("checks", packed)
+            found = self._context.allocate("checks", 4 * len(checks))
+            landing = self._drv.pagelocked_empty(len(checks), np.uint32)
+            if len(self._tables) >= _TABLES:
+                del self._tables[next(iter(self._tables))]
+            self._tables[checks] = (table, found, landing)
+        return self._tables[checks]
+
+    def download(self, regions: Sequence[Region]) -> list[NDArray[np.uint8]]:
+        """The bytes of buffers; valid until they are asked for again. Waits for the device."""
+        arrays = []
+        for region in regions:
+            key = (region.name, region.size)
+            if key not in self._landing:
+                self._landing[key] = self._drv.pagelocked_empty(region.size, np.uint8)
+            arrays.append(self._landing[key])
+            self._drv.memcpy_dtoh_async(arrays[-1], region.address, self._context.stream)
+        self._context.settle()
+        return arrays
+
+
+_TABLES = 64
+"""Tables of checks kept on the device."""

@@ -1,0 +1,328 @@
+"""Batches of PTX variants: several of them in one module, assembled with one call of ptxas.
+
+The PTX comes from a source that nvcc compiled as variant 0, so all that is a variant's own has a
+mangled name in the namespace ``v0``; here every variant gets its own number there instead. What is
+not in that namespace comes from headers, is the same in all, and stands in a module once.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import xxhash
+
+from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.shards import build, first_error
+from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
+from gi_cuda.backends.cuda.compile.nvcc import (
+    COMPILE_LIMIT,
+    NvccCompiler,
+    binary_of,
+    brought_home,
+    pointed_at,
+    shard_text,
+)
+from gi_cuda.backends.cuda.compile.stages import find_stages
+from gi_cuda.backends.cuda.ptx.module import BEGIN, end_of, named_by
+from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BlockSize,
+    BuildFailure,
+    Built,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.errors import UserError
+
+_OURS = re.compile(r"2v0(?=[\dA-Z])")
+_INNER = re.compile(r"N\d+(?:_INTERNAL_|_GLOBAL__N_)\w*\Z")
+_PLACE = re.compile(r"(_INTERNAL_|_GLOBAL__N__)[0-9a-f]{8}(_\d+_\w+?_)[0-9a-f]{8}(?=\d)")
+_DEBUGGING = (
+    (re.compile(r"\n\t\.loc\t[^\n]*"), "\n"),
+    (re.compile(r"\n\t\.file\t[^\n]*"), "\n"),
+    (re.compile(r"//[^\n]*"), ""),
+)
+"""What nvcc adds for people. Patterns that begin with so much text take a tenth of the time."""
+_HEAD = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*", re.M)
+_MESSAGE = re.compile(
+    r"^ptxas [^\n]*?, line (?P<line>\d+); (?:fatal|error)\s*:\s*(?P<said>[^\n]*)", re.M
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PtxCompiler:
+    """ptxas as the compiler of a batch of PTX variants.
+
+    Attributes:
+        nvcc: how the source was compiled; its shards, jobs and names are used here too.
+        file_name: what messages call the PTX.
+    """
+
+    nvcc: NvccCompiler
+    file_name: str
+    disturbs: ClassVar[bool] = False
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Give each variant names of its own. Its key is that of its text without line numbers
+        and comments."""
+        return {variant.ident: _phenotype(variant) for variant in variants}
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Assemble a batch into cubins below ``folder``."""
+        names = pointed_at(self.nvcc.kernels, self.nvcc.symbols)
+
+        def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+            cubin = path.with_suffix(".cubin")
+            content = read_cubin(cubin.read_bytes())
+            return [binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard]
+
+        return build(
+            phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
+        )
+
+    def apart(self) -> PtxCompiler:
+        """This one: every variant has a place of its own."""
+        return self
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
+        """Instructions by class and occupancy, as of what nvcc makes of a source."""
+        return self.nvcc.inspect(binary, blocks)
+
+    def _assemble(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        module = join(shard)
+        source, cubin = path.with_suffix(".ptx"), path.with_suffix(".cubin")
+        source.write_text(module.text, encoding="utf-8", errors="surrogateescape", newline="")
+        finished = assemble(self.nvcc, shard[0].options, source, cubin)
+        if finished.ok:
+            return finished
+        said = "".join(module.messages(finished.stderr, self.file_name))
+        if said:
+            return Finished(finished.status, finished.stdout, said)
+        return brought_home(finished, self.file_name)
+
+
+_stages = lru_cache(maxsize=32)(find_stages)
+
+
+def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin: Path) -> Finished:
+    """Assemble a PTX text as nvcc would assemble what it makes of a source.
+
+    Args:
+        options: of nvcc, besides those that the compiler has.
+    """
+    words = (f"-arch={compiler.architecture}", *compiler.options, *options)
+    if stages := _stages(compiler.nvcc, words):
+        command = stages.assemble.command(source, cubin)
+        return run(command, limit=COMPILE_LIMIT, environment=stages.environment)
+    command = [compiler.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
+    return run(command, limit=COMPILE_LIMIT)
+
+
+def messages(stderr: str) -> Iterator[tuple[int, str]]:
+    """ptxas's errors with the lines of the text that they are about."""
+    for found in _MESSAGE.finditer(stderr):
+        yield int(found["line"]), found["said"]
+
+
+def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
+    """The PTX that nvcc makes of a variant, with line numbers.
+
+    The variant must have the number 0. Names with internal linkage hold numbers that nvcc derives
+    from the source's place; here they are zero, so that the same source always gives the same text
+    (but for ``.debug_str``, which repeats them).
+
+    Raises:
+        UserError: it does not compile.
+    """
+    phenotype = _only(compiler, variant)
+    return _made(compiler, shard_text(compiler.front, [phenotype], compiler.namespaces), variant)
+
+
+def names_alone(compiler: NvccCompiler, variant: Variant, ptx: str) -> SymbolNames | None:
+    """How nvcc names what a variant's PTX has when it compiles the source on its own.
+
+    None where that gives other code.
+
+    Args:
+        ptx: what :func:`ptx_of` made of the variant.
+
+    Raises:
+        UserError: it does not compile.
+    """
+    return pair(ptx, source_ptx(compiler, variant))
+
+
+def source_ptx(compiler: NvccCompiler, variant: Variant) -> str:
+    """The PTX that nvcc makes of a source on its own, not as a variant in a namespace.
+
+    The variant must have the number 0.
+
+    Raises:
+        UserError: it does not compile.
+    """
+    phenotype = _only(compiler, variant)
+    return _made(compiler, f"{compiler.front}{phenotype.text}\n", variant, compiler.file_name)
+
+
+def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
+    assert variant.ident == 0
+    phenotype = compiler.preprocess([variant])[0]
+    if isinstance(phenotype, BuildFailure):
+        raise _does_not_compile(phenotype.message)
+    return phenotype
+
+
+def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
+    """What nvcc makes of a text under a variant's options, free of where it was made."""
+    words = [str(word) for word in compiler.command()]
+    return _made_once((*words, *variant.options, "-lineinfo", "-ptx"), text, name, Path.cwd())
+
+
+@lru_cache(maxsize=8)
+def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> str:
+    """A command may read a target several times; nvcc compiles it once.
+
+    Raises:
+        UserError: it does not compile.
+    """
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source, ptx = Path(scratch) / name, Path(scratch) / "shard.ptx"
+        source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
+        if not finished.ok:
+            raise _does_not_compile(first_error(finished))
+        made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
+    made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
+    return made.replace(f'"{here}/v0/', '"v0/').replace(f"{scratch}/", "")
+
+
+def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) -> str:
+    """Assemble a module on its own; what is wrong with it, "" where nothing is."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        source = Path(scratch) / "module.ptx"
+        source.write_text(ptx, encoding="utf-8", errors="surrogateescape", newline="")
+        finished = assemble(compiler, options, source, source.with_suffix(".cubin"))
+    return "" if finished.ok else first_error(finished)
+
+
+def _does_not_compile(message: str) -> UserError:
+    return UserError(
+        f"the source does not compile: {message}",
+        hint="see [build] in target.toml (include, define, standard, options)",
+    )
+
+
+def kernels_in(ptx: str, names: Sequence[str]) -> tuple[str, ...]:
+    """The symbols of a variant's kernels in its PTX: those of the names given.
+
+    Args:
+        ptx: made by :func:`ptx_of`.
+        names: as a target gives them. Without any, or where one is more than an identifier, all
+            kernels are meant.
+    """
+    entries = re.findall(r"\.entry\s+([\w$]+)", ptx)
+    ours = [symbol for symbol in entries if owner(name_parts(symbol)) == 0]
+    found = {symbol: name for symbol in ours if (name := name_parts(symbol)[-1]) in names}
+    return tuple(found if names and set(found.values()) == set(names) else ours)
+
+
+def own_functions(ptx: str) -> frozenset[str]:
+    """The symbols of a variant's functions in its PTX, without those of headers."""
+    names = re.findall(r"\.func\s+(?:\([^()]*\)\s*)?([\w$]+)", ptx)
+    return frozenset(name for name in names if any(_ours(name)))
+
+
+def _phenotype(variant: Variant) -> Phenotype:
+    text = variant.text
+    for pattern, line in _DEBUGGING:
+        text = pattern.sub(line, text)  # lines stay where they are, for messages
+    key = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogateescape"))
+    return Phenotype(variant.ident, _renamed(text, f"v{variant.ident}"), variant.options, key)
+
+
+def _renamed(text: str, own: str) -> str:
+    """A text with its names in a namespace of its own."""
+    parts, at = [], 0
+    for place in _ours(text):
+        parts.append(text[at:place])
+        at = place + len("2v0")
+    parts.append(text[at:])
+    return f"{len(own)}{own}".join(parts)
+
+
+def _ours(text: str) -> Iterator[int]:
+    """Where mangled names in a text name the namespace."""
+    for found in _OURS.finditer(text):
+        start = found.start()
+        if text[start - 1 : start] == "N" or _INNER.search(text, max(0, start - 300), start):
+            yield start
+
+
+class _Piece(NamedTuple):
+    """A stretch of a variant's text in a module: its owner, and its first lines there and here."""
+
+    ident: int
+    line: int
+    own_line: int
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedPtx:
+    """Several variants as one PTX text.
+
+    Attributes:
+        text: the module.
+        pieces: in order, what its lines belong to.
+    """
+
+    text: str
+    pieces: tuple[_Piece, ...]
+
+    def messages(self, stderr: str, file_name: str) -> Iterator[str]:
+        """ptxas's messages as messages about variants' texts."""
+        lines = [piece.line for piece in self.pieces]
+        for line, message in messages(stderr):
+            at = bisect_right(lines, line) - 1
+            if at >= 0:
+                piece = self.pieces[at]
+                here = line - piece.line + piece.own_line
+                yield f"v{piece.ident}/{file_name}({here}): error: {message}\n"
+
+
+def join(shard: Sequence[Phenotype]) -> JoinedPtx:
+    """Put variants into one module."""
+    parts = {p.ident: list(_parts(p.text, p.ident)) for p in shard}
+    texts = ["".join(f"{line}\n" for line in _HEAD.findall(shard[0].text))]
+    # Of two modules of one source, one may use more of a header than the other.
+    shared = [text for some in parts.values() for text, ours, _ in some if not ours]
+    texts += [f"{text}\n" for text in dict.fromkeys(shared)]
+    line = 1 + sum(text.count("\n") for text in texts)
+    pieces = []
+    for phenotype in shard:
+        for text, ours, at in parts[phenotype.ident]:
+            if ours:
+                pieces.append(_Piece(phenotype.ident, line, at))
+                texts.append(f"{text}\n")
+                line += text.count("\n") + 1
+    return JoinedPtx("".join(texts), tuple(pieces))
+
+
+def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
+    """The functions and variables of a module: text, whether it is the variant's, first line."""
+    named = named_by(ident)
+    at = line = 0
+    while begin := BEGIN.search(text, at):
+        line += text.count("\n", at, begin.start())
+        end = end_of(text, begin)
+        part = text[begin.start() : end]
+        yield part, named.search(part) is not None, line + 1
+        line += text.count("\n", begin.start(), end)
+        at = end

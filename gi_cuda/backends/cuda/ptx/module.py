@@ -1,0 +1,117 @@
+"""Reading a shard's PTX: which part of it belongs to which variant, and which parts are the same.
+
+Many edits come to nothing: the compiler makes the same PTX of two variants, but for their names and
+for numbers that count through the whole module. The assembler need not see it twice.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+import xxhash
+
+from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
+
+BEGIN = re.compile(
+    r"^(?:\.(?:visible|weak|extern|common)\s+)?"
+    r"(?:(?P<function>\.(?:entry|func))|\.(?:global|const|shared))\b",
+    re.M,
+)
+"""How a function or variable begins at module level."""
+_NAME = re.compile(r"\b_ZZ?(N\w+)")
+_COMMENT = re.compile(r"//[^\n]*")
+_HEAD = re.compile(r"\s*(?:\.(?:version|target|address_size)\b[^\n]*\s*)*\Z")
+_LABEL, _STACK = "$L__BB", "__local_depot"
+_FUNCTION_NUMBER = re.compile(r"(?:\$L__BB|__local_depot)(\d+)")
+_UNCERTAIN = ("_GLOBAL__N_", "$str", "__unnamed_")
+"""In names that count through the module."""
+_INTERNAL = "_INTERNAL_"
+"""In names with internal linkage, which carry the module's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardPtx:
+    """A shard's PTX in parts.
+
+    Attributes:
+        head: what all need.
+        parts: the text of each variant.
+        keys: for each variant, what is equal where the text is, but for names and numbers.
+    """
+
+    head: str
+    parts: Mapping[int, str]
+    keys: Mapping[int, bytes]
+
+    def without(self, idents: Collection[int]) -> str:
+        """The text without some of the variants."""
+        return self.head + "".join(self.parts[i] for i in self.parts if i not in idents)
+
+
+def read_module(text: str) -> ShardPtx | None:
+    """A shard's PTX in parts; None where something in it cannot be told to belong to a variant."""
+    if any(word in text for word in _UNCERTAIN):
+        return None
+    parts: dict[int, list[str]] = {}
+    rest, at = [], 0
+    while begin := BEGIN.search(text, at):
+        rest.append(text[at : begin.start()])
+        at = end_of(text, begin)
+        name = _NAME.search(text, begin.start(), at)
+        ident = owner(name_parts(f"_Z{name[1]}")) if name else None
+        if ident is None:
+            return None
+        parts.setdefault(ident, []).append(text[begin.start() : at])
+    head = _COMMENT.sub("", "".join([*rest, text[at:]]))
+    if not _HEAD.match(head):
+        return None
+    texts = {ident: "".join(pieces) for ident, pieces in parts.items()}
+    keys = {ident: _key(ident, pieces) for ident, pieces in parts.items()}
+    return ShardPtx(head.strip() + "\n", texts, keys)
+
+
+def named_by(ident: int) -> re.Pattern[str]:
+    """Finds names in a variant's namespace."""
+    own = f"v{ident}"
+    return re.compile(rf"N(?:\d+(?:_INTERNAL_|_GLOBAL__N_)\w*?)?{len(own)}{own}[\dA-Z]")
+
+
+def pieces(text: str) -> frozenset[str]:
+    """A module's functions and variables, without the numbers that functions have in it."""
+    found, at = [], 0
+    while begin := BEGIN.search(text, at):
+        at = end_of(text, begin)
+        found.append(_unnumbered(text[begin.start() : at]))
+    return frozenset(found)
+
+
+def end_of(text: str, begin: re.Match[str]) -> int:
+    """Where a function or variable ends: bodies end with a brace in the first column."""
+    semicolon = text.find(";", begin.end())
+    if begin["function"]:
+        brace = text.find("{", begin.end())
+        if brace >= 0 and not 0 <= semicolon < brace:
+            last = text.find("\n}", brace)
+            return last + 2 if last >= 0 else len(text)
+    return semicolon + 1 if semicolon >= 0 else len(text)
+
+
+def _key(ident: int, pieces: list[str]) -> bytes:
+    name = f"N{len(str(ident)) + 1}v{ident}"
+    internal = re.compile(rf"N\d+{_INTERNAL}\w+?{name[1:]}(?=\d)")
+    same = []
+    for piece in pieces:
+        piece = piece.replace(f"_Z{name}", "_ZNv").replace(f"_ZZ{name}", "_ZZNv")
+        if _INTERNAL in piece and (found := internal.search(piece)):
+            piece = piece.replace(found[0], "N_v")
+        same.append(_unnumbered(piece))
+    return xxhash.xxh3_128_digest("\0".join(sorted(same)).encode())
+
+
+def _unnumbered(piece: str) -> str:
+    if number := _FUNCTION_NUMBER.search(piece):
+        piece = piece.replace(f"{_LABEL}{number[1]}_", _LABEL)
+        piece = piece.replace(f"{_STACK}{number[1]}", _STACK)
+    return piece

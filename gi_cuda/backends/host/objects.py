@@ -1,0 +1,86 @@
+"""Reading the host compiler's object files: code keys of variants.
+
+With every function in a section of its own, what a variant's exports reach by relocations is all
+that decides what its kernels do and how fast.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+
+import xxhash
+
+from gi_cuda.backends.compile.elf import Elf, ElfSymbol, Relocation
+
+OPTIONS = ("-ffunction-sections",)
+"""What an object file must be compiled with."""
+
+_EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
+_SHARED = re.compile(r"(?<=\A__start_gi_shared_)v\d+\Z|(?<=\A__stop_gi_shared_)v\d+\Z")
+"""Where a variant's static shared memory begins and ends, for the linker to say."""
+
+_INITIALISERS = (".init_array", ".ctors")
+
+
+def code_keys(data: bytes) -> dict[int, bytes]:
+    """128-bit xxh3 keys of the variants in an object file, by number.
+
+    Two that have the same key have the same machine code, constants and variables, whatever files
+    they are in and however they are called. Constants and variables lie among those of others, so
+    that two with the same code may have different keys. There are none where code runs when the
+    file is loaded.
+
+    Raises:
+        ValueError: the bytes are no object file.
+    """
+    elf = Elf(data)
+    if any(section.name.startswith(_INITIALISERS) for section in elf.sections):
+        return {}
+    patches: dict[int, list[Relocation]] = defaultdict(list)
+    for one in elf.relocations():
+        patches[one.section].append(one)
+    exports: dict[int, list[tuple[str, ElfSymbol]]] = defaultdict(list)
+    for symbol in elf.symbols:
+        if found := _EXPORT.match(symbol.name):
+            exports[int(found[1])].append((found[2], symbol))
+    shared = {section.name: section.size for section in elf.sections}
+    return {
+        ident: _key(elf, patches, own, shared.get(f"gi_shared_v{ident}", 0))
+        for ident, own in exports.items()
+    }
+
+
+def _key(
+    elf: Elf,
+    patches: dict[int, list[Relocation]],
+    exports: list[tuple[str, ElfSymbol]],
+    shared: int,
+) -> bytes:
+    """The key of what these exports reach, each section of it named by when it is first met.
+
+    Args:
+        shared: static shared memory, bytes, whether it is used or not.
+    """
+    digest = xxhash.xxh3_128(f"{shared}\0".encode())
+    reached: list[int] = []
+
+    def enter(found: list[Relocation], start: int) -> None:
+        for one in found:
+            symbol, place = one.symbol, (one.offset - start, one.kind, one.addend)
+            if 0 < symbol.section < len(elf.sections):
+                if symbol.section not in reached:
+                    reached.append(symbol.section)
+                number = reached.index(symbol.section)
+                digest.update(f"{place} {number}+{symbol.value}\0".encode())
+            else:
+                digest.update(f"{place} {_SHARED.sub('', symbol.name)}\0".encode())
+
+    for name, symbol in sorted(exports, key=lambda export: export[0]):
+        start, stop = symbol.value, symbol.value + symbol.size
+        digest.update(f"{name} {symbol.size}\0".encode() + elf.initial(symbol))
+        enter([one for one in patches[symbol.section] if start <= one.offset < stop], start)
+    for section in reached:  # grows on the way
+        digest.update(f"{elf.sections[section].size}\0".encode() + elf.content_of(section))
+        enter(patches[section], 0)
+    return digest.digest()

@@ -1,0 +1,221 @@
+"""From CUDA text to what a C++ compiler reads: the little that macros cannot do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gi_cuda.backends.host.rewriting import Change, changed, closing
+from gi_cuda.spec.kernel_names import identifier, reference
+
+PLAIN_UNROLL: Final = 16
+"""How far ``#pragma unroll`` without a number goes; the device's compiler unrolls fully."""
+
+_MOST_UNROLL: Final = 65534
+
+_PRAGMA: Final = re.compile(r"[ \t]*\#[ \t]*pragma[ \t]+unroll\b([^\n]*)")
+_MARKED_UNROLL: Final = re.compile(r"gi_unroll\s*\(([^()\n]*(?:\([^()\n]*\)[^()\n]*)*)\)")
+_NUMBER: Final = re.compile(r"[(\s]*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*[)\s]*(?://.*|/\*.*)?")
+# White space, comments, other directives: what may stand between a pragma and its loop.
+_GAP: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)*", re.DOTALL)
+_LOOP: Final = re.compile(r"(?:for|while|do)\b")
+
+_LINKAGE: Final = re.compile(r'extern\s*"C"\s*(\{)?')
+_DECLARATION: Final = re.compile(r"(?:__shared__\b[\w\s]*)?\bextern\b[^;{}\"]*;")
+_SHARED_BEFORE: Final = re.compile(r"\b__shared__\b[\w\s]*\Z")
+# Dynamic shared memory is aligned well enough as it is; aligned elements would lie too far apart.
+_DROPPED: Final = re.compile(
+    r"""\b(?:extern\b|__shared__\b|(?:__align__|alignas|__attribute__)\s*
+        \((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))""",
+    re.VERBOSE,
+)
+_UNSIZED: Final = re.compile(
+    r"\s*(?P<type>.*?[\s*&>)])\s*(?P<name>[A-Za-z_]\w*)\s*\[\s*\](?P<rest>(?:\s*\[[^\]]*\])*)\s*;\Z",
+    re.DOTALL,
+)
+_STATIC_SHARED: Final = re.compile(r"\bstatic\s+(?=__shared__\b)|(?<=__shared__ )static\b")
+_ASSEMBLY: Final = re.compile(
+    r"(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\("
+)
+_STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
+# What a line may hold that only looks like code.
+_NOT_CODE: Final = re.compile(
+    r"""//.* | /\*.*?(?:\*/|$)
+    | R"(?P<fence>[^()\s\\]{0,16})\(.*?\)(?P=fence)"
+    | "(?:\\.|[^"\\])*" | (?<![0-9a-fA-F])'(?:\\.|[^'\\])*'
+    """,
+    re.VERBOSE,
+)
+
+
+def mark_unrolls(text: str) -> str:
+    """``#pragma unroll N`` as ``gi_unroll(N)``, for text that is yet to be preprocessed.
+
+    A preprocessor leaves the pragma's number alone, and in CUDA it may be a macro. :func:`prepare`
+    knows the marked form too.
+    """
+    return changed(text, "unroll", _marked)
+
+
+def prepare(text: str) -> str:
+    """Rewrites preprocessed CUDA device code into C++ for ``gi_cuda_host.hpp``.
+
+    Lines stay where they are. ``extern __shared__`` arrays become pointers to the launch's dynamic
+    shared memory, ``#pragma unroll`` what the compiler understands (directly before a loop, else it
+    goes), ``extern "C"`` goes since every variant has functions of the same name, and inline PTX
+    becomes an error that says so.
+    """
+    text = changed(text, "unroll", _unroll)
+    text = changed(text, "extern", _extern)
+    text = changed(text, "static", _static)
+    return changed(text, "asm", _assembly)
+
+
+def _line_start(text: str, at: int) -> int:
+    return text.rfind("\n", 0, at) + 1
+
+
+def _is_code(text: str, at: int) -> bool:
+    """Whether a place is outside literals and comments, as far as its line tells."""
+    start = _line_start(text, at)
+    end = text.find("\n", at)
+    line = text[start : end if end >= 0 else len(text)]
+    return not any(m.start() <= at - start < m.end() for m in _NOT_CODE.finditer(line))
+
+
+def _word_start(text: str, at: int) -> int:
+    while at and (text[at - 1] == "_" or text[at - 1].isalnum()):
+        at -= 1
+    return at
+
+
+def _marked(text: str, at: int) -> Change | None:
+    start = _line_start(text, at)
+    match = _PRAGMA.match(text, start)
+    if match is None:
+        return None
+    indent = match[0][: match[0].index("#")]
+    return start, match.end(), f"{indent}gi_unroll({match[1].split('//')[0].strip()})"
+
+
+def _unroll(text: str, at: int) -> Change | None:
+    start = _line_start(text, at)
+    match = _PRAGMA.match(text, start) or _MARKED_UNROLL.match(text, start := _word_start(text, at))
+    if match is None:
+        return None
+    return start, match.end(), _unroll_pragma(match[1], text, match.end())
+
+
+def _unroll_pragma(wanted: str, text: str, end: int) -> str:
+    gap = _GAP.match(text, end)
+    if gap is None or not _LOOP.match(text, gap.end()):
+        return ""
+    if not wanted.strip() or wanted.lstrip().startswith(("//", "/*")):
+        return f'_Pragma("GCC unroll {PLAIN_UNROLL}")'
+    number = _NUMBER.fullmatch(wanted)
+    # An expression of constants: how far to go is left to the compiler.
+    if number is None:
+        return ""
+    return f'_Pragma("GCC unroll {min(int(number[1], 0), _MOST_UNROLL)}")'
+
+
+def _extern(text: str, at: int) -> Change | None:
+    if _word_start(text, at) != at or not _is_code(text, at):
+        return None
+    if match := _LINKAGE.match(text, at):
+        kept = "inline namespace gi_c {" if match[1] else ""
+        return at, match.end(), _lines(match[0]) + kept
+    before = _SHARED_BEFORE.search(text, max(0, at - 80), at)
+    start = before.start() if before else at
+    match = _DECLARATION.match(text, start)
+    if match is None or "__shared__" not in match[0].split():
+        return None
+    declared = _UNSIZED.fullmatch(_DROPPED.sub(" ", match[0]))
+    if declared is None:
+        return None
+    kind, name = f"gi_type_of_{declared['name']}", declared["name"]
+    # A reference to the runtime's own pointer: the memory is another one each launch.
+    return (
+        start,
+        match.end(),
+        f"typedef {declared['type']} {kind}{declared['rest']}; {kind} *const &{name} = "
+        f"reinterpret_cast<{kind} *const &>(gi_dynamic_shared);",
+    )
+
+
+def _static(text: str, at: int) -> Change | None:
+    match = _STATIC_SHARED.match(text, at)
+    return (at, match.end(), _lines(match[0])) if match else None
+
+
+def _assembly(text: str, at: int) -> Change | None:
+    start = _word_start(text, at)
+    match = _ASSEMBLY.match(text, start)
+    if match is None or not _is_code(text, start):
+        return None
+    end = closing(text, match.end() - 1)
+    template = "".join(part[1:-1] for part in _STRING.findall(text[start:end].split(":")[0]))
+    if not template.strip():
+        return None  # a compiler barrier
+    what = template.replace("\\n", " ").replace("\\t", " ").split(";")[0].strip()
+    quoted = what.replace("\\", "").replace('"', "'")
+    message = f'static_assert(false, "the host backend has no inline PTX: {quoted}")'
+    return start, end, message + _lines(text[start:end])
+
+
+def _lines(text: str) -> str:
+    return "\n" * text.count("\n")
+
+
+def export(variant: str, name: str, kernel: str | None = None) -> str:
+    """The line that makes a kernel known as ``Shard.kernel(variant, name)``.
+
+    Args:
+        variant: the variant's namespace.
+        name: what it is to be called.
+        kernel: C++ expression within the namespace, e.g. ``blur<float, 3>``; by default the name.
+    """
+    return f"GI_EXPORT({variant}, {identifier(name)}, {variant}::{kernel or name})"
+
+
+def export_symbol(variant: str, name: str, variable: str | None = None) -> str:
+    """The line that makes a variable known as ``Shard.symbol(variant, name)``."""
+    return f"GI_SYMBOL({variant}, {identifier(name)}, {variant}::{variable or name})"
+
+
+def references(kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
+    """What follows a variant's text, before preprocessing, to give its kernels plain names.
+
+    There the variant's macros, types and namespaces are what the text says, so a kernel may be
+    named with them: ``blur<Pixel, RADIUS>``. :func:`export_references` makes them known.
+    """
+    lines = [f"constexpr auto &gi_kernel_{i} = {reference(k)};" for i, k in enumerate(kernels)]
+    lines += [f"auto &gi_symbol_{i} = {name};" for i, name in enumerate(symbols)]
+    return "\n".join(lines)
+
+
+def export_references(variant: str, kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
+    """The lines, outside the variant, that export what :func:`references` named."""
+    lines = [f'# 1 "{variant}/export"']
+    lines += [export(variant, k, f"gi_kernel_{i}") for i, k in enumerate(kernels)]
+    lines += [export_symbol(variant, s, f"gi_symbol_{i}") for i, s in enumerate(symbols)]
+    return "\n".join([*lines, ""])
+
+
+def variant_text(
+    variant: str, text: str, kernels: Iterable[str] = (), symbols: Iterable[str] = ()
+) -> str:
+    """One variant of a batch: its (prepared) text in a namespace of its own, then its exports."""
+    return "\n".join(
+        [
+            f"#define __shared__ GI_SHARED({variant})",
+            f"namespace {{ namespace {variant} {{",
+            text,
+            "}}",
+            "#undef __shared__",
+            *(export(variant, kernel) for kernel in kernels),
+            *(export_symbol(variant, symbol) for symbol in symbols),
+            "",
+        ]
+    )

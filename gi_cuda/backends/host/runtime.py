@@ -1,0 +1,411 @@
+"""The host runtime as Python sees it: buffers, shards, kernels, launches."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from gi_cuda.spec.kernel_names import identifier
+
+Array: TypeAlias = NDArray[Any]
+Argument: TypeAlias = Array | np.generic
+
+POISON: Final = 0xFFFDA5A5
+"""What fresh buffers and shared memory hold.
+
+A quiet NaN as float and double, negative as int, an index far beyond any buffer as unsigned.
+"""
+
+
+class HostLaunchError(Exception):
+    """A launch did not end as it should; the process is as good as before."""
+
+
+class BadLaunch(HostLaunchError):
+    """The device would refuse the launch: its geometry, or arguments that do not fit the kernel."""
+
+
+class Deadlock(HostLaunchError):
+    """Threads wait at a barrier or in a warp function for others that never come."""
+
+
+class BadMask(HostLaunchError):
+    """A thread calls a warp function with a mask that leaves the thread itself out."""
+
+
+class Overrun(HostLaunchError):
+    """Bytes just beside a buffer, too near to be behind its guard page, were written."""
+
+
+class BadFetch(HostLaunchError):
+    """A fetch of what is no texture, or of a type that the texture's texels are not."""
+
+
+_VALUE_ALIGNMENT: Final = 16
+
+_loaded: dict[str, Path] = {}
+
+_ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
+
+_NUMBERS: Final = "iuf"
+"""The kinds of numbers that texels are made of, in the order of ``gi_number``."""
+
+
+class _Signature(ctypes.Structure):
+    _fields_ = (
+        ("call", ctypes.c_void_p),
+        ("count", ctypes.c_uint),
+        ("sizes", ctypes.POINTER(ctypes.c_uint)),
+    )
+
+
+class _Kernel(ctypes.Structure):
+    _fields_ = (
+        ("function", ctypes.c_void_p),
+        ("signature", ctypes.POINTER(_Signature)),
+        ("shared_begin", ctypes.c_void_p),
+        ("shared_end", ctypes.c_void_p),
+    )
+
+
+class _Symbol(ctypes.Structure):
+    _fields_ = (("address", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedKernel:
+    """A kernel of a loaded shard.
+
+    Attributes:
+        name: as exported.
+        address: of its ``gi_kernel``.
+        sizes: of its parameters, bytes.
+        shared: static shared memory of its variant, bytes.
+    """
+
+    name: str
+    address: int
+    sizes: tuple[int, ...]
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class BoundLaunch:
+    """A launch with everything bound; may be run any number of times while its buffers live."""
+
+    kernel: LoadedKernel
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    _memory: Any = field(repr=False)
+    _pointers: Any = field(repr=False)
+    _grid: Any = field(repr=False)
+    _block: Any = field(repr=False)
+
+
+class Shard:
+    """A shared library of compiled variants, loaded by :meth:`Runtime.open`."""
+
+    def __init__(self, path: Path) -> None:
+        # By default dlopen binds at once and keeps the names to itself.
+        self._library = ctypes.CDLL(str(path))
+        self.path = path
+
+    def kernel(self, variant: str, name: str) -> LoadedKernel:
+        """The kernel exported under this name.
+
+        Raises:
+            KeyError: there is none.
+        """
+        found = self._find(_Kernel, f"gi_kernel_{variant}_{identifier(name)}")
+        signature = found.signature.contents
+        return LoadedKernel(
+            name=name,
+            address=ctypes.addressof(found),
+            sizes=tuple(signature.sizes[: signature.count]),
+            shared=(found.shared_end or 0) - (found.shared_begin or 0),
+        )
+
+    def symbol(self, variant: str, name: str) -> NDArray[np.uint8]:
+        """The memory of an exported ``__constant__`` or ``__device__`` variable, as bytes.
+
+        Raises:
+            KeyError: there is none.
+        """
+        found = self._find(_Symbol, f"gi_symbol_{variant}_{identifier(name)}")
+        return _view(found.address, np.dtype(np.uint8), found.bytes)
+
+    def close(self) -> None:
+        """Unloads the library: its kernels and symbols must not be used any more."""
+        _ctypes.dlclose(self._library._handle)
+
+    def _find(self, kind: Any, name: str) -> Any:
+        try:
+            return kind.in_dll(self._library, name)
+        except ValueError as error:
+            raise KeyError(name) from error
+
+
+class Runtime:
+    """The runtime library, loaded into this process. One thread may use it.
+
+    Args:
+        library: what :func:`gi_cuda.backends.host.build_library` gives.
+
+    Raises:
+        RuntimeError: this process has loaded another runtime library.
+    """
+
+    def __init__(self, library: Path) -> None:
+        # Shards find the runtime's functions among the process's global names, so those of a second
+        # library would be driven by it and served by the first.
+        first = _loaded.setdefault("library", library.resolve())
+        if first != library.resolve():
+            raise RuntimeError(f"this process runs kernels by {first}, so not by {library}")
+        self._library = ctypes.CDLL(str(library), mode=ctypes.RTLD_GLOBAL)
+        self._buffers: dict[int, Array] = {}
+        self._nanoseconds = ctypes.c_uint64()
+        api = self._library
+        api.gi_launch.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_void_p,
+        ]
+        api.gi_message.restype = ctypes.c_char_p
+        api.gi_switches.restype = ctypes.c_uint64
+        api.gi_limit.argtypes = [ctypes.c_double]
+        api.gi_backwards.argtypes = [ctypes.c_int]
+        api.gi_report.argtypes = [ctypes.c_int]
+        api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
+        api.gi_alloc.restype = ctypes.c_void_p
+        api.gi_free.argtypes = [ctypes.c_void_p]
+        api.gi_texture_object.argtypes = [
+            ctypes.c_void_p,
+            ctypes.c_size_t,
+            ctypes.c_uint,
+            ctypes.c_char_p,
+        ]
+        api.gi_texture_object.restype = ctypes.c_uint64
+
+    def alloc(self, name: str, dtype: DTypeLike, count: int, alignment: int = 16) -> Array:
+        """A poisoned buffer between two guard pages. Valid until :meth:`free`.
+
+        It ends at the guard page as nearly as the alignment of its begin allows; the bytes between
+        are checked after each launch.
+
+        Args:
+            name: for messages.
+            dtype: of an element.
+            count: elements.
+            alignment: of the begin, bytes, a power of two.
+
+        Raises:
+            MemoryError: there is not enough.
+        """
+        kind = np.dtype(dtype)
+        address = self._library.gi_alloc(kind.itemsize * count, alignment, name.encode())
+        if not address:
+            raise MemoryError(f"no memory for buffer {name}: {kind.itemsize * count} bytes")
+        array = _view(address, kind, count)
+        self._buffers[address] = array
+        return array
+
+    def free(self, array: Array) -> None:
+        """Gives a buffer back. Neither it nor views of it may be used any more."""
+        address = _address(array)
+        del self._buffers[address]
+        self._library.gi_free(address)
+
+    def texture(
+        self,
+        name: str,
+        array: Array,
+        dtype: DTypeLike,
+        components: int = 1,
+        *,
+        normalized: bool = False,
+    ) -> np.uint64:
+        """A ``cudaTextureObject_t`` that reads a buffer; lives as long as the runtime.
+
+        Args:
+            name: for messages.
+            array: the buffer.
+            dtype: of a component: integers of 8, 16 and 32 bits, floats of 16 and 32.
+            components: of a texel, 1, 2 or 4.
+            normalized: whether integers of 8 and 16 bits are read as floats, from 0 or -1 to 1.
+
+        Raises:
+            MemoryError: there are more than a thousand already.
+        """
+        kind = np.dtype(dtype)
+        number = _NUMBERS.index(kind.kind)
+        # As gi_format has it.
+        form = number | kind.itemsize * 8 << 8 | components << 16 | int(normalized) << 24
+        texels, size = _address(array), array.nbytes
+        texture = self._library.gi_texture_object(texels, size, form, name.encode())
+        if not texture:
+            raise MemoryError(f"no room for the texture {name}")
+        return np.uint64(texture)
+
+    def open(self, path: Path) -> Shard:
+        """Loads a shard.
+
+        Raises:
+            OSError: it cannot be loaded, e.g. for a function that is declared but not defined; the
+                message names it.
+        """
+        return Shard(path.resolve())
+
+    def call(
+        self,
+        kernel: LoadedKernel,
+        arguments: Sequence[Argument],
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared: int = 0,
+    ) -> BoundLaunch:
+        """Binds a launch.
+
+        Args:
+            kernel: what to run.
+            arguments: per parameter an array (passed as pointer) or a numpy scalar of its type.
+            grid: blocks, one to three dimensions.
+            block: threads, one to three dimensions.
+            shared: dynamic shared memory, bytes.
+
+        Raises:
+            BadLaunch: number or sizes of the arguments are not those of the kernel's parameters.
+        """
+        values = [_value(argument) for argument in arguments]
+        sizes = tuple(map(len, values))
+        if sizes != kernel.sizes:
+            raise BadLaunch(
+                f"kernel {kernel.name} takes parameters of {_list(kernel.sizes)} bytes, "
+                f"not of {_list(sizes)}"
+            )
+        memory, pointers = _pack(values)
+        three_grid, three_block = _three(grid), _three(block)
+        return BoundLaunch(
+            kernel=kernel,
+            grid=three_grid,
+            block=three_block,
+            shared=shared,
+            _memory=memory,
+            _pointers=pointers,
+            _grid=(ctypes.c_uint * 3)(*three_grid),
+            _block=(ctypes.c_uint * 3)(*three_block),
+        )
+
+    def run(self, call: BoundLaunch) -> float:
+        """Runs a launch to its end; returns the processor time it took, seconds.
+
+        Raises:
+            HostLaunchError: one of its kinds. A crash, or a launch beyond the limit, ends the
+                process by its signal.
+        """
+        status = self._library.gi_launch(
+            call.kernel.address,
+            call._pointers,
+            call._grid,
+            call._block,
+            call.shared,
+            ctypes.byref(self._nanoseconds),
+        )
+        if status:
+            raise _ERRORS[status](self._library.gi_message().decode(errors="replace"))
+        return self._nanoseconds.value * 1e-9
+
+    def launch(
+        self,
+        kernel: LoadedKernel,
+        arguments: Sequence[Argument],
+        grid: Sequence[int],
+        block: Sequence[int],
+        shared: int = 0,
+    ) -> float:
+        """:meth:`call` and :meth:`run` in one."""
+        return self.run(self.call(kernel, arguments, grid, block, shared))
+
+    def limit(self, seconds: float) -> None:
+        """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
+        self._library.gi_limit(seconds)
+
+    @contextmanager
+    def backwards(self) -> Iterator[None]:
+        """Inside, launches run their blocks, and the threads of each, in the opposite order."""
+        self._library.gi_backwards(1)
+        try:
+            yield
+        finally:
+            self._library.gi_backwards(0)
+
+    def report(self, descriptor: int) -> None:
+        """From now on a line is written there before a signal (SIGSEGV, ...) ends the process.
+
+        It says what happened, at which buffer, in which thread. The signal then has its default
+        effect.
+        """
+        self._library.gi_report(descriptor)
+
+    @property
+    def switches(self) -> int:
+        """Fibre switches since the library was loaded."""
+        return int(self._library.gi_switches())
+
+    @contextmanager
+    def loops(self, count: int) -> Iterator[NDArray[np.uint32]]:
+        """The most iterations of ``count`` instrumented loops, seen since the block was entered."""
+        most = ctypes.c_uint.in_dll(self._library, "gi_loop_most")
+        view: NDArray[np.uint32] = _view(ctypes.addressof(most), np.dtype(np.uint32), count)
+        view[:] = 0
+        yield view
+
+
+def _view(address: int, dtype: np.dtype[Any], count: int) -> Array:
+    memory = (ctypes.c_char * (dtype.itemsize * count)).from_address(address)
+    return np.ndarray((count,), dtype, buffer=memoryview(memory))
+
+
+def _address(array: Array) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+def _value(argument: Argument) -> bytes:
+    if isinstance(argument, np.ndarray):
+        return np.uintp(_address(argument)).tobytes()
+    return argument.tobytes()
+
+
+def _pack(values: Sequence[bytes]) -> tuple[Any, Any]:
+    """Memory that holds the values, each where any type may be, and pointers to them."""
+    room = _VALUE_ALIGNMENT
+    starts = [0]
+    for value in values:
+        starts.append(starts[-1] + -(-len(value) // room) * room)
+    memory = ctypes.create_string_buffer(starts[-1] + room)
+    base = -(-ctypes.addressof(memory) // room) * room
+    for start, value in zip(starts, values, strict=False):
+        ctypes.memmove(base + start, value, len(value))
+    return memory, (ctypes.c_void_p * len(values))(*(base + start for start in starts[:-1]))
+
+
+def _three(extents: Sequence[int]) -> tuple[int, int, int]:
+    x, y, z = (*extents, 1, 1, 1)[:3]
+    if len(extents) > 3 or not all(0 < n < 2**32 for n in (x, y, z)):
+        raise BadLaunch(f"{tuple(extents)} is no geometry: one to three positive numbers are")
+    return x, y, z
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers)) or "no"

@@ -1,0 +1,88 @@
+"""What every back end's device can do. A new back end is one module that implements it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol, TypeAlias
+
+from gi_cuda.backends.protocol.requests import CasePlan, Outputs
+from gi_cuda.backends.protocol.variants import Binary
+
+
+class LaunchRefused(Exception):
+    """The device will not launch this: geometry, shared memory or a symbol that is not there."""
+
+
+class LaunchHung(Exception):
+    """A launch can never end. The worker is not fit for use any more."""
+
+
+class LaunchCrashed(Exception):
+    """A launch did damage beyond its own buffers. The worker is not fit for use any more."""
+
+
+Loaded: TypeAlias = Any
+"""What a device makes of a binary; only that device looks into it."""
+
+
+class Device(Protocol):
+    """One worker's device. Every method may take the whole process down; that is foreseen."""
+
+    def allow(self, grace: float) -> None:
+        """Give launches that are over their limit so many seconds to turn out to have crashed."""
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Inside, no other worker of the pool uses what this device shares with theirs.
+
+        Whatever launches variants, or times them, is done inside.
+        """
+
+    def load(self, binary: Binary) -> Loaded:
+        """Load a variant."""
+
+    def unload(self, loaded: Loaded) -> None:
+        """Forget a variant and free what it holds."""
+
+    def make_room(self, plan: CasePlan) -> None:
+        """Make and fill the buffers of a case, if that was not done before.
+
+        Raises:
+            LaunchRefused: there is no room.
+        """
+
+    def prepare(self, plan: CasePlan) -> None:
+        """Restore inputs, poison outputs and scratch buffers."""
+
+    def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
+        """Run the launches of a plan; seconds on the device's clock.
+
+        Past ``limit`` seconds the process ends as hung.
+        """
+
+    def backwards(self) -> AbstractContextManager[bool]:
+        """Inside, launches run blocks and threads in the opposite order. False where the order is
+        not this device's to choose."""
+
+    def run_round(self, programs: Sequence[tuple[Loaded, CasePlan]], limit: float) -> list[float]:
+        """Prepare and run several in turn; seconds of each.
+
+        The device need not wait for Python between them.
+        """
+
+    def outputs(self, plan: CasePlan) -> Outputs:
+        """What the launches wrote."""
+
+    def damaged(self, plan: CasePlan) -> list[str]:
+        """What was written to and must not be: read-only inputs, memory around buffers.
+
+        All of it is mended.
+        """
+
+    def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
+        """The same, and whether the launches wrote exactly what is expected, bit for bit."""
+
+    def counting(
+        self, loaded: Loaded, loops: int
+    ) -> AbstractContextManager[Callable[[], Sequence[int]]]:
+        """While an instrumented variant runs inside: asks for the most iterations of each loop."""

@@ -1,0 +1,240 @@
+"""What is asked of a worker and what it answers. All of it travels between processes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from pathlib import Path
+
+import numpy as np
+
+from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.spec import Launch, Value
+
+
+@dataclass(frozen=True, slots=True)
+class CasePlan:
+    """How one configuration runs one case.
+
+    Attributes:
+        case: the case's name.
+        launches: in order.
+        sizes: elements of every buffer.
+        storage: for each buffer the one in whose memory its contents lie after all launches.
+        draw: number of the draw, for scalars that are redrawn.
+    """
+
+    case: str
+    launches: tuple[Launch, ...]
+    sizes: Mapping[str, int]
+    storage: Mapping[str, str]
+    draw: int = 0
+
+    def drawn(self, draw: int) -> CasePlan:
+        """The same in another draw."""
+        return replace(self, draw=draw)
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A binary, the configuration that decides its launches, and the cases to run it on."""
+
+    binary: Binary
+    configuration: Mapping[str, Value]
+    cases: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        # A plain one: a fresh worker would have to load the search's modules to read another.
+        object.__setattr__(self, "configuration", dict(self.configuration))
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How many timed launches a measurement takes (rules of "Execute" in the design).
+
+    Attributes:
+        screen: pairs of launches, variant and reference in turn, that every variant gets, unless
+            the first one shows that it is far slower.
+        step: pairs added at a time while a variant looks faster and this is not yet certain.
+        most: pairs after which it stays uncertain; with none, answers are all that is looked at.
+        floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
+        limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
+        backwards: whether the second verification runs blocks and threads in the opposite order.
+            Only for cases on which the reference's answers are right then too.
+        grace: seconds past the limit in which it may still be reported as crashed. The driver of a
+            GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
+    """
+
+    screen: int = 4
+    step: int = 3
+    most: int = 31
+    floor: float = 0.01
+    limit: float = 1.0
+    grace: float = 0.15
+    backwards: bool = False
+
+    def untimed(self) -> Sampling:
+        """The same for those of which only the answers matter."""
+        return replace(self, screen=0, most=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """Verify a variant, time it against the reference, verify it again."""
+
+    variant: Program
+    reference: Program
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class SharedMeasurement:
+    """Measure several variants together. Each is verified by itself; those that are right are timed
+    in turn, so that one launch of the reference is the pair of a launch of each of them.
+
+    The answer is one for each variant, in order.
+    """
+
+    variants: tuple[Program, ...]
+    reference: Program
+    sampling: Sampling
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder."""
+
+    reference: Program
+    folder: Path
+    runs: int
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class TryBackwards:
+    """Run the reference with blocks and threads in the opposite order; the answer is whether its
+    answers are right then too. False where the device does not choose the order."""
+
+    reference: Program
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class CountLoops:
+    """Run an instrumented reference and report the most iterations of each loop."""
+
+    program: Program
+    loops: int
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class TellInputs:
+    """Say what the worker's cases hold. The answer is an :class:`Inputs`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Hashes of what cases hold, by the names of case and value."""
+
+    hashes: Mapping[str, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class GetReady:
+    """Load what measuring variants of a reference takes. There is no answer."""
+
+    reference: Program
+
+
+Request = Measure | SharedMeasurement | Record | CountLoops | TryBackwards | TellInputs
+
+
+class Survival(StrEnum):
+    """What became of the worker. Whether the answers were right is another question."""
+
+    NORMAL = "normal"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    REFUSED = "refused"
+
+
+class Verdict(StrEnum):
+    """A variant's speed beside the reference's."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    UNCERTAIN = "uncertain"
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One pair of timed runs over one case, in seconds."""
+
+    case: str
+    variant: float
+    reference: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What measuring one variant gave.
+
+    Attributes:
+        ident: the variant's number.
+        survival: what became of the worker.
+        penalty: the oracle's penalty summed over the cases; 0 where all answers were acceptable,
+            None where it never came to that.
+        message: why it was wrong, crashed, hung or was refused.
+        samples: every pair of timed runs.
+        run_seconds, verify_seconds: wall time the worker spent on each.
+    """
+
+    ident: int
+    survival: Survival
+    penalty: float | None = None
+    message: str = ""
+    samples: tuple[Sample, ...] = ()
+    run_seconds: float = 0.0
+    verify_seconds: float = 0.0
+
+    @property
+    def correct(self) -> bool:
+        """Whether it ran to its end and all its answers were acceptable."""
+        return self.survival is Survival.NORMAL and self.penalty == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The reference's outputs were stored.
+
+    Attributes:
+        penalties, reasons: what its own oracle says of them, by case.
+        damaged: what it wrote to and must not, by case: inputs, memory around buffers.
+        unwritten: for each case and each buffer that is poisoned and judged how many of its
+            elements still held poison, and how many it has.
+    """
+
+    penalties: Mapping[str, float]
+    reasons: Mapping[str, str]
+    damaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopCounts:
+    """The most iterations each loop made in one entry, by loop number."""
+
+    most: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The worker lives, but could not do what was asked: a launch it refuses, a symbol missing."""
+
+    message: str
+
+
+Outputs = Mapping[str, np.ndarray]

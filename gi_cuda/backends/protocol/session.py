@@ -1,0 +1,47 @@
+"""What the workers of one pool have in common."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.spec import Target
+
+HUNG_STATUS = 86
+"""Exit status of a worker whose launch could never end."""
+
+CRASHED_STATUS = 87
+"""Exit status of a worker whose launch did damage."""
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What every worker of a pool loads first.
+
+    Attributes:
+        target: what variants are of.
+        backend: ``host`` or ``cuda``.
+        cases: names of the cases they will be asked about.
+        reference: folder with the reference's recorded outputs.
+    """
+
+    target: Target
+    backend: str
+    cases: tuple[str, ...]
+    reference: Path
+
+
+_SUSPECT = re.compile(r"suspect (\d+)\n")
+
+
+def last_words(message: str, suspect: int | None) -> bytes:
+    """What a worker says when it dies: why, and over which variant, if it knows."""
+    text = message if suspect is None else f"suspect {suspect}\n{message}"
+    return text.encode()[:1000]
+
+
+def understood(words: str) -> tuple[str, int | None]:
+    """Message and suspect of last words."""
+    found = _SUSPECT.match(words)
+    return (words[found.end() :], int(found[1])) if found else (words, None)

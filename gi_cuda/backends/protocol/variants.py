@@ -1,0 +1,109 @@
+"""The values that pass through a build: variants in, binaries or messages out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One variant's source, before preprocessing.
+
+    Attributes:
+        ident: its number within the run; names its namespace ``v<ident>``.
+        text: the rendered source.
+        macros: what is defined before it and undefined after it.
+        options: compiler options of its own; variants that share them share a batch.
+    """
+
+    ident: int
+    text: str
+    macros: Mapping[str, str]
+    options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Phenotype:
+    """A variant after preprocessing: macros expanded, inactive branches gone.
+
+    Attributes:
+        ident: the variant's number.
+        text: the preprocessed source with its line markers, ready to be compiled.
+        options: compiler options of its own.
+        key: 128-bit xxh3 of the text with white space and line markers normalised.
+    """
+
+    ident: int
+    text: str
+    options: tuple[str, ...]
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A compiled variant.
+
+    Attributes:
+        ident: its number.
+        path: the file that holds it.
+        code_key: 128-bit key of its machine code, equal for equal code; None where the back end
+            has none.
+        resources: what the compiler says it takes: registers, spills, shared memory.
+    """
+
+    ident: int
+    path: Path
+    code_key: bytes | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildFailure:
+    """Why a variant did not compile: the compiler's first message about it."""
+
+    ident: int
+    message: str
+
+
+Built = Binary | BuildFailure
+
+
+@dataclass(frozen=True, slots=True)
+class BlockSize:
+    """What a block of a launch has.
+
+    Attributes:
+        threads: how many.
+        shared: bytes of dynamic shared memory.
+    """
+
+    threads: int
+    shared: int
+
+
+class Compiler(Protocol):
+    """What a back end's compiler does with a batch (one object per run)."""
+
+    @property
+    def disturbs(self) -> bool:
+        """Whether compiling takes the processor that variants are timed on."""
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Preprocess a whole batch with one process; every variant's number is in the answer."""
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Compile a batch in shards below ``folder``; results come as shards end."""
+
+    def apart(self) -> Compiler:
+        """The same, but equal variants get machine code of their own, each in its place: for those
+        who ask what a place makes out."""
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
+        """What a closer look at a binary tells beyond its resources: numbers by their names.
+
+        Args:
+            blocks: how its kernels are launched, by the kernels' names.
+        """

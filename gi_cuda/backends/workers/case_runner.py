@@ -1,0 +1,263 @@
+"""What a worker holds variants against, on any device: cases, the reference, the oracle."""
+
+from __future__ import annotations
+
+import pickle
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.backends.protocol.device import Device, LaunchRefused, Loaded
+from gi_cuda.backends.protocol.requests import (
+    CasePlan,
+    CountLoops,
+    GetReady,
+    Inputs,
+    LoopCounts,
+    Outputs,
+    Program,
+    Record,
+    Recorded,
+    TellInputs,
+    TryBackwards,
+)
+from gi_cuda.spec import (
+    CaseData,
+    Judgement,
+    LaunchError,
+    Reference,
+    Target,
+    Value,
+    buffer_sizes,
+    final_storage,
+    input_hashes,
+    plan,
+)
+
+_OPINIONS = 1000
+"""Opinions of the oracle that are remembered."""
+
+
+class CaseRunner:
+    """A device with the cases and the oracle that its variants are held against.
+
+    Args:
+        device: where variants run.
+        target: what they are variants of.
+        cases: its cases by name.
+        folder: holds the reference's recorded outputs.
+    """
+
+    def __init__(
+        self, device: Device, target: Target, cases: Mapping[str, CaseData], folder: Path
+    ) -> None:
+        self.device = device
+        self.target = target
+        self.cases = cases
+        self._folder = folder
+        self._stored: dict[str, Reference] = {}
+        self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
+        self._reference: tuple[Program, Loaded] | None = None
+        self._opinions: OrderedDict[tuple[str, bytes], Judgement] = OrderedDict()
+
+    def stored(self, case: str) -> Reference:
+        """What a case's outputs are judged against: the reference's recorded runs."""
+        if case not in self._stored:
+            self._stored[case] = self._read(case)
+        return self._stored[case]
+
+    def _read(self, case: str) -> Reference:
+        derived = self._folder / f"{case}.pickle"
+        if derived.exists():
+            reference: Reference = pickle.loads(derived.read_bytes())
+            return reference
+        with np.load(self._folder / f"{case}.npz") as stacks:
+            arrays = dict(stacks)
+        count = len(next(iter(arrays.values())))
+        runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
+        return self.target.oracle.reference(runs)
+
+    def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
+        """Keep what the reference's runs gave, and what the oracle makes of it, for all workers."""
+        stacks = {name: np.stack([run[name] for run in runs]) for name in runs[0]}
+        np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
+        reference = self.target.oracle.reference(runs)
+        (folder / f"{case}.pickle").write_bytes(pickle.dumps(reference, pickle.HIGHEST_PROTOCOL))
+
+    def plans(self, program: Program) -> list[CasePlan]:
+        """How a program's configuration runs each of its cases.
+
+        Raises:
+            LaunchRefused: an expression has no value, or gives a geometry that CUDA forbids.
+        """
+        values = tuple(program.configuration.values())
+        plans = []
+        for name in program.cases:
+            key = (name, values)
+            if key not in self._plans:
+                self._plans[key] = self._plan(name, program.configuration)
+            plans.append(self._plans[key])
+        return plans
+
+    def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
+        case = self.cases[name]
+        try:
+            return CasePlan(
+                name,
+                plan(self.target, configuration, case.scalars),
+                buffer_sizes(self.target, configuration, case),
+                final_storage(self.target, configuration, case.scalars),
+            )
+        except LaunchError as error:
+            raise LaunchRefused(str(error)) from None
+
+    def reference(self, program: Program) -> Loaded:
+        """The reference, loaded once and kept as long as it is the same."""
+        if self._reference is None or self._reference[0] != program:
+            if self._reference is not None:
+                self.device.unload(self._reference[1])
+            self._reference = (program, self.device.load(program.binary))
+        return self._reference[1]
+
+    def judge(self, case_plan: CasePlan) -> Judgement:
+        """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
+        damage = _damage(case_plan, self.device.damaged(case_plan))
+        return damage or self.opinion(case_plan, self.device.outputs(case_plan))
+
+    def look(self, case_plan: CasePlan) -> Judgement | Outputs:
+        """What the device can tell of the launches that just ran, and their outputs where it takes
+        the oracle to tell.
+
+        Once the oracle has accepted the reference, it is not asked about answers that are those of
+        the reference's first recorded run, bit for bit. Comparing is cheaper, and the device may
+        do it without copying.
+        """
+        expected = self.stored(case_plan.case).outputs
+        damaged, agrees = self.device.look(case_plan, expected)
+        if damage := _damage(case_plan, damaged):
+            return damage
+        return Judgement(0.0) if agrees else self.device.outputs(case_plan)
+
+    def opinion(self, case_plan: CasePlan, outputs: Outputs) -> Judgement:
+        """What the oracle says of outputs.
+
+        Wrong variants are often wrong in the same way: the same outputs are judged once.
+        """
+        case = case_plan.case
+        key = (case, _digest(outputs))
+        if key not in self._opinions:
+            verdict = self.target.oracle.judge(self.cases[case].values, outputs, self.stored(case))
+            reason = "" if verdict.acceptable else f"{case}: {verdict.reason}"
+            self._opinions[key] = Judgement(verdict.penalty, reason)
+            if len(self._opinions) > _OPINIONS:
+                self._opinions.popitem(last=False)
+        return self._opinions[key]
+
+
+def _damage(case_plan: CasePlan, damaged: Sequence[str]) -> Judgement | None:
+    """What counts as wrong before any answer is looked at."""
+    if not damaged:
+        return None
+    reason = f"{case_plan.case}: wrote where it must not: {', '.join(damaged)}"
+    return Judgement(float(len(damaged)), reason)
+
+
+def _digest(outputs: Outputs) -> bytes:
+    digest = xxhash.xxh3_128()
+    for name, array in sorted(outputs.items()):
+        digest.update(f"{name} {array.dtype} {array.size} ".encode())
+        digest.update(np.ascontiguousarray(array).data)
+    return digest.digest()
+
+
+def record(runner: CaseRunner, request: Record) -> Recorded:
+    """Run the reference in several draws, store its outputs, and hold one more run, in the first
+    draw, against its own oracle."""
+    loaded = runner.device.load(request.reference.binary)
+    request.folder.mkdir(parents=True, exist_ok=True)
+    penalties: dict[str, float] = {}
+    reasons: dict[str, str] = {}
+    damaged: dict[str, tuple[str, ...]] = {}
+    unwritten: dict[str, dict[str, tuple[int, int]]] = {}
+    for case_plan in runner.plans(request.reference):
+        runs = []
+        with runner.device.turn():
+            for draw in range(request.runs):
+                runner.device.prepare(case_plan)
+                runner.device.run(loaded, case_plan.drawn(draw), request.limit)
+                outputs = runner.device.outputs(case_plan)
+                runs.append({name: np.copy(array) for name, array in outputs.items()})
+            runner.store(case_plan.case, runs, request.folder)
+            runner.device.prepare(case_plan)
+            runner.device.run(loaded, case_plan, request.limit)
+            names = runner.device.damaged(case_plan)
+            outputs = runner.device.outputs(case_plan)
+            verdict = _damage(case_plan, names) or runner.opinion(case_plan, outputs)
+            unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
+        damaged[case_plan.case] = tuple(names)
+        penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
+    return Recorded(penalties, reasons, damaged, unwritten)
+
+
+def _unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
+    """How many elements of each output still hold what was there before the launches."""
+    poisoned = {buffer.name for buffer in target.buffers if not buffer.role.given}
+    return {
+        name: (still_poison(array), array.size)
+        for name, array in outputs.items()
+        if case_plan.storage[name] in poisoned
+    }
+
+
+def still_poison(array: NDArray[Any]) -> int:
+    """How many elements hold poison. Of elements that are smaller than its word, those that share
+    one with others: by itself, such an element may hold the same by chance."""
+    raw = np.ascontiguousarray(array).view(np.uint8)
+    words = raw[: raw.size // 4 * 4].view(np.uint32) == POISON
+    if array.itemsize > 4:
+        return int(words.reshape(array.size, -1).all(axis=1).sum())
+    return int(words.sum()) * (4 // array.itemsize)
+
+
+def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
+    """Say what the cases hold."""
+    return Inputs({name: input_hashes(case) for name, case in runner.cases.items()})
+
+
+def try_backwards(runner: CaseRunner, request: TryBackwards) -> bool:
+    """Whether the reference's answers are right when blocks and threads run in the opposite order;
+    judged by the oracle, as sums may be rounded otherwise."""
+    loaded = runner.device.load(request.reference.binary)
+    with runner.device.turn(), runner.device.backwards() as possible:
+        if not possible:
+            return False
+        for case_plan in runner.plans(request.reference):
+            runner.device.prepare(case_plan)
+            runner.device.run(loaded, case_plan, request.limit)
+            if runner.judge(case_plan).penalty:
+                return False
+    return True
+
+
+def get_ready(runner: CaseRunner, request: GetReady) -> None:
+    """Do beforehand what the first measurement would have to wait for."""
+    for case_plan in runner.plans(request.reference):
+        runner.device.make_room(case_plan)
+        runner.stored(case_plan.case)
+    runner.reference(request.reference)
+
+
+def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:
+    """Run an instrumented variant over its cases; the most iterations of each loop."""
+    loaded = runner.device.load(request.program.binary)
+    with runner.device.turn(), runner.device.counting(loaded, request.loops) as counts:
+        for case_plan in runner.plans(request.program):
+            runner.device.prepare(case_plan)
+            runner.device.run(loaded, case_plan, request.limit)
+        return LoopCounts(tuple(counts()))

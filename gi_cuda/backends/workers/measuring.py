@@ -1,0 +1,249 @@
+"""Measuring variants beside the reference: verify, time in turn, verify again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+
+from gi_cuda.backends.protocol.device import LaunchRefused, Loaded
+from gi_cuda.backends.protocol.requests import (
+    CasePlan,
+    Measure,
+    Measurement,
+    Program,
+    Refused,
+    Sample,
+    Sampling,
+    SharedMeasurement,
+    Survival,
+    Verdict,
+)
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.results.statistics import judge, ratios
+from gi_cuda.spec import Judgement
+
+
+def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
+    """Verify a variant on its first launch, time it beside the reference, verify it again.
+
+    Raises:
+        LaunchRefused: the device does not take it.
+    """
+    case_runner.device.allow(request.sampling.grace)
+    runner = _Runner(case_runner, request.variant, request.sampling.limit)
+    try:
+        if runner.verified() and request.sampling.most:
+            _time(case_runner, [runner], request.reference, request.sampling)
+            runner.verified_again(request.sampling)
+    finally:
+        runner.leave()
+    return runner.measurement()
+
+
+def measure_together(
+    case_runner: CaseRunner, shared: SharedMeasurement
+) -> tuple[Measurement | Refused, ...]:
+    """The same for several variants, whose timed launches share those of the reference."""
+    case_runner.device.allow(shared.sampling.grace)
+    answers: dict[int, Measurement | Refused] = {}
+    fit: list[tuple[int, _Runner]] = []
+    entered: list[_Runner] = []
+    try:
+        for place, program in enumerate(shared.variants):
+            try:
+                runner = _Runner(case_runner, program, shared.sampling.limit)
+                entered.append(runner)
+                if runner.verified():
+                    fit.append((place, runner))
+                else:
+                    answers[place] = runner.measurement()
+            except LaunchRefused as error:
+                answers[place] = Refused(str(error))
+        timed = fit if shared.sampling.most else []
+        if timed:
+            _time(case_runner, [runner for _, runner in timed], shared.reference, shared.sampling)
+        for _, runner in timed:
+            runner.verified_again(shared.sampling)
+        for place, runner in fit:
+            answers[place] = runner.measurement()
+    finally:
+        for runner in entered:
+            runner.leave()
+    return tuple(answers[place] for place in range(len(shared.variants)))
+
+
+class _Runner:
+    """A variant in a measurement.
+
+    Raises:
+        LaunchRefused: it cannot be loaded.
+    """
+
+    def __init__(self, case_runner: CaseRunner, program: Program, limit: float) -> None:
+        self.program = program
+        self._case_runner = case_runner
+        self._limit = limit
+        self._clock = _Clock()
+        self._verdict = Judgement(0.0)
+        self.loaded = case_runner.device.load(program.binary)
+        self.samples: list[Sample] = []
+
+    def leave(self) -> None:
+        """Unload it."""
+        self._case_runner.device.unload(self.loaded)
+
+    def verified(self) -> bool:
+        """Run it on all cases; whether its answers are acceptable."""
+        case_runner = self._case_runner
+        self._clock.begin()
+        for case_plan in case_runner.plans(self.program):
+            case_runner.device.make_room(case_plan)
+            with case_runner.device.turn():
+                self._clock.begin()
+                case_runner.device.prepare(case_plan)
+                case_runner.device.run(self.loaded, case_plan, self._limit)
+                self._clock.ran()
+                seen = case_runner.look(case_plan)
+            if not isinstance(seen, Judgement):
+                seen = case_runner.opinion(case_plan, seen)
+            self._clock.verified()
+            self._verdict = seen
+            if seen.penalty:
+                return False
+        return True
+
+    def verified_again(self, sampling: Sampling) -> None:
+        """The same once more: a variant may pass once and fault on repeats, or be right in one
+        order of threads alone."""
+        if not sampling.backwards:
+            self.verified()
+            return
+        with self._case_runner.device.backwards():
+            if not self.verified() and self._verdict.reason:
+                reason = f"{self._verdict.reason}, with blocks and threads in the opposite order"
+                self._verdict = Judgement(self._verdict.penalty, reason)
+
+    def timed(self, samples: Iterable[Sample], seconds: float) -> None:
+        """Enter pairs of timed runs, and the wall time that they took."""
+        self.samples += samples
+        self._clock.run += seconds
+
+    def measurement(self) -> Measurement:
+        """What came out."""
+        return Measurement(
+            self.program.binary.ident,
+            Survival.NORMAL,
+            self._verdict.penalty,
+            self._verdict.reason,
+            tuple(self.samples),
+            self._clock.run,
+            self._clock.verify,
+        )
+
+
+def _time(
+    case_runner: CaseRunner, runners: Sequence[_Runner], base: Program, sampling: Sampling
+) -> None:
+    """Repetitions in which every variant and the reference run once in each case, as many as the
+    sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
+    racing = list(runners)
+    reference = case_runner.reference(base)
+    for case_plan in case_runner.plans(base):
+        case_runner.device.make_room(case_plan)
+    with case_runner.device.turn():
+        done = 0
+        for wanted in _stages(sampling):
+            begun = time.perf_counter()
+            repetitions = [
+                _Repetition(number, racing, (reference, theirs.drawn(number)), place)
+                for number in range(done, wanted)
+                for place, theirs in enumerate(case_runner.plans(base))
+            ]
+            runs = [run for one in repetitions for run in one.runs(case_runner)]
+            seconds = iter(case_runner.device.run_round(runs, sampling.limit))
+            samples = [one.samples(seconds) for one in repetitions]
+            share = (time.perf_counter() - begun) / len(racing)
+            for runner, mine in zip(racing, zip(*samples, strict=True), strict=True):
+                runner.timed(mine, share)
+            racing = [one for one in racing if not _settled(one.samples, sampling)]
+            done = wanted
+            if not racing:
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class _Repetition:
+    """One run of each variant and of the reference on one case, in the same draw; they take turns
+    in going first."""
+
+    number: int
+    runners: Sequence[_Runner]
+    reference: tuple[Loaded, CasePlan]
+    place: int
+
+    def runs(self, case_runner: CaseRunner) -> list[tuple[Loaded, CasePlan]]:
+        """All of them, in the order in which they run."""
+        runs = [
+            (one.loaded, case_runner.plans(one.program)[self.place].drawn(self.number))
+            for one in self.runners
+        ]
+        runs.append(self.reference)
+        return runs if self.number % 2 == 0 else runs[::-1]
+
+    def samples(self, seconds: Iterator[float]) -> list[Sample]:
+        """A sample for each variant, from the times in the order in which they ran."""
+        mine = list(islice(seconds, len(self.runners) + 1))
+        *variants, reference = mine if self.number % 2 == 0 else mine[::-1]
+        return [Sample(self.reference[1].case, one, reference) for one in variants]
+
+
+def _stages(sampling: Sampling) -> list[int]:
+    """After how many pairs it is asked whether there shall be more.
+
+    After the first one only where variants race: who wants all pairs is to get all of them.
+    """
+    if sampling.screen >= sampling.most:
+        return [sampling.most]
+    return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
+
+
+_WORTHWHILE = 1e-4
+"""Seconds that a launch must take more than the reference's, for one pair to be enough; the times
+of shorter ones differ by more than their noise floor now and then, and little would be saved."""
+
+
+def _settled(samples: list[Sample], sampling: Sampling) -> bool:
+    """More pairs are for those that look faster and are not yet certain to be, after a few for all
+    but those that are far slower."""
+    values = ratios(samples)
+    if len(values) < sampling.screen:
+        more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
+        return more > _WORTHWHILE and judge(values, sampling.floor) is Verdict.SLOWER
+    looks_faster = float(np.median(values)) < 1 - sampling.floor
+    return not looks_faster or judge(values, sampling.floor) is Verdict.FASTER
+
+
+class _Clock:
+    """Wall time spent running and verifying; what passes before ``begin`` is neither."""
+
+    def __init__(self) -> None:
+        self.run = self.verify = 0.0
+        self._last = 0.0
+
+    def begin(self) -> None:
+        self._last = time.perf_counter()
+
+    def _lap(self) -> float:
+        now = time.perf_counter()
+        lap, self._last = now - self._last, now
+        return lap
+
+    def ran(self) -> None:
+        self.run += self._lap()
+
+    def verified(self) -> None:
+        self.verify += self._lap()

@@ -1,0 +1,164 @@
+"""A worker: what it opens once, and how it answers requests until it is told to stop or dies."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from multiprocessing.connection import Connection
+from typing import Any, NoReturn, TypeAlias
+
+from gi_cuda.backends.protocol.device import (
+    Device,
+    LaunchCrashed,
+    LaunchHung,
+    LaunchRefused,
+)
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
+    GetReady,
+    Measure,
+    Record,
+    Refused,
+    SharedMeasurement,
+    TellInputs,
+    TryBackwards,
+)
+from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.backends.workers.case_runner import (
+    CaseRunner,
+    count_loops,
+    get_ready,
+    record,
+    tell_inputs,
+    try_backwards,
+)
+from gi_cuda.backends.workers.measuring import measure, measure_together
+from gi_cuda.errors import UserError
+from gi_cuda.spec import CaseData, Target, load_case
+
+_HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
+    Measure: measure,
+    SharedMeasurement: measure_together,
+    Record: record,
+    CountLoops: count_loops,
+    TryBackwards: try_backwards,
+    TellInputs: tell_inputs,
+    GetReady: get_ready,
+}
+
+Answerer: TypeAlias = Callable[[object], object]
+"""Takes a request and gives the answer to it."""
+
+DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], WorkerSlot], Device]
+"""Makes the device of the worker at a slot, for a target and its cases."""
+
+
+def device_maker(backend: str) -> DeviceMaker:
+    """What makes a back end's devices, with all code that it needs loaded and no device touched.
+
+    Raises:
+        UserError: something that it needs is not installed.
+    """
+    if backend == "cuda":
+        from gi_cuda.backends.cuda.device.context import pycuda
+        from gi_cuda.backends.cuda.device.device import CudaDevice
+
+        pycuda()
+        return CudaDevice
+    from gi_cuda.backends.host import build_library
+    from gi_cuda.backends.host.device import HostDevice
+
+    build_library()
+    return HostDevice
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerContext:
+    """What is loaded before workers are forked: cases and code. Holds no device.
+
+    Attributes:
+        session: what the workers are for.
+        cases: its cases by name.
+        device: makes the device of one worker, after the fork.
+    """
+
+    session: Session
+    cases: Mapping[str, CaseData]
+    device: DeviceMaker
+
+    @classmethod
+    def open(cls, session: Session) -> WorkerContext:
+        """Load the target's cases and the back end's code.
+
+        Raises:
+            UserError: what is wrong with them.
+        """
+        # What every worker needs is loaded once, here: a crash is then paid for by a fork alone.
+        import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
+
+        device = device_maker(session.backend)
+        target = session.target
+        wanted = [case for case in target.cases if case.name in session.cases]
+        cases = {case.name: load_case(target, case) for case in wanted}
+        return cls(session, cases, device)
+
+    def answerer(self, slot: WorkerSlot) -> Answerer:
+        """What one worker does with requests; one without a device says why to each of them."""
+        target = self.session.target
+        try:
+            device = self.device(target, self.cases, slot)
+        except UserError as error:
+            return partial(_regret, error)
+        except LaunchRefused as error:
+            trouble = UserError(
+                f"the device cannot be used: {error}",
+                hint="does another program hold its memory? See `gi-cuda doctor`",
+            )
+            return partial(_regret, trouble)
+        runner = CaseRunner(device, target, self.cases, self.session.reference)
+        return partial(_answer, runner, slot.words)
+
+
+def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> None:
+    """Answer requests until the other end is closed.
+
+    Args:
+        context: loaded before the fork.
+        connection: where requests come from and answers go.
+        slot: of this worker among the others.
+    """
+    answer = context.answerer(slot)
+    while True:
+        try:
+            request = connection.recv()
+        except (EOFError, ConnectionResetError):
+            return
+        try:
+            said = answer(request)
+            if not isinstance(request, GetReady):
+                connection.send(said)
+        except BrokenPipeError:
+            os._exit(0)
+
+
+def _answer(runner: CaseRunner, words: int, request: object) -> object:
+    try:
+        return _HANDLERS[type(request)](runner, request)
+    except LaunchRefused as error:
+        return Refused(str(error))
+    except LaunchHung as error:
+        _die(words, str(error), HUNG_STATUS)
+    except LaunchCrashed as error:
+        _die(words, str(error), CRASHED_STATUS)
+
+
+def _regret(error: UserError, request: object) -> UserError:
+    return error
+
+
+def _die(words: int, message: str, status: int) -> NoReturn:
+    os.write(words, message.encode()[:1000])
+    os._exit(status)

@@ -1,1 +1,0 @@
-"""Phenotypes and binaries: preprocessing, batches, compilers, error attribution."""

@@ -1,0 +1,349 @@
+"""The baseline before any search: what the unmodified kernel does, and how well it can be timed.
+
+Proves that the reference passes its own oracle, that a copy of it measures as the same, and that a
+variant broken on purpose is caught; finds the noise floor and the loops' iteration counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
+    LoopCounts,
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Recorded,
+    Refused,
+    Sampling,
+    TryBackwards,
+    Verdict,
+)
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BuildFailure,
+    Compiler,
+    Variant,
+)
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.checks.arguments import read_signatures, wrong_arguments
+from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
+from gi_cuda.evaluate.checks.defaults import check_defaults
+from gi_cuda.evaluate.checks.finding import refuse
+from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.levels import source_under
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.grammar import RuleType
+from gi_cuda.results.statistics import judge, median_interval, ratios
+from gi_cuda.spec import CaseRole, Configuration
+from gi_cuda.subject.protocol import Evolvable
+
+COPIES = 4
+"""Copies of the reference that are timed against it to find the noise floor."""
+
+PAIRS = 25
+"""Pairs of launches for each of them."""
+
+LEAST_FLOOR = 0.01
+"""Differences below one percent are never taken for more than noise."""
+
+NOISY = 0.05
+"""Where copies differ more than that, they are timed again."""
+
+ATTEMPTS = 3
+
+MOST_FLOOR = 0.5
+"""Beyond that no gain could be told from noise."""
+
+SLACK = 20.0
+"""A launch over this multiple of the reference's time counts as hung."""
+
+LEAST_LIMIT = 0.05
+"""Seconds a launch may always take."""
+
+FIRST_LIMIT = 120.0
+"""Seconds the reference itself may take, before its time is known."""
+
+FEWEST_ITERATIONS = 16
+"""A guarded loop may always make so many iterations."""
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What is known of the reference.
+
+    Attributes:
+        seconds: its median time over all train cases.
+        floor: the noise floor, as a fraction: how far from 1 the ratio of a copy to it may seem
+            to be, by the 95 % intervals of several copies.
+        copies: median ratio of each copy to it.
+        loops: most iterations that a guarded loop may make, by loop number.
+        limit: seconds after which a launch counts as hung.
+        penalties: the oracle's penalty of the reference for each case; all 0.
+        verdict: what a copy that had no part in finding the floor measured as.
+        backwards: whether its answers are right too with blocks and threads in the opposite order;
+            always False where the device chooses the order.
+        unwritten: for each case and output how many of its elements no launch of the reference
+            writes, and how many it has.
+    """
+
+    seconds: float
+    floor: float
+    copies: tuple[float, ...]
+    loops: Mapping[int, int]
+    limit: float
+    penalties: Mapping[str, float]
+    verdict: Verdict
+    backwards: bool = False
+    unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """What became of a variant broken on purpose."""
+
+    survival: str
+    penalty: float | None
+    message: str
+
+
+def broken(subject: Evolvable) -> Genotype:
+    """A variant that cannot be right: every statement of every evolved function deleted."""
+    statements = [r.name for r in subject.grammar.rules if r.type is RuleType.STATEMENT]
+    return replace(subject.original, edits=tuple(Delete(name) for name in statements))
+
+
+def compile_reference(
+    subject: Evolvable, compiler: Compiler, texts: Sequence[str], folder: Path
+) -> list[Binary]:
+    """Compile texts under the reference's configuration; they must compile.
+
+    Raises:
+        UserError: with the compiler's message, at the source's own line.
+    """
+    return _compile(subject, compiler, [(text, subject.standard) for text in texts], folder)
+
+
+def _compile(
+    subject: Evolvable,
+    compiler: Compiler,
+    sources: Sequence[tuple[str, Configuration]],
+    folder: Path,
+) -> list[Binary]:
+    """Compile texts, each under its configuration; they must compile."""
+    variants = [
+        Variant(i, text, subject.macros(configuration), subject.options(configuration))
+        for i, (text, configuration) in enumerate(sources)
+    ]
+    built = build_batch(compiler.apart(), variants, folder)
+    binaries = []
+    for _, one in sorted(built.items()):
+        if isinstance(one, BuildFailure):
+            raise does_not_compile(subject, one.message)
+        binaries.append(one)
+    return binaries
+
+
+def in_silence(step: str) -> None:
+    """For those who need not know how far it is."""
+
+
+def establish(
+    subject: Evolvable,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    reference: Path,
+    tell: Callable[[str], None] = in_silence,
+) -> Baseline:
+    """Find out all that a search must know about the reference, and store its outputs.
+
+    Args:
+        folder: for binaries.
+        reference: where the reference's outputs go, for all cases of the pool's session.
+        tell: is told what is done next.
+
+    Raises:
+        UserError: the defaults are not what the source has, the source does not compile, the
+            reference crashes, its oracle rejects it, or it does not write what it should, or what
+            it should not.
+    """
+    tell("comparing target.toml with the source")
+    code = source_under(subject)
+    check_defaults(code, compiler)
+    refuse(wrong_arguments(subject.target, read_signatures(code, compiler)))
+    tell("compiling the reference and copies of it")
+    source = subject.reference
+    base, *copies = compile_reference(subject, compiler, [source] * (COPIES + 2), folder)
+    train = subject.cases(CaseRole.TRAIN)
+    everything = (*train, *subject.cases(CaseRole.HELD_OUT))
+    tell("running the reference on all cases")
+    recorded = _record(subject, pool, _program(subject, base, everything), reference)
+    program = _program(subject, base, train)
+    copied = [_program(subject, copy, train) for copy in copies]
+    tell("timing copies of the reference")
+    timed = _time_quietly(subject, pool, copied, program)
+    floor = max(LEAST_FLOOR, _spread(timed[:COPIES]))
+    if floor > MOST_FLOOR:
+        raise UserError(
+            f"copies of the reference differ in speed by up to {floor:.0%}, and so would any"
+            " variant",
+            where=str(subject.target.file),
+            hint="is another program busy on the device or the processors? If not, make the train"
+            " cases larger, so that a launch takes longer",
+        )
+    by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
+    seconds = sum(float(np.median(times)) for times in by_case)
+    *measured, apart = [ratios(one.samples) for one in timed]
+    tell("running the reference backwards")
+    limit = max(LEAST_LIMIT, SLACK * seconds)
+    # It may wait for another block for ever then, and take its worker down.
+    backwards = pool.one(TryBackwards(_program(subject, base, everything), limit)) is True
+    tell("counting the iterations of loops")
+    return Baseline(
+        seconds=seconds,
+        floor=floor,
+        copies=tuple(float(np.median(values)) for values in measured),
+        loops=_count_loops(subject, compiler, pool, folder / "counted"),
+        limit=limit,
+        penalties=recorded.penalties,
+        verdict=judge(apart, floor),
+        backwards=backwards,
+        unwritten=recorded.unwritten,
+    )
+
+
+def try_broken(
+    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
+) -> Caught:
+    """Run the variant broken on purpose; it must be caught, which proves that variants count.
+
+    Raises:
+        UserError: the oracle accepts it.
+    """
+    genotype = broken(subject)
+    own = genotype.configuration
+    variants = [
+        (subject.reference, subject.standard),
+        (subject.render(genotype, baseline.loops), own),
+    ]
+    base, variant = _compile(subject, compiler, variants, folder)
+    train = subject.cases(CaseRole.TRAIN)
+    sampling = Sampling(limit=baseline.limit)
+    program = Program(variant, dict(own), train)
+    answer = pool.one(Measure(program, _program(subject, base, train), sampling))
+    if isinstance(answer, Lost):
+        return Caught(answer.survival, None, answer.message)
+    if isinstance(answer, Refused):
+        return Caught("refused", None, answer.message)
+    if answer.correct:
+        raise UserError(
+            "a variant with every statement deleted passes the oracle",
+            where=str(subject.target.file),
+            hint="the oracle must look at what the kernel writes: check [oracle] and the roles of"
+            " the buffers",
+        )
+    return Caught(answer.survival, answer.penalty, answer.message)
+
+
+def _program(subject: Evolvable, binary: Binary, cases: Sequence[str]) -> Program:
+    return Program(binary, dict(subject.standard), tuple(cases))
+
+
+def _fault(subject: Evolvable, answer: Lost | Refused, doing: str) -> UserError:
+    what = answer.message if isinstance(answer, Refused) else f"{answer.survival}: {answer.message}"
+    return UserError(
+        f"the reference failed {doing}: {what}",
+        where=str(subject.target.source),
+        hint="the unmodified kernel must run before it can be evolved: check launches, buffers and"
+        " cases in target.toml",
+    )
+
+
+def _record(subject: Evolvable, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+    runs = max(2, subject.target.oracle.runs)
+    answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
+    if isinstance(answer, Lost | Refused):
+        raise _fault(subject, answer, "while its answers were recorded")
+    assert isinstance(answer, Recorded)
+    refuse(written_inputs(subject.target, answer.damaged))
+    refuse(never_written(subject.target, answer.unwritten))
+    for case, penalty in answer.penalties.items():
+        if penalty:
+            # What cannot be judged at all has nothing to do with how far results may be off.
+            spread = ", or allow for results that differ from run to run (sigma, tolerance)"
+            raise UserError(
+                f"the oracle rejects the reference on case {case!r}: penalty {penalty:g}:"
+                f" {answer.reasons[case]}",
+                where=str(subject.target.file),
+                hint="the unmodified kernel must pass its own oracle: check [oracle]"
+                + (spread if np.isfinite(penalty) else ""),
+            )
+    return answer
+
+
+def _time_quietly(
+    subject: Evolvable, pool: Pool[int], copies: Sequence[Program], program: Program
+) -> list[Measurement]:
+    """Time copies of the reference against it; again where they differ much, since what disturbed
+    them may be over. The quietest of the attempts."""
+    attempts = []
+    for _ in range(ATTEMPTS):
+        attempts.append([_time(subject, pool, copy, program) for copy in copies])
+        if _spread(attempts[-1][:COPIES]) <= NOISY:
+            break
+    return min(attempts, key=lambda timed: _spread(timed[:COPIES]))
+
+
+def _spread(timed: Sequence[Measurement]) -> float:
+    """How far from 1 the ratio of a copy to the reference may seem to be."""
+    return max(abs(bound - 1) for one in timed for bound in median_interval(ratios(one.samples)))
+
+
+def _time(subject: Evolvable, pool: Pool[int], copy: Program, program: Program) -> Measurement:
+    """Time a copy of the reference against it, however long that takes.
+
+    In the worker that is there, as variants are: fresh ones open the device meanwhile, and that
+    would disturb the times.
+    """
+    sampling = Sampling(screen=PAIRS, most=PAIRS, limit=FIRST_LIMIT)
+    ((_, answer),) = pool.map([(copy.binary.ident, Measure(copy, program, sampling))])
+    if isinstance(answer, Lost | Refused):
+        raise _fault(subject, answer, "while it was timed")
+    assert isinstance(answer, Measurement)
+    if not answer.correct:
+        raise UserError(
+            f"the reference passes its oracle once and fails when repeated: {answer.message}",
+            where=str(subject.target.source),
+            hint="does it read what it wrote before, or an uninitialised buffer? If its results"
+            " differ from run to run, use a sigma or tolerance oracle",
+        )
+    return answer
+
+
+def _count_loops(
+    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path
+) -> dict[int, int]:
+    """The limit of each loop: twice the most iterations seen without any change."""
+    loops = subject.grammar.loops
+    if not loops:
+        return {}
+    own = subject.original.configuration
+    (binary,) = _compile(subject, compiler, [(subject.counting, own)], folder)
+    program = Program(binary, dict(own), subject.cases(CaseRole.TRAIN))
+    answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
+    if isinstance(answer, Lost | Refused):
+        raise _fault(subject, answer, "while its loops were counted")
+    assert isinstance(answer, LoopCounts)
+    return {
+        loop.ident: max(FEWEST_ITERATIONS, 2 * most)
+        for loop, most in zip(loops, answer.most, strict=True)
+    }

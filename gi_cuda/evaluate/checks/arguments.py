@@ -1,0 +1,189 @@
+"""Do launches pass what kernels take? Types are told apart where both sides are plain types of C;
+of all others, such as structs and types of headers, nothing is said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+
+import numpy as np
+from tree_sitter import Node
+
+from gi_cuda.backends.protocol.variants import Compiler, Phenotype, Variant
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.checks.macros import Preprocessor
+from gi_cuda.grammar import Source
+from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
+from gi_cuda.init.code import (
+    Argument,
+    Code,
+    of_source,
+    plain_type,
+    signature,
+)
+from gi_cuda.init.elements import Types
+from gi_cuda.spec import KernelStep, Target
+from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.keys import keys_of
+from gi_cuda.subject.source import Subject
+
+_PLAIN = Types({}, {}, frozenset())
+"""What C and CUDA know without any declaration."""
+_DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.M)
+_RAW = 1
+"""Bytes of an element that may stand for raw memory of any type."""
+_HALF = 2
+"""Bytes of an element for which numpy has not all of CUDA's types."""
+_ADDRESS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """One parameter of a kernel.
+
+    Attributes:
+        text: as a message shows it, e.g. ``const float *power``.
+        pointer: whether it points to something; None where that cannot be told.
+        type: what it is, or points to; None where that is no plain type.
+    """
+
+    text: str
+    pointer: bool | None
+    type: np.dtype[np.generic] | None
+
+
+Signature = tuple[Taken, ...]
+
+
+def read_signatures(subject: Subject, compiler: Compiler) -> dict[str, Signature]:
+    """The parameters of the target's kernels by their names there, read from the preprocessed code;
+    only of those kernels of which they can be told."""
+    own = Preprocessor.of(subject, compiler).compiler
+    read = own.preprocess([Variant(0, subject.reference, subject.macros(subject.standard))])[0]
+    if not isinstance(read, Phenotype):
+        return {}
+    # Without line markers and pragmas, for they may stand amidst parameters.
+    text = _DIRECTIVE.sub("", read.text)
+    return signatures(of_source(Path(subject.target.source), Source("it", text)), subject.target)
+
+
+def signatures(code: Code, target: Target) -> dict[str, Signature]:
+    """The same, of preprocessed code."""
+    found: dict[str, Signature] = {}
+    for name in target.kernels:
+        own, _, templates = overload(name)[0].partition("<")
+        plain = own.strip().rpartition("::")[2]
+        # Not only kernels: preprocessed for the processor, these have lost what marks them.
+        meant = [one for one in code.definitions if one.name == plain]
+        if len(meant) == 1 and (one := _signature(code, meant[0], templates)) is not None:
+            found[name] = one
+    return found
+
+
+def _signature(code: Code, definition: Definition, templates: str) -> Signature | None:
+    head = function_declarator(definition.node)
+    if head is None or head.has_error or "..." in code.of(head):
+        return None
+    given = [text.strip() for text in _split(templates.rpartition(">")[0])]
+    names = list(_template_names(code, definition.outer))
+    named = dict(zip(names, given, strict=False))
+    return tuple(_taken(one, names, named) for one in signature(code, definition))
+
+
+def _template_names(code: Code, outer: Node) -> Iterator[str]:
+    listed = outer.child_by_field_name("parameters") if "template" in outer.type else None
+    for node in listed.named_children if listed is not None else ():
+        words = re.findall(r"\w+", code.of(node).partition("=")[0])
+        yield words[-1] if words else ""
+
+
+def _split(text: str) -> list[str]:
+    """A list at its commas, but not at those within brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<([") - (character in ">)]")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts if text.strip() else []
+
+
+def _taken(argument: Argument, names: list[str], named: Mapping[str, str]) -> Taken:
+    stars = "*" * argument.pointers
+    const = "const " if argument.const else ""
+    text = f"{const}{argument.type} {stars}{argument.name}".strip()
+    kind = argument.type
+    if kind in names:
+        kind = named.get(kind, "")
+        text = text.replace(argument.type, kind, 1) if kind else text
+    element = None if "*" in kind else _PLAIN.element(plain_type(kind))
+    plain = element is not None and element.parts == 1 and not argument.reference
+    pointer = True if argument.pointers else False if element is not None else None
+    same = plain and argument.pointers < 2 and element is not None
+    return Taken(text, pointer, np.dtype(element.type) if same and element else None)
+
+
+def wrong_arguments(target: Target, taken: Mapping[str, Signature]) -> Iterator[Finding]:
+    """Arguments of launches that their kernels do not take."""
+    places = keys_of(target)
+    for at, sequence in enumerate(target.launches):
+        for number, step in enumerate(sequence.steps):
+            if step.kernel not in taken:
+                continue
+            inner = ("launch", at, "step", number)
+            key = inner if inner in places.lines else ("launch", at)
+            where = f"{target.file}:{places.line((*key, 'args'))}"
+            wrong = _wrong(target, step, sequence.counter, taken[step.kernel])
+            if wrong:
+                whole = ", ".join(one.text for one in taken[step.kernel])
+                yield Finding(where, wrong, f"the kernel is {step.kernel}({whole})")
+
+
+def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signature) -> str:
+    """What is wrong first with the arguments of one launch; "" where nothing is."""
+    for number, (name, one) in enumerate(zip_longest(step.args, taken), 1):
+        if one is None:
+            return f"argument {number} is {name!r}, and {step.kernel} takes {len(taken)}"
+        if name is None:
+            return f"argument {number} is missing, the kernel takes {one.text!r}"
+        if name in {texture.name for texture in target.textures}:
+            if one.pointer:
+                return f"argument {number} is texture {name!r}, the kernel takes {one.text!r}"
+            continue  # its type is one of a header
+        passed = _passed(target, name, counter)
+        if passed is None:
+            continue
+        kind, dtype = passed
+        if not _fits(kind, dtype, one):
+            return f"argument {number} is {kind} {name!r} ({dtype}), the kernel takes {one.text!r}"
+    return ""
+
+
+def _passed(
+    target: Target, name: str, counter: str | None
+) -> tuple[str, np.dtype[np.generic]] | None:
+    """What an argument is, and its type; None where it is of no plain one."""
+    for buffer in target.buffers:
+        if buffer.name == name:
+            return "buffer", buffer.dtype
+    for scalar in target.scalars:
+        if scalar.name == name:
+            return "scalar", scalar.dtype
+    return ("counter", np.dtype(np.int32)) if name == counter else None
+
+
+def _fits(kind: str, dtype: np.dtype[np.generic], taken: Taken) -> bool:
+    """Whether a kernel can take it; in doubt it can."""
+    if taken.pointer is None:
+        return True
+    if (kind == "buffer") != taken.pointer:
+        return taken.pointer and dtype.itemsize == _ADDRESS  # an address, or none
+    if taken.type is None or (taken.pointer and _RAW in (dtype.itemsize, taken.type.itemsize)):
+        return True
+    if dtype.itemsize != taken.type.itemsize:
+        return False
+    return dtype.itemsize == _HALF or (dtype.kind == "f") == (taken.type.kind == "f")

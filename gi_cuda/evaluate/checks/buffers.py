@@ -1,0 +1,69 @@
+"""Does the reference write what it should, all of it, and nothing else?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.spec import Buffer, BufferRole, Target
+
+Unwritten = Mapping[str, Mapping[str, tuple[int, int]]]
+"""For each case and output how many of its elements nobody wrote, and how many it has."""
+
+
+def written_inputs(target: Target, damaged: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+    """Inputs that the reference writes to.
+
+    Args:
+        damaged: what it wrote to and must not, by case.
+    """
+    for buffer in target.buffers:
+        cases = [case for case, names in damaged.items() if buffer.name in names]
+        if buffer.role is BufferRole.INPUT and cases:
+            yield Finding(
+                f"{target.file}:{buffer.line}",
+                f"buffer {buffer.name} is declared input, but the kernel writes it"
+                f" (case {', '.join(cases)})",
+                'give it the role "inout", or "output" if the kernel does not read it first',
+            )
+
+
+def never_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
+    """Outputs of which the reference writes nothing on any case."""
+    for buffer, counts in _of_outputs(target, unwritten):
+        if all(count == size for count, size in counts.values()):
+            yield Finding(
+                f"{target.file}:{buffer.line}",
+                f"no launch of the reference writes anything to the output {buffer.name}",
+                "is it the right argument of the launch? What the kernel reads has the role"
+                ' "input", what nobody looks at "scratch"',
+            )
+
+
+def partly_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
+    """Outputs of which the reference leaves something unwritten."""
+    for buffer, counts in _of_outputs(target, unwritten):
+        left = {case: pair for case, pair in counts.items() if pair[0]}
+        if not left:
+            continue
+        shown = "; ".join(f"on {case} {n} of {size} values" for case, (n, size) in left.items())
+        yield Finding(
+            f"{target.file}:{buffer.line}",
+            f"the reference never writes a part of the output {buffer.name}: {shown}",
+            "is the buffer larger than what the kernel fills, or the grid too small? If it is right"
+            ' so, all is well; if the values matter, give it the role "inout" with values of yours',
+        )
+
+
+def _of_outputs(
+    target: Target, unwritten: Unwritten
+) -> Iterator[tuple[Buffer, dict[str, tuple[int, int]]]]:
+    """The outputs that were poisoned, each with its counts by case."""
+    for buffer in target.buffers:
+        counts = {
+            case: (found[buffer.name][0], found[buffer.name][1])
+            for case, found in unwritten.items()
+            if buffer.name in found
+        }
+        if counts:
+            yield buffer, counts

@@ -1,0 +1,59 @@
+"""Are cases the same every time they are made, and of a size that can be searched with?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.spec import (
+    Target,
+    find_case,
+    input_hashes,
+    load_case,
+)
+from gi_cuda.spec.keys import data_file
+
+Hashes = Mapping[str, Mapping[str, str]]
+"""For each case a hash of each of its values."""
+
+LONG = 0.05
+"""Seconds on the train cases beyond which a search takes needlessly long."""
+
+
+def hashes_here(target: Target, cases: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What cases hold when this process makes them; in the other order than workers do, so that
+    random numbers that one case leaves to the next show."""
+    return {
+        name: input_hashes(load_case(target, find_case(target, name))) for name in reversed(cases)
+    }
+
+
+def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:
+    """Cases that two processes make differently."""
+    changing = {
+        case: [name for name, value in values.items() if there[case].get(name) != value]
+        for case, values in here.items()
+        if case in there
+    }
+    names = dict.fromkeys(name for values in changing.values() for name in values)
+    if names:
+        cases = sorted(case for case, values in changing.items() if values)
+        yield Finding(
+            str(data_file(target)),
+            f"case() gives other values from process to process: {', '.join(names)}"
+            f" (case {', '.join(cases)})",
+            "take random numbers from a seed: rng = np.random.default_rng(seed), with `seed` among"
+            " the case's args",
+        )
+
+
+def too_long(target: Target, seconds: float) -> Iterator[Finding]:
+    """Train cases that take long."""
+    if seconds > LONG:
+        train = next(case for case in target.cases if case.role == "train")
+        yield Finding(
+            f"{target.file}:{train.line}",
+            f"the reference takes {seconds * 1e3:.0f} ms on the train cases, and so will every"
+            " variant, a dozen times",
+            "make them smaller: about 1 ms is enough to tell one variant from another",
+        )

@@ -1,0 +1,156 @@
+"""Does each parameter change anything? One that does not is a slip: of spelling, or of the source,
+which defines the macro whatever comes from outside."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.checks.macros import Preprocessed, Preprocessor, defined_at
+from gi_cuda.genome import Configuration
+from gi_cuda.spec import Parameter, ParameterKind, Value
+from gi_cuda.subject.source import Subject
+
+TRIED = 32
+"""Configurations drawn by chance under which a parameter is tried that does nothing by itself."""
+
+_SEED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """What a parameter's values change.
+
+    Attributes:
+        code: whether the preprocessed code, under the defaults or beside other values.
+        launched: whether launches, buffers or the compiler's options.
+        said: whether its name stands in the device code, other than where it is defined.
+        defined: where the source defines it, in words; "" where it does not.
+        obeys: whether its macro is what is defined from outside.
+    """
+
+    code: bool
+    launched: bool
+    said: bool
+    defined: str
+    obeys: bool
+
+
+def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
+    """What each parameter that can change at all does; of none, where the source cannot be
+    preprocessed, for which the compiler has a better word."""
+    preprocessor = Preprocessor.of(subject, compiler)
+    space = subject.space
+    if preprocessor.of_configurations([space.default])[0].text is None:
+        return {}
+    free = [space.parameters[at] for at in space.free]
+    alone = [_values_in(space.default, parameter) for parameter in free]
+    groups = _read(preprocessor, alone)
+    found: dict[str, Effect] = {}
+    for parameter, several, readings in zip(free, alone, groups, strict=True):
+        name = parameter.name
+        outside = {(subject.options(one), subject.launch_values(one)) for one in several}
+        stands_for = {one.values.get(name) for one in readings}
+        found[name] = Effect(
+            _differ(readings),
+            len(outside) > 1,
+            _said(subject, name),
+            str(defined_at(subject, name) or ""),
+            len(stands_for) > 1 or parameter.kind is ParameterKind.OPTION,
+        )
+    for parameter in free:
+        effect = found[parameter.name]
+        if not effect.code and not (effect.launched and effect.obeys):
+            around = list(_surroundings(space.parameters, parameter, space.default))
+            tries = _read(preprocessor, [_values_in(one, parameter) for one in around])
+            code = any(_differ(readings) for readings in tries)
+            found[parameter.name] = replace(effect, code=code)
+    return found
+
+
+def inert(
+    file: str, parameters: Sequence[Parameter], effects: Mapping[str, Effect]
+) -> Iterator[Finding]:
+    """Parameters that cannot change what they should.
+
+    Args:
+        file: ``target.toml``, as the user named it.
+    """
+    for parameter in parameters:
+        effect = effects.get(parameter.name)
+        if effect is None or effect.code:
+            continue
+        where = f"{file}:{parameter.line}"
+        if effect.said and not effect.obeys:
+            yield Finding(
+                where,
+                f"the parameter {parameter.name} changes nothing in the source",
+                f"is there an #ifndef around {effect.defined or 'its definition'}? It defines the"
+                " macro whatever comes from outside",
+            )
+        elif not effect.launched and not effect.said:
+            yield Finding(
+                where,
+                f"the parameter {parameter.name} changes nothing",
+                "is it spelt right? No device code uses it, and no launch does; a header that uses"
+                " it has to be among [target] headers",
+            )
+
+
+def idle(
+    file: str, parameters: Sequence[Parameter], effects: Mapping[str, Effect]
+) -> Iterator[Finding]:
+    """Parameters that the code uses, and of which no change was seen all the same."""
+    for parameter in parameters:
+        effect = effects.get(parameter.name)
+        if effect is None or effect.code or effect.launched:
+            continue
+        if effect.said and effect.obeys:
+            yield Finding(
+                f"{file}:{parameter.line}",
+                f"the parameter {parameter.name} seems to change nothing",
+                f"neither beside the defaults nor beside {TRIED} other configurations: does the"
+                " code that uses it ever get compiled?",
+            )
+
+
+def _values_in(around: Configuration, parameter: Parameter) -> list[Configuration]:
+    return [around.having({parameter.name: value}) for value in parameter.values]
+
+
+def _read(
+    preprocessor: Preprocessor, groups: Sequence[Sequence[Configuration]]
+) -> list[list[Preprocessed]]:
+    """Readings of configurations, all of them made at once."""
+    readings = iter(preprocessor.of_configurations([one for group in groups for one in group]))
+    return [[next(readings) for _ in group] for group in groups]
+
+
+def _differ(readings: Sequence[Preprocessed]) -> bool:
+    return len({one.text for one in readings}) > 1
+
+
+def _surroundings(
+    parameters: Sequence[Parameter], apart: Parameter, default: Configuration
+) -> Iterator[Configuration]:
+    """Configurations in which another parameter might come into its own: each other value by
+    itself, then some drawn by chance."""
+    others = [p for p in parameters if p is not apart]
+    for other in others:
+        for value in other.values:
+            if value != other.default:
+                yield default.having({other.name: value})
+    rng = random.Random(_SEED)
+    for _ in range(TRIED):
+        drawn: dict[str, Value] = {p.name: rng.choice(p.values) for p in others}
+        yield default.having(drawn)
+
+
+def _said(subject: Subject, name: str) -> bool:
+    """Whether a name stands in the device code other than where it is defined."""
+    text = re.sub(rf"#[ \t]*(?:define|undef|ifndef)[ \t]+{name}\b", "", subject.reference)
+    return re.search(rf"\b{name}\b", text) is not None

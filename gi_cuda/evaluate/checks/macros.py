@@ -1,0 +1,107 @@
+"""What parameters are to the preprocessor: facts about a source under several sets of macros."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.backends.compile.preprocess import normalised, prelude
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
+from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
+from gi_cuda.grammar import LineIndex, SourceLine
+from gi_cuda.grammar.presence import read_presence
+from gi_cuda.spec import Configuration, ParameterKind
+from gi_cuda.subject.source import Subject
+
+_BEGIN, _END = "gi_cuda_is", "gi_cuda_so"
+_PROBE = re.compile(rf"\b{_BEGIN} (\d+)\s(.*?)\b{_END}\b", re.S)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessed:
+    """What a preprocessor makes of the device code, with some macros defined in front of it.
+
+    Attributes:
+        text: the code, white space and line markers normalised; None where it does not take it.
+        values: what each parameter's macro stands for at the end; not there if it is not defined.
+    """
+
+    text: str | None
+    values: Mapping[str, str]
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The identifiers that are left."""
+        return frozenset(_WORD.findall(self.text or ""))
+
+
+@dataclass(frozen=True, slots=True)
+class Preprocessor:
+    """Reads a subject's device code under any macros.
+
+    Headers are read once, with what ``[build]`` defines and nothing else; where they, or the
+    source's own directives, demand more, with all defaults.
+    """
+
+    subject: Subject
+    compiler: HostCompiler | NvccCompiler
+
+    @classmethod
+    def of(cls, subject: Subject, compiler: Compiler) -> Preprocessor:
+        """The preprocessor that belongs to a compiler of the subject."""
+        own = compiler.nvcc if isinstance(compiler, PtxCompiler) else compiler
+        assert isinstance(own, HostCompiler | NvccCompiler), "every back end's compiler is one"
+        front = prelude(subject.grammar.source.text, subject.target.build.define)
+        bare = replace(own, front=front)
+        nothing = bare.preprocess([Variant(0, "", {})])[0]
+        return cls(subject, own if isinstance(nothing, BuildFailure) else bare)
+
+    def read(self, several: Sequence[Mapping[str, str]]) -> list[Preprocessed]:
+        """The device code under each of several sets of macros; one process reads all."""
+        names = self.macros()
+        text = f"{self.subject.reference}\n{_probes(names)}"
+        variants = [Variant(i, text, macros) for i, macros in enumerate(several)]
+        found = self.compiler.preprocess(variants)
+        readings = []
+        for ident in range(len(several)):
+            one = found[ident]
+            if isinstance(one, BuildFailure):
+                readings.append(Preprocessed(None, {}))
+                continue
+            values = {names[int(m[1])]: " ".join(m[2].split()) for m in _PROBE.finditer(one.text)}
+            rest = _PROBE.sub(" ", one.text).replace(f'"v{ident}/', '"')
+            readings.append(Preprocessed(normalised(rest), values))
+        return readings
+
+    def of_configurations(self, several: Sequence[Configuration]) -> list[Preprocessed]:
+        """The device code under each of several configurations."""
+        return self.read([self.subject.macros(one) for one in several])
+
+    def macros(self) -> list[str]:
+        """The parameters that are macros to the source."""
+        return [
+            p.name for p in self.subject.target.parameters if p.kind is not ParameterKind.OPTION
+        ]
+
+
+def _probes(names: Sequence[str]) -> str:
+    """Text that says what macros stand for where it is put."""
+    return "".join(
+        f"#ifdef {name}\n{_BEGIN} {number} {name} {_END}\n#endif\n"
+        for number, name in enumerate(names)
+    )
+
+
+def defined_at(subject: Subject, name: str) -> SourceLine | None:
+    """Where the source defines a macro when nothing of its kind is defined from outside; None where
+    it does not, or only a header does that is none of its files."""
+    source = subject.grammar.source
+    presence = read_presence(source.text)
+    active = presence.active(dict(subject.target.build.define))
+    found = [one.directive for one in presence.macros() if one.name == name]
+    found = [one for one in found if active[one.region]] or found
+    return LineIndex(source).at(found[0].start) if found else None

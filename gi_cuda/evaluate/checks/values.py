@@ -1,0 +1,185 @@
+"""Each value of each parameter by itself: is it right, and what is it worth?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Program,
+    Refused,
+    Sampling,
+)
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.replicates import Answer
+from gi_cuda.genome import Configuration
+from gi_cuda.results.statistics import ratios
+from gi_cuda.spec import CaseRole, Parameter, Value
+from gi_cuda.subject.protocol import Evolvable
+
+MOST = 64
+"""Values that are tried, at most."""
+
+LONGEST = 30.0
+"""Seconds that this may take where the reference is slow; but :data:`FEWEST` are always tried."""
+
+FEWEST = 8
+PAIRS = 4
+_RUNS = 2 * PAIRS + 4
+"""Launches that a value takes, or about so many."""
+
+RIGHT, WRONG, EXCLUDED = "right", "wrong", "excluded"
+NOT_COMPILED = "does not compile"
+REFUSED = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class TriedValue:
+    """What became of one value, all other parameters being at their defaults.
+
+    Attributes:
+        outcome: ``right``, ``wrong``, ``refused``, ``crashed``, ``hung``, ``does not compile`` or
+            ``excluded`` by a constraint.
+        message: why.
+        ratio: median time on the train cases, as a multiple of the reference's; None where it is
+            not right.
+    """
+
+    parameter: str
+    value: Value
+    outcome: str
+    message: str = ""
+    ratio: float | None = None
+
+
+def values_alone(parameters: Sequence[Parameter]) -> list[tuple[str, Value]]:
+    """All values but the defaults."""
+    return [(p.name, v) for p in parameters for v in p.values if v != p.default]
+
+
+def evenly(several: Sequence[tuple[str, Value]], most: int) -> list[tuple[str, Value]]:
+    """So many of several at most, chosen evenly, the first and the last among them."""
+    if len(several) <= most:
+        return list(several)
+    return [several[round(k * (len(several) - 1) / (most - 1))] for k in range(most)]
+
+
+def affordable(seconds: float) -> int:
+    """How many values are tried with a reference that takes so long."""
+    return max(FEWEST, min(MOST, int(LONGEST / (_RUNS * max(seconds, 1e-9)))))
+
+
+def try_values(
+    subject: Evolvable,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    chosen: Sequence[tuple[str, Value]],
+    sampling: Sampling,
+    tell: Callable[[str], None],
+) -> list[TriedValue]:
+    """Run each value by itself on the train cases, beside the reference; all are one batch.
+
+    Args:
+        folder: for binaries.
+        sampling: how they are verified; for times, few pairs of launches are enough.
+        tell: is told what is done next.
+    """
+    default = subject.space.default
+    settings = {at: default.having({name: value}) for at, (name, value) in enumerate(chosen, 1)}
+    allowed = {at: one for at, one in settings.items() if subject.space.allows(one)}
+    tell(f"compiling {len(allowed)} values of parameters, each by itself")
+    variants = [_variant(subject, at, one) for at, one in ((0, default), *allowed.items())]
+    built = build_batch(compiler.apart(), variants, folder)
+    train = subject.cases(CaseRole.TRAIN)
+    base = built[0]
+    if isinstance(base, BuildFailure):
+        raise RuntimeError(f"the reference no longer compiles: {base.message}")
+    reference = Program(base, dict(default), train)
+    sampling = replace(sampling, screen=PAIRS, most=PAIRS)
+    tell(f"running {len(allowed)} values of parameters, each by itself")
+    requests = [
+        (at, Measure(Program(one, dict(allowed[at]), train), reference, sampling))
+        for at in allowed
+        if not isinstance(one := built[at], BuildFailure)
+    ]
+    answers: dict[int, Answer] = dict(pool.map(requests))
+    for at, request in requests:
+        if isinstance(answers[at], Lost):  # nobody's death is final before it happened twice
+            answers[at] = pool.one(request)
+    return [
+        _became(name, value, _failure(at, allowed, built), answers.get(at))
+        for at, (name, value) in enumerate(chosen, 1)
+    ]
+
+
+def _variant(subject: Evolvable, ident: int, configuration: Configuration) -> Variant:
+    return Variant(
+        ident, subject.reference, subject.macros(configuration), subject.options(configuration)
+    )
+
+
+def _failure(
+    at: int, allowed: Mapping[int, Configuration], built: Mapping[int, object]
+) -> tuple[str, str] | None:
+    """Why a value was not run."""
+    if at not in allowed:
+        return EXCLUDED, "by a constraint"
+    one = built[at]
+    return (NOT_COMPILED, one.message) if isinstance(one, BuildFailure) else None
+
+
+def _became(
+    name: str, value: Value, failure: tuple[str, str] | None, answer: Answer | None
+) -> TriedValue:
+    if failure is not None or answer is None:
+        return TriedValue(name, value, *(failure or (EXCLUDED, "")))
+    if isinstance(answer, Lost):
+        return TriedValue(name, value, str(answer.survival), answer.message)
+    if isinstance(answer, Refused):
+        return TriedValue(name, value, REFUSED, answer.message)
+    if not answer.correct:
+        return TriedValue(name, value, WRONG, answer.message)
+    return TriedValue(name, value, RIGHT, ratio=float(np.median(ratios(answer.samples))))
+
+
+def wrong_values(
+    file: str, parameters: Sequence[Parameter], tried: Sequence[TriedValue]
+) -> Iterator[Finding]:
+    """Values that are not right by themselves; a device may refuse some without any harm.
+
+    Args:
+        file: ``target.toml``, as the user named it.
+    """
+    for parameter in parameters:
+        by_outcome: dict[str, list[TriedValue]] = {}
+        for one in tried:
+            if one.parameter == parameter.name:
+                by_outcome.setdefault(one.outcome, []).append(one)
+        for outcome, several in by_outcome.items():
+            if outcome in (RIGHT, REFUSED, EXCLUDED):
+                continue
+            values = ", ".join(str(one.value) for one in several)
+            if outcome == NOT_COMPILED:
+                advice = "if that is no mistake, take them out, or exclude them by a [[constraint]]"
+            else:
+                advice = (
+                    "is a [[constraint]] missing? Does a grid, a block or the size of a buffer not"
+                    f" follow {parameter.name}?"
+                )
+            yield Finding(
+                f"{file}:{parameter.line}",
+                f"{parameter.name} = {values} by itself: {_said(outcome)}: {several[0].message}",
+                advice,
+            )
+
+
+def _said(outcome: str) -> str:
+    return "wrong answers" if outcome == WRONG else outcome

@@ -1,0 +1,263 @@
+"""Readings from workers: sources in several builds, each beside a build of the reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Measurement,
+    Program,
+    Refused,
+    Sample,
+    Sampling,
+)
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BuildFailure,
+    Built,
+    Compiler,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.genome import Genotype
+from gi_cuda.results.speed_up import Reading
+from gi_cuda.spec import Configuration
+from gi_cuda.subject.protocol import Evolvable
+
+BUILDS = 5
+"""Builds of one source that are measured.
+
+Where code comes to lie in a binary changes its speed by some percent. A speed-up that belongs to
+the source shows wherever it lies."""
+
+PAIRS = 15
+"""Pairs of launches in each of them."""
+
+Answer: TypeAlias = Measurement | Lost | Refused
+Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, Answer]]]
+"""How requests are run: a pool's ``map``, or :func:`in_fresh_processes`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A source to be measured: compiled with its macros, launched as its configuration says.
+
+    Attributes:
+        text: the source.
+        compiler: what makes a binary of it; None: the compiler of those it is measured with.
+        binary: what has been made of it elsewhere; then nothing is compiled.
+    """
+
+    text: str
+    configuration: Configuration
+    macros: Mapping[str, str]
+    compiler: Compiler | None = None
+    binary: Binary | None = None
+
+
+def in_fresh_processes(pool: Pool[int]) -> Run:
+    """Runs each request alone, in a process that never ran another."""
+
+    def run(requests: Iterable[tuple[int, Measure]]) -> Iterator[tuple[int, Answer]]:
+        for key, request in requests:
+            yield key, pool.one(request)
+
+    return run
+
+
+@dataclass(frozen=True, slots=True)
+class Replicates:
+    """Reads sources on some cases of a target.
+
+    Attributes:
+        subject: the target with its grammar and space.
+        compiler: the back end's.
+        pool: workers of a session that has the cases.
+        run: how requests are run.
+        folder: where binaries may be written.
+        cases: names of the cases.
+        limit: seconds after which a launch counts as hung.
+        builds: builds of each source.
+        pairs: pairs of launches in each.
+        beside: what they are timed beside, if that is not the reference.
+        backwards: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
+    """
+
+    subject: Evolvable
+    compiler: Compiler
+    pool: Pool[int]
+    run: Run
+    folder: Path
+    cases: tuple[str, ...]
+    limit: float
+    builds: int = BUILDS
+    pairs: int = PAIRS
+    beside: Candidate | None = None
+    backwards: bool = False
+
+    def reference(self) -> Candidate:
+        """What they are timed beside: the unmodified source in the default configuration."""
+        return self.beside or unmodified(self.subject)
+
+    def read(self, candidates: Sequence[Candidate]) -> list[Reading]:
+        """Measure candidates beside the reference, all compiled in one batch."""
+        if not candidates:
+            return []
+        programs = self._build(candidates)
+        sampling = Sampling(
+            screen=self.pairs, most=self.pairs, limit=self.limit, backwards=self.backwards
+        )
+        failures: dict[int, str] = {}
+        samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
+        requests: list[tuple[int, Measure]] = []
+        for number in range(len(candidates)):
+            for reference, *variants in programs:
+                assert isinstance(reference, Program)
+                variant = variants[number]
+                if isinstance(variant, BuildFailure):
+                    failures[number] = f"does not compile: {variant.message}"
+                else:
+                    requests.append((number, Measure(variant, reference, sampling)))
+        # One build of each before the others: what fails in that one is not run any more.
+        first = dict(reversed(requests))
+        later = [(n, request) for n, request in requests if request is not first[n]]
+        for some in (list(first.items()), later):
+            some = [(n, request) for n, request in some if n not in failures]
+            for number, answer in self._answers(some):
+                if failure := why_wrong(answer):
+                    failures.setdefault(number, failure)
+                else:
+                    assert isinstance(answer, Measurement)
+                    samples[number].append(answer.samples)
+        return [
+            Reading(failure=failures[number]) if number in failures else Reading(tuple(builds))
+            for number, builds in samples.items()
+        ]
+
+    def _answers(self, requests: list[tuple[int, Measure]]) -> Iterator[tuple[int, Answer]]:
+        """Answers to requests; nobody's death is final before it happened twice."""
+        again = []
+        for at, answer in self.run([(at, one) for at, (_, one) in enumerate(requests)]):
+            number, request = requests[at]
+            if isinstance(answer, Lost):
+                again.append((number, request))
+            else:
+                yield number, answer
+        for number, request in dict(again).items():
+            yield number, self.pool.one(request)
+
+    def _build(self, candidates: Sequence[Candidate]) -> list[list[Program | BuildFailure]]:
+        """For each round of builds the reference's program and those of the candidates.
+
+        Copies of all sources take turns in the batch, so that none of them has a place of its own.
+        """
+        sources = [self.reference(), *candidates]
+        built = build_candidates(
+            self.compiler, sources * self.builds, self.subject.options, self.folder
+        )
+        if isinstance(built[0], BuildFailure):
+            raise RuntimeError(f"the reference no longer compiles: {built[0].message}")
+        stride = len(sources)
+        return [
+            [self._program(built[turn * stride + at], one) for at, one in enumerate(sources)]
+            for turn in range(self.builds)
+        ]
+
+    def _program(self, built: Built, candidate: Candidate) -> Program | BuildFailure:
+        if isinstance(built, Binary):
+            return Program(built, dict(candidate.configuration), self.cases)
+        return built
+
+
+def build_candidates(
+    compiler: Compiler,
+    candidates: Sequence[Candidate],
+    options: Callable[[Configuration], tuple[str, ...]],
+    folder: Path,
+) -> list[Built]:
+    """What became of each; those of one compiler are one batch.
+
+    Args:
+        compiler: of those that name none.
+        options: what a configuration adds to the compiler's command line.
+        folder: where binaries may be written.
+    """
+    built: dict[int, Built] = {}
+    batches: dict[Compiler, list[Variant]] = {}
+    for at, one in enumerate(candidates):
+        if one.binary is not None:
+            built[at] = replace(one.binary, ident=at)
+            continue
+        variant = Variant(at, one.text, one.macros, options(one.configuration))
+        batches.setdefault((one.compiler or compiler).apart(), []).append(variant)
+    for number, (by, variants) in enumerate(batches.items()):
+        built.update(build_batch(by, variants, folder / str(number) if number else folder))
+    return [built[at] for at in range(len(candidates))]
+
+
+def why_wrong(answer: Answer) -> str:
+    """What is wrong with an answer, in words; "" where nothing is."""
+    match answer:
+        case Lost(survival, message):
+            return f"{survival}: {message}"
+        case Refused(message):
+            return f"refused: {message}"
+    return "" if answer.correct else f"wrong: {answer.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class GenotypeMeasurer:
+    """An :class:`~gi_cuda.results.speed_up.Measurer` of genotypes as a maintainer would get them.
+
+    Without loop guards. Genotypes with one phenotype share one reading.
+    """
+
+    replicates: Replicates
+
+    def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
+        """Read genotypes, all compiled in one batch."""
+        subject = self.replicates.subject
+        forbidden = {g for g in genotypes if not subject.space.allows(g.configuration)}
+        allowed = [g for g in genotypes if g not in forbidden]
+        keys = dict(zip(allowed, self._phenotypes(allowed), strict=True))
+        first = {key: genotype for genotype, key in reversed(keys.items())}
+        readings = self.replicates.read([candidate(subject, one) for one in first.values()])
+        by_key = dict(zip(first, readings, strict=True))
+        return [
+            Reading(failure="breaks a constraint") if one in forbidden else by_key[keys[one]]
+            for one in genotypes
+        ]
+
+    def _phenotypes(self, genotypes: Sequence[Genotype]) -> list[object]:
+        """For each what is equal where phenotypes and launches are."""
+        subject = self.replicates.subject
+        variants = []
+        for ident, genotype in enumerate(genotypes):
+            one = candidate(subject, genotype)
+            options = subject.options(one.configuration)
+            variants.append(Variant(ident, one.text, one.macros, options))
+        read = self.replicates.compiler.preprocess(variants)
+        return [
+            (phenotype.key, subject.launch_values(genotype.configuration))
+            if isinstance(phenotype := read[ident], Phenotype)
+            else ident
+            for ident, genotype in enumerate(genotypes)
+        ]
+
+
+def unmodified(subject: Evolvable) -> Candidate:
+    """The reference."""
+    return Candidate(subject.reference, subject.standard, subject.macros(subject.standard))
+
+
+def candidate(subject: Evolvable, genotype: Genotype) -> Candidate:
+    """An individual as a maintainer would get it: without loop guards."""
+    configuration = genotype.configuration
+    text = subject.render(genotype, None)
+    return Candidate(text, configuration, subject.macros(configuration))

@@ -1,1 +1,0 @@
-"""Running variants in worker processes that can be killed, and timing them."""

@@ -1,0 +1,113 @@
+"""What the CUDA front end knows of a source before its rules are named."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.body import BodyReader
+from gi_cuda.grammar.frontends.cuda.findings import Findings
+from gi_cuda.grammar.frontends.cuda.functions import (
+    Definition,
+    definitions,
+    evolved,
+    host_spans,
+)
+from gi_cuda.grammar.frontends.cuda.infer import Inference
+from gi_cuda.grammar.frontends.cuda.macros import study
+from gi_cuda.grammar.frontends.cuda.operands import OperandReader
+from gi_cuda.grammar.frontends.cuda.reading import read
+from gi_cuda.grammar.frontends.cuda.syntax import parse
+from gi_cuda.grammar.frontends.cuda.toplevel import declare_file_level, read_head
+from gi_cuda.grammar.frontends.cuda.types import read_types
+from gi_cuda.grammar.grammar import Function
+from gi_cuda.grammar.presence import read_presence
+from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
+from gi_cuda.grammar.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """Everything found in a source: its functions, and what is in those that evolve."""
+
+    findings: Findings
+    functions: tuple[Function, ...]
+    host_spans: tuple[tuple[int, int], ...]
+    bodies: tuple[Node, ...]
+    """The syntax trees of what is between the functions' braces."""
+
+
+def analyse(
+    source: Source, kernels: Sequence[str] | None, types: frozenset[RuleType] = PAPER_TYPES
+) -> Analysis:
+    """Read the kernels named (None: all) and the device functions of the file they reach.
+
+    Rules are made of the types given.
+
+    Raises:
+        UserError: there is no kernel, or none of a name asked for.
+    """
+    presence = read_presence(source.text)
+    macros = study(presence.macros())
+    reading = read(source.text, presence)
+    root = parse(reading.code)
+    found = tuple(definitions(root, source.text, macros.names))
+    chosen = evolved(found, kernels, source, macros.names)
+    findings = Findings(source.text, presence, macros, reading)
+    declare_file_level(root, findings)
+    for number, definition in enumerate(chosen):
+        already = len(findings.declarations)
+        read_head(definition, number, findings)
+        body = definition.node.child_by_field_name("body")
+        if body is not None:
+            BodyReader(findings, number, definition.name).read(body)
+        _note_hidden(definition, number, findings, already)
+    findings.sort()
+    if types - PAPER_TYPES:
+        _read_operands(root, chosen, findings)
+    findings.rules = [rule for rule in findings.rules if rule.type in types]
+    functions = tuple(
+        Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
+    )
+    bodies = tuple(b for d in chosen if (b := d.node.child_by_field_name("body")) is not None)
+    return Analysis(findings, functions, host_spans(found, source.text), bodies)
+
+
+def _read_operands(root: Node, chosen: Sequence[Definition], findings: Findings) -> None:
+    """The rules within statements and conditions of the functions that evolve."""
+    bodies = [body for d in chosen if (body := d.node.child_by_field_name("body")) is not None]
+    book = read_types(root, findings.text, bodies)
+    reader = OperandReader(findings, Inference(findings, Scope.of(findings.declarations), book))
+    for number, definition in enumerate(chosen):
+        body = definition.node.child_by_field_name("body")
+        if body is not None:
+            reader.read(body, number)
+
+
+def _note_hidden(definition: Definition, number: int, findings: Findings, already: int) -> None:
+    """What the parser was not shown may use and declare any name it holds.
+
+    The function's own declarations are those after the ``already`` first.
+    """
+    own = findings.declarations[already:]
+    first, last = definition.node.start_byte, definition.node.end_byte
+    directives = findings.presence.directives
+    for k in range(bisect_left(directives, first, key=lambda d: d.start), len(directives)):
+        if directives[k].start >= last:
+            break
+        if directives[k].word == "pragma":
+            findings.use_words(directives[k].start, directives[k].end)
+    for hidden in findings.reading.hidden:
+        if first <= hidden.start < last:
+            findings.use_words(hidden.start, hidden.end)
+            until = min(last, hidden.until)
+            shown = {
+                d.name: d.end
+                for d in own
+                if d.function == number and hidden.shown[0] <= d.start < hidden.shown[1]
+            }
+            for name in findings.words_in(hidden.start, hidden.end):
+                findings.declare(name, "", hidden.start, shown.get(name, until), number)

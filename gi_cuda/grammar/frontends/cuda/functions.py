@@ -1,0 +1,188 @@
+"""The functions of a CUDA file: which are kernels, which of them evolve, which are host code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.rule import Source
+from gi_cuda.spec.kernel_names import listed, overload
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_CONTAINERS = frozenset(
+    {
+        "namespace_definition",
+        "declaration_list",
+        "linkage_specification",
+        "template_declaration",
+        "preproc_if",
+        "preproc_ifdef",
+        "preproc_else",
+        "preproc_elif",
+        "preproc_elifdef",
+        "ERROR",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function definition of the file.
+
+    Attributes:
+        name: as called, without scope or template arguments.
+        node: its ``function_definition``.
+        outer: the node with its template or linkage head.
+        words: the words before its name, macros of the source expanded.
+        qualified: its name with the namespaces it stands in.
+    """
+
+    name: str
+    node: Node
+    outer: Node
+    words: frozenset[str]
+    qualified: str
+
+    @property
+    def kernel(self) -> bool:
+        """Whether it is a ``__global__`` function."""
+        return "__global__" in self.words
+
+    @property
+    def device(self) -> bool:
+        """Whether it can run on the device, so is not host code only."""
+        return bool(self.words & {"__global__", "__device__", "constexpr", "consteval"})
+
+
+def definitions(
+    root: Node, text: str, macros: Mapping[str, frozenset[str]]
+) -> Iterator[Definition]:
+    """Every function defined at file or namespace level, in order."""
+    stack = [(root, root, "")]
+    while stack:
+        node, outer, within = stack.pop()
+        if node.type == "function_definition":
+            found = _definition(node, outer, text, macros, within)
+            if found is not None:
+                yield found
+            continue
+        if node is not root and node.type not in _CONTAINERS:
+            continue
+        if node.type == "namespace_definition":
+            name = node.child_by_field_name("name")
+            within += "" if name is None else text[name.start_byte : name.end_byte] + "::"
+        keeps = node.type in ("template_declaration", "linkage_specification")
+        stack.extend(
+            (child, outer if keeps and outer is not root else child, within)
+            for child in reversed(node.children)
+        )
+
+
+def _definition(
+    node: Node, outer: Node, text: str, macros: Mapping[str, frozenset[str]], within: str
+) -> Definition | None:
+    head = function_declarator(node)
+    inner = None if head is None else head.child_by_field_name("declarator")
+    if head is None or inner is None or node.child_by_field_name("body") is None:
+        return None
+    while inner.type in ("qualified_identifier", "template_function"):
+        deeper = inner.child_by_field_name("name")
+        if deeper is None:
+            return None
+        inner = deeper
+    words = set(_WORD.findall(text[node.start_byte : head.start_byte]))
+    for word in tuple(words):
+        words |= macros.get(word, frozenset())
+    name = text[inner.start_byte : inner.end_byte]
+    return Definition(name, node, outer, frozenset(words), within + name)
+
+
+def function_declarator(node: Node) -> Node | None:
+    """The ``name(parameters)`` part of a function definition."""
+    head = node.child_by_field_name("declarator")
+    while head is not None and head.type != "function_declarator":
+        deeper = head.child_by_field_name("declarator")
+        if deeper is None and head.type == "reference_declarator" and head.named_children:
+            deeper = head.named_children[-1]
+        head = deeper
+    return head
+
+
+def evolved(
+    found: Sequence[Definition],
+    kernels: Sequence[str] | None,
+    source: Source,
+    macros: Mapping[str, frozenset[str]],
+) -> tuple[Definition, ...]:
+    """The kernels asked for (None: all) and the device functions they reach, in order.
+
+    Raises:
+        UserError: there is no kernel, or none of that name.
+    """
+    known = [d.qualified for d in found if d.kernel]
+    if not known:
+        raise UserError(
+            "there is no kernel (no __global__ function) to evolve",
+            where=source.name,
+            hint="name the file that defines the kernel",
+        )
+    wanted = set(known)
+    if kernels is not None:
+        wanted = {qualified for name in kernels for qualified in _meant(name, found, source)}
+    callable_from_kernel = {d.name for d in found if d.device and not d.kernel}
+    reached: set[str] = set()
+    frontier = [d for d in found if d.kernel and d.qualified in wanted]
+    while frontier:
+        definition = frontier.pop()
+        body = source.text[definition.node.start_byte : definition.node.end_byte]
+        words = set(_WORD.findall(body))
+        for word in tuple(words):
+            words |= macros.get(word, frozenset())
+        called = (words & callable_from_kernel) - reached
+        reached |= called
+        if not called:
+            continue
+        frontier.extend(d for d in found if d.name in called and d.device and not d.kernel)
+    return tuple(
+        d
+        for d in found
+        if (d.kernel and d.qualified in wanted) or (d.device and not d.kernel and d.name in reached)
+    )
+
+
+def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[str]:
+    """The kernel of a name, which may leave out namespaces, with its namespaces.
+
+    Template arguments and parameter types in the name choose an instance or an overload; all
+    are read from the same text, so they do not matter here.
+    """
+    plain = overload(name)[0].partition("<")[0].strip().removeprefix("::")
+    kernels = {d.qualified: None for d in found if d.kernel}
+    meant = [one for one in kernels if one == plain or one.endswith(f"::{plain}")]
+    if plain in meant:
+        meant = [plain]
+    if len(meant) == 1:
+        return frozenset(meant)
+    raise UserError(
+        f"there are several kernels {name!r}" if meant else f"there is no kernel {name!r}",
+        where=source.name,
+        hint=f"{'name one of' if meant else 'its kernels are'}: {listed(meant or list(kernels))}",
+    )
+
+
+def host_spans(found: Sequence[Definition], text: str) -> tuple[tuple[int, int], ...]:
+    """Spans of host-only functions, and of further lines that launch a kernel."""
+    spans = [(d.outer.start_byte, d.outer.end_byte) for d in found if not d.device]
+    at = text.find("<<<")
+    while at >= 0:
+        if not any(start <= at < end for start, end in spans) and not any(
+            d.node.start_byte <= at < d.node.end_byte for d in found
+        ):
+            newline = text.find("\n", at)
+            spans.append((text.rfind("\n", 0, at) + 1, len(text) if newline < 0 else newline))
+        at = text.find("<<<", at + 3)
+    return tuple(sorted(spans))

@@ -1,0 +1,192 @@
+"""From findings to a grammar: rules get names and facts, loops their control variables."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gi_cuda.grammar.frontends.cuda.analysis import Analysis
+from gi_cuda.grammar.frontends.cuda.findings import Findings, LoopDraft, RuleDraft
+from gi_cuda.grammar.grammar import Grammar, RuleFacts
+from gi_cuda.grammar.places import LineIndex
+from gi_cuda.grammar.presence import spans_of
+from gi_cuda.grammar.rule import (
+    PAPER_TYPES,
+    Loop,
+    Rule,
+    RuleType,
+    Source,
+)
+from gi_cuda.grammar.scope import NameUse, Scope
+
+
+def assemble(
+    source: Source,
+    analysis: Analysis,
+    drafts: Sequence[tuple[str, RuleDraft]],
+    specials: Mapping[str, str],
+) -> Grammar:
+    """Put a grammar together from what was found and the rules it is to have."""
+    findings = analysis.findings
+    scope = Scope.of(findings.declarations)
+    ordered = sorted(drafts, key=lambda pair: _order(pair[1]))
+    places = LineIndex(source)
+    rules = tuple(
+        Rule(
+            name,
+            draft.type,
+            *places.at(draft.start),
+            draft.start,
+            draft.end,
+            analysis.functions[draft.function].name,
+            draft.block,
+            draft.sites,
+        )
+        for name, draft in ordered
+    )
+    loops = sorted(findings.loops, key=lambda loop: loop.start)
+    return Grammar(
+        source=source,
+        rules=rules,
+        loops=_loops(loops, rules, findings, places),
+        functions=analysis.functions,
+        facts={name: facts_of(draft, findings, scope) for name, draft in ordered},
+        scope=scope,
+        presence=findings.presence,
+        specials=specials,
+        host_spans=analysis.host_spans,
+        includes=spans_of(findings.presence.directives, "include", source.text),
+        macros=frozenset(findings.macros.names),
+    )
+
+
+def _order(draft: RuleDraft) -> tuple[int, int, str]:
+    return draft.start, -draft.end, draft.type
+
+
+def named(source: Source, drafts: Iterable[RuleDraft]) -> Iterator[tuple[str, RuleDraft]]:
+    """Name rules after type, file and line; a second one of a type on a line gets ``.2``."""
+    places = LineIndex(source)
+    seen: Counter[str] = Counter()
+    for draft in sorted(drafts, key=_order):
+        prefix = "" if draft.type is RuleType.STATEMENT else draft.type
+        file, line = places.at(draft.start)
+        name = f"{prefix}_{file}_{line}"
+        seen[name] += 1
+        yield (name if seen[name] == 1 else f"{name}.{seen[name]}"), draft
+
+
+def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> RuleFacts:
+    """What a rule's text uses, assigns and declares."""
+    presence = findings.presence
+    uses: dict[tuple[str, int], NameUse] = {}
+    for at, name in findings.used_in(draft.start, draft.end):
+        region = presence.region(at)
+        if (name, region) in uses:
+            continue
+        meant = next(scope.visible(name, at, draft.function), None)
+        if meant is not None and draft.start <= meant.start < draft.end:
+            continue
+        uses[name, region] = NameUse(name, at, region)
+    declares: tuple[tuple[str, str], ...] = ()
+    if draft.type is RuleType.FOR1:
+        declares = tuple(
+            (d.name, d.type)
+            for d in findings.declared_in(draft.start + 1, draft.end + 1)
+            if d.function == draft.function
+        )
+    at = draft.start if draft.at is None else draft.at
+    return RuleFacts(
+        draft.function,
+        presence.region(draft.start),
+        tuple(uses.values()),
+        findings.assigned_in(draft.start, draft.end),
+        declares,
+        at,
+        draft.value,
+    )
+
+
+def _loops(
+    drafts: Sequence[LoopDraft], rules: Sequence[Rule], findings: Findings, places: LineIndex
+) -> tuple[Loop, ...]:
+    whole_if = {start: (first, last) for start, _, first, last in findings.exits}
+    effects = {}
+    for rule in rules:
+        first, last = rule.start, rule.end
+        if rule.type is RuleType.IF:
+            first, last = whole_if.get(rule.start, (first, last))
+        effects[rule.name] = findings.assigned_in(first, last)
+        if rule.type not in PAPER_TYPES:
+            effects[rule.name] |= findings.assigned_around(rule.start)
+    starts = [rule.start for rule in rules]
+    loops = []
+    for ident, draft in enumerate(drafts):
+        controls = _controls(draft, findings)
+        inside = rules[bisect_right(starts, draft.keyword - 1) : bisect_right(starts, draft.end)]
+        wanted = set(draft.header)
+        header = frozenset(r.name for r in inside if (r.type, r.start) in wanted)
+        header |= _parts_of(draft.parts, inside)
+        assigned = frozenset(r.name for r in inside if effects[r.name] & controls)
+        assigned |= _exits(draft, inside, findings)
+        assigned |= _parts_of([(r.start, r.end) for r in inside if r.name in assigned], inside)
+        loops.append(
+            Loop(
+                ident,
+                places.at(draft.keyword).line,
+                draft.start,
+                draft.end,
+                draft.condition,
+                header,
+                assigned,
+                controls,
+            )
+        )
+    return tuple(loops)
+
+
+def _parts_of(spans: Sequence[tuple[int, int]], inside: Sequence[Rule]) -> frozenset[str]:
+    """The rules of the finer types that lie in one of the spans."""
+    return frozenset(
+        rule.name
+        for rule in inside
+        if rule.type not in PAPER_TYPES
+        and any(start <= rule.start and rule.end <= end for start, end in spans)
+    )
+
+
+def _controls(loop: LoopDraft, findings: Findings) -> frozenset[str]:
+    """What the condition reads, and what that is computed from within the loop."""
+    controls = {name for _, name in findings.used_in(*loop.condition)}
+    if loop.endless:
+        for start, end, first, last in findings.exits:
+            if loop.keyword <= first and last <= loop.end and _jumps(first, last, findings):
+                controls |= {name for _, name in findings.used_in(start, end)}
+    inside = list(findings.assignments_in(loop.keyword, loop.end))
+    grown = True
+    while grown:
+        grown = False
+        for start, end, name in inside:
+            if name in controls:
+                more = {used for _, used in findings.used_in(start, end)} - controls
+                controls |= more
+                grown = grown or bool(more)
+    return frozenset(controls)
+
+
+def _exits(loop: LoopDraft, inside: Sequence[Rule], findings: Findings) -> frozenset[str]:
+    """In a loop without a condition of its own: the rules that decide whether it is left."""
+    if not loop.endless:
+        return frozenset()
+    leaving = {start for start, _, first, last in findings.exits if _jumps(first, last, findings)}
+    return frozenset(
+        rule.name
+        for rule in inside
+        if (rule.type is RuleType.IF and rule.start in leaving)
+        or (rule.type is RuleType.ELSE and _jumps(rule.start, rule.end, findings))
+    )
+
+
+def _jumps(start: int, end: int, findings: Findings) -> bool:
+    return bisect_left(findings.jumps, start) < bisect_left(findings.jumps, end)

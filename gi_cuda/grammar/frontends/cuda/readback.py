@@ -1,0 +1,119 @@
+"""A source with its hand-edited ``.bnf`` and ``.scope``, as a grammar."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse
+from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
+from gi_cuda.grammar.frontends.cuda.naming import assemble, named
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.kinds import SPECIAL_TYPES, type_of
+from gi_cuda.grammar.notation.bnf import lay_out, read_bnf, unreached
+from gi_cuda.grammar.notation.lines import Production, Text
+from gi_cuda.grammar.notation.scope import read_scope
+from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
+
+Span = tuple[int, int]
+
+
+def read_grammar(
+    source: Source,
+    bnf_text: str,
+    scope_text: str,
+    kernels: Sequence[str] | None = None,
+    types: frozenset[RuleType] = PAPER_TYPES,
+    called: tuple[str, str] | None = None,
+) -> Grammar:
+    """The grammar of a source as its ``.bnf`` and ``.scope`` have it.
+
+    Messages name the two files as ``called`` has them, by default ``<source>.bnf`` and
+    ``<source>.scope``.
+
+    Types that the ``.bnf`` has rules of are known beside those given.
+
+    A rule that the ``.bnf`` writes out as text is not changed any more, one that it adds is; a
+    place missing in the ``.scope`` is forbidden, one that it adds is allowed.
+
+    Raises:
+        UserError: with file and line: not in the notation, not this source's, or a rule that
+            cannot be.
+    """
+    name, scope_name = called or (f"{source.name}.bnf", f"{source.name}.scope")
+    found = read_bnf(bnf_text, name)
+    types |= {kind for symbol in found if (kind := type_of(symbol)) is not None}
+    analysis = analyse(source, kernels, types)
+    met: dict[str, list[Span]] = {}
+    for symbol, start, end in lay_out(found, source, name):
+        met.setdefault(symbol, []).append((start, end))
+    front = dict(named(source, analysis.findings.rules))
+    files = "|".join(re.escape(file) for file in source.names)
+    shape = re.compile(rf"[A-Za-z0-9]*_(?:{files})_\d+(?:\.\d+)?")
+    line = re.compile(rf"(?:{files})(?:_\d+)?")
+    rules: dict[str, RuleDraft] = {}
+    for symbol, spans in met.items():
+        if line.fullmatch(symbol):
+            continue
+        where = f"{name}:{found[symbol].line}"
+        kind = type_of(symbol)
+        if kind is None or not shape.fullmatch(symbol):
+            raise UserError(
+                f"<{symbol}> is not the name of a rule of {source.name}",
+                where=where,
+                hint=f"rules are named like <_{source.name}_1> or <IF_{source.name}_1.2>",
+            )
+        rules[symbol] = _draft(kind, spans, front.get(symbol), analysis, where)
+    specials = _specials(found, list(met), name)
+    grammar = assemble(source, analysis, list(rules.items()), specials)
+    retired = {symbol: draft.type for symbol, draft in front.items() if symbol not in rules}
+    changes = read_scope(scope_text, grammar, retired, scope_name)
+    return replace(grammar, changes=changes)
+
+
+def _draft(
+    kind: RuleType,
+    spans: Sequence[Span],
+    known: RuleDraft | None,
+    analysis: Analysis,
+    where: str,
+) -> RuleDraft:
+    """The front end's rule where the spans are the same; else one made by hand."""
+    start, end = spans[0]
+    if known is not None and known.type is kind:
+        if kind is RuleType.RESTRICT and set(spans) <= set(known.sites):
+            return replace(known, start=start, end=end, sites=tuple(spans))
+        if spans == [(known.start, known.end)]:
+            return known
+    function = next(
+        (k for k, f in enumerate(analysis.functions) if f.start <= start and end <= f.end), None
+    )
+    if kind in SPECIAL_TYPES or len(spans) > 1 or start == end or function is None:
+        raise UserError(
+            f"a rule of type {kind} cannot be here",
+            where=where,
+            hint="added rules stand once, for some text, in a function that evolves",
+        )
+    before = analysis.findings.reading.bare[:start].rstrip()
+    return RuleDraft(kind, start, end, function, block=before[-1:] in ("{", "}", ";"))
+
+
+def _specials(found: Mapping[str, Production], reached: Sequence[str], name: str) -> dict[str, str]:
+    """The donors that stand for no place: productions that the source does not use."""
+    specials = {}
+    for production in unreached(found, reached):
+        kind = type_of(production.name)
+        texts = [item.text for item in production.items if isinstance(item, Text)]
+        if kind is None or not re.fullmatch(r"[A-Za-z0-9]+_K\d*", production.name):
+            continue
+        if kind in SPECIAL_TYPES and len(texts) == len(production.items) == 1:
+            specials[production.name] = texts[0]
+        else:
+            raise UserError(
+                f"<{production.name}> is not a special donor",
+                where=f"{name}:{production.line}",
+                hint="special donors are one text for pragma, optrestrict or launchbounds",
+            )
+    return specials

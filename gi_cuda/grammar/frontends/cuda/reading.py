@@ -1,0 +1,228 @@
+"""A source as the parser is shown it: every offset kept, what would mislead it blanked out.
+
+Comments and all directives but the conditional ones and includes become white space. So does a
+conditional chain that cuts through a construct (half a statement, an opening brace, a signature):
+of its branches only the one compiled by default is shown, the others stay fixed text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from gi_cuda.grammar.presence import TOKENS, Directive, Presence
+
+_VISIBLE = re.compile(r"[^\s]")
+_ELSE = re.compile(r"\s*else\b")
+_CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
+_CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
+_TURNS_BLOCK = re.compile(r"[{}]|^\s*else\s*$|:\s*$")
+_BRACKETS = re.compile(r"[()\[\]{}]")
+_PAIRS = {")": "(", "]": "[", "}": "{"}
+_CONDITIONAL = frozenset({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"})
+
+Span = tuple[int, int]
+
+
+class Hidden(NamedTuple):
+    """A stretch of code that the parser is not shown.
+
+    Attributes:
+        start, end: its span.
+        shown: the span within which what is shown instead declares the same names.
+        until: where the names that it may declare go out of sight at the latest.
+    """
+
+    start: int
+    end: int
+    shown: Span
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParserView:
+    """What the parser is shown of a source.
+
+    Attributes:
+        code: the text to parse, as long as the source.
+        bare: the same without directives and literals, for a look at what precedes an offset.
+        hidden: conditional branches that are not shown, and calls of macros that open or close
+            a block.
+        exposed: where a statement starts that some configuration may put under an ``if`` or
+            ``else`` of a hidden branch.
+    """
+
+    code: str
+    bare: str
+    hidden: tuple[Hidden, ...]
+    exposed: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Chain:
+    """An ``#if`` with all its branches; ``regions`` are those of the branches."""
+
+    directives: tuple[Directive, ...]
+    regions: tuple[int, ...]
+
+    def branches(self) -> Iterator[tuple[int, int, int]]:
+        """Region, start and end of each branch."""
+        for k, region in enumerate(self.regions):
+            yield region, self.directives[k].end, self.directives[k + 1].start
+
+
+def read(text: str, presence: Presence) -> ParserView:
+    """Prepare a source for the parser."""
+    code = TOKENS.sub(_shown, text)
+    bare = bare_text(text)
+    blank: list[Span] = _definitions_by_macro(bare, presence)
+    active = presence.active({})
+    hidden: list[Hidden] = []
+    exposed = set()
+    for chain in _chains(presence.directives):
+        first, last = chain.directives[0], chain.directives[-1]
+        if any(one.start <= first.start < one.end for one in hidden) or _is_whole(chain, bare):
+            continue
+        blank += [(directive.start, directive.end) for directive in chain.directives]
+        kept = next((region for region in chain.regions if active[region]), None)
+        hidden += [
+            Hidden(start, end, (first.start, last.end), len(text))
+            for region, start, end in chain.branches()
+            if region != kept
+        ]
+        after = _VISIBLE.search(bare, last.end)
+        if after is not None:
+            exposed.add(after.start())
+    blocks = list(_blocks_by_macro(bare, presence))
+    code = _blanked(code, blank + [(one.start, one.end) for one in hidden + blocks])
+    for one in blocks:
+        code = f"{code[: one.start]};{code[one.start + 1 :]}"
+    return ParserView(code, bare, tuple(hidden + blocks), frozenset(exposed))
+
+
+def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:
+    """Lines at the margin that call a macro which makes a whole definition, without semicolon.
+
+    The parser would take one for the beginning of what follows.
+    """
+    names = {macro.name for macro in presence.macros() if macro.parameters and "{" in macro.body}
+    if not names:
+        return []
+    return [match.span() for match in _CALL_AT_MARGIN.finditer(bare) if match["name"] in names]
+
+
+def _blocks_by_macro(bare: str, presence: Presence) -> Iterator[Hidden]:
+    """Statements on lines of their own that call a macro which opens, closes or turns a block.
+
+    No semicolon follows them, so the parser would take one for the beginning of what follows.
+    """
+    names = {macro.name for macro in presence.macros() if _TURNS_BLOCK.search(macro.body)}
+    names -= {
+        macro.name for macro in presence.macros() if is_balanced(macro.body) and "{" in macro.body
+    }
+    if not names:
+        return
+    found = [match for match in _CALL_ALONE.finditer(bare) if match["name"] in names]
+    ends = [match.start("name") for match in found[1:]] + [len(bare)]
+    for match, until in zip(found, ends, strict=False):
+        start, end = match.start("name"), match.end("name")
+        if bare[end : end + 1] == "(" or bare[end:].lstrip(" ")[:1] == "(":
+            end = _closing(bare, bare.index("(", end))
+        if bare[end:].lstrip()[:1] not in (";", ""):
+            yield Hidden(start, end, (start, start), until)
+
+
+def _closing(bare: str, at: int) -> int:
+    """Behind the parenthesis that closes the one at ``at``, if it does so soon."""
+    depth = 0
+    for k in range(at, min(len(bare), at + 500)):
+        depth += (bare[k] == "(") - (bare[k] == ")")
+        if depth == 0:
+            return k + 1
+    return at
+
+
+def _shown(match: re.Match[str]) -> str:
+    token = match[0]
+    word = match["word"]
+    if word is None:
+        return _blank(token) if token.startswith("/") else token
+    return token if word in _CONDITIONAL or word == "include" else _blank(token)
+
+
+def bare_text(text: str) -> str:
+    """A source without comments, directives and literals, every offset kept."""
+    return TOKENS.sub(_bare, text)
+
+
+def _bare(match: re.Match[str]) -> str:
+    token = match[0]
+    literal = match["word"] is None and not token.startswith("/")
+    return '"' * len(token) if literal and "\n" not in token else _blank(token)
+
+
+def _blank(text: str) -> str:
+    return "\n".join(" " * len(line) for line in text.split("\n"))
+
+
+def _blanked(text: str, spans: list[Span]) -> str:
+    parts, at = [], 0
+    for start, end in sorted(spans):
+        if end > at:
+            start = max(start, at)
+            parts += [text[at:start], _blank(text[start:end])]
+            at = end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _chains(directives: Sequence[Directive]) -> list[_Chain]:
+    """The closed chains, outer before inner."""
+    found: list[_Chain] = []
+    stack: list[tuple[list[Directive], list[int]]] = []
+    region = 0
+    for directive in directives:
+        if directive.word in ("if", "ifdef", "ifndef"):
+            region += 1
+            stack.append(([directive], [region]))
+        elif directive.word in _CONDITIONAL and stack:
+            stack[-1][0].append(directive)
+            if directive.word == "endif":
+                parts, regions = stack.pop()
+                found.append(_Chain(tuple(parts), tuple(regions)))
+            else:
+                region += 1
+                stack[-1][1].append(region)
+    found.sort(key=lambda chain: chain.directives[0].start)
+    return found
+
+
+def _is_whole(chain: _Chain, bare: str) -> bool:
+    """Whether the chain stands between statements and each branch is made of whole ones."""
+    first, last = chain.directives[0], chain.directives[-1]
+    before = first.start
+    while before > 0 and bare[before - 1].isspace():
+        before -= 1
+    if before > 0 and bare[before - 1] not in ";{}:":
+        return False
+    if _ELSE.match(bare, last.end):
+        return False
+    return all(_is_sequence(bare[start:end].strip()) for _, start, end in chain.branches())
+
+
+def _is_sequence(body: str) -> bool:
+    return body == "" or (body[-1] in ";}:" and not _ELSE.match(body) and is_balanced(body))
+
+
+def is_balanced(text: str) -> bool:
+    """Whether the brackets of a text without comments and literals match."""
+    stack: list[str] = []
+    for match in _BRACKETS.finditer(text):
+        bracket = match[0]
+        if bracket in "([{":
+            stack.append(bracket)
+        elif not stack or stack.pop() != _PAIRS[bracket]:
+            return False
+    return not stack

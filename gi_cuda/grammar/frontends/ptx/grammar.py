@@ -1,0 +1,304 @@
+"""A PTX module as a grammar: instructions and what they read are rules.
+
+The edits are those of GEVO (Liou, Forrest and Wu, "GEVO: GPU code optimization using evolutionary
+computation", TACO 2020) one level further down: an instruction is deleted, copied before
+another one, or put in another's place; what an instruction reads gives way to another value of its
+type. Two edits make a move or a swap.
+
+Labels, directives, declarations, calls and jumps stay. Something may be inserted before a jump, and
+its predicate may be exchanged.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.ptx.flow import Flow, FlowStep
+from gi_cuda.grammar.frontends.ptx.loops import loops_of
+from gi_cuda.grammar.frontends.ptx.operands import Instruction, OperandUse
+from gi_cuda.grammar.frontends.ptx.syntax import (
+    Label,
+    PtxFunction,
+    Statement,
+    read_functions,
+)
+from gi_cuda.grammar.kinds import Operation
+from gi_cuda.grammar.places import LineIndex
+from gi_cuda.grammar.rule import (
+    OPERAND_TYPES,
+    Loop,
+    Rule,
+    RuleType,
+    Source,
+)
+
+
+class Body:
+    """The body of an evolved function.
+
+    Attributes:
+        function: its text's items.
+        statements: the instructions among them.
+        steps: as many, and one more where labels stand at the end; with the labels before each.
+        label_starts: where each label stands in the module's text.
+        bits: which bit stands for each register that an instruction names.
+        writers: by register, the numbers of the statements that write it.
+        flow: of the text as it is.
+    """
+
+    def __init__(self, function: PtxFunction) -> None:
+        self.function = function
+        self.statements: list[Statement] = []
+        self.steps: list[FlowStep] = []
+        self.bits: dict[str, int] = {}
+        self.writers: dict[str, list[int]] = {}
+        waiting: list[str] = []
+        self.label_starts: dict[str, int] = {}
+        for item in function.items:
+            if isinstance(item, Label):
+                waiting.append(item.name)
+                self.label_starts[item.name] = item.start
+            else:
+                self.statements.append(item)
+                for name in item.instruction.defines:
+                    self.writers.setdefault(name, []).append(len(self.statements) - 1)
+                for name in _registers(item.instruction):
+                    self.bits.setdefault(name, 1 << len(self.bits))
+                self.steps.append(
+                    FlowStep(
+                        tuple(waiting),
+                        item.instruction,
+                        item.targets,
+                        self.mask(use.name for use in item.instruction.uses if use.name),
+                        self.mask(item.instruction.defines),
+                    )
+                )
+                waiting = []
+        if waiting:
+            self.steps.append(FlowStep(tuple(waiting), None))
+        self.flow = Flow(self.steps)
+
+    @cached_property
+    def narrow(self) -> frozenset[str]:
+        """The registers of 32 bits."""
+        registers = self.function.registers
+        return frozenset(name for name, kind in registers.items() if kind is RuleType.B32)
+
+    @cached_property
+    def risky(self) -> tuple[int, ...]:
+        """The numbers of the statements that have an address in brackets, or wait for others."""
+        texts = [one.instruction.text for one in self.statements]
+        return tuple(n for n, text in enumerate(texts) if "[" in text or ".sync" in text)
+
+    def mask(self, names: Iterable[str]) -> int:
+        """Registers as a set of bits."""
+        mask = 0
+        for name in names:
+            mask |= self.bits[name]
+        return mask
+
+
+def _registers(instruction: Instruction) -> Iterator[str]:
+    yield from instruction.defines
+    yield from (use.name for use in instruction.uses if use.name)
+
+
+@dataclass(frozen=True, slots=True)
+class PtxPlace:
+    """Where a rule is: number of its body and statement, and of what that reads (None: whole)."""
+
+    body: int
+    statement: int
+    use: int | None = None
+
+
+@dataclass(frozen=True)
+class PtxGrammar:
+    """One PTX module cut into fixed text and rules.
+
+    Attributes:
+        source: the PTX text.
+        rules: in the order of the text, outer before inner.
+        loops: the natural loops of the evolved functions, by ident.
+        bodies: the functions that evolve.
+        places: where each rule is, by its name.
+    """
+
+    source: Source
+    rules: tuple[Rule, ...]
+    loops: tuple[Loop, ...]
+    bodies: tuple[Body, ...] = field(repr=False)
+    places: Mapping[str, PtxPlace] = field(repr=False)
+    _donors: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def _index(self) -> Mapping[str, Rule]:
+        return {rule.name: rule for rule in self.rules}
+
+    @property
+    def specials(self) -> Mapping[str, str]:
+        """PTX has no donors that stand for no place."""
+        return {}
+
+    @cached_property
+    def mutable(self) -> tuple[str, ...]:
+        """The names of all rules: there is no conditional compilation."""
+        return tuple(rule.name for rule in self.rules)
+
+    def rule(self, name: str) -> Rule:
+        """The rule of that name (KeyError if there is none)."""
+        return self._index[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._index
+
+    def text(self, donor: str) -> str:
+        """The original text of a rule (KeyError if there is none)."""
+        rule = self._index[donor]
+        return self.source.text[rule.start : rule.end]
+
+    def under(self, macros: Mapping[str, str]) -> PtxGrammar:
+        """The same, since PTX is made under one configuration."""
+        return self
+
+    def use(self, place: PtxPlace) -> OperandUse | None:
+        """What an operand's rule stands for."""
+        if place.use is None:
+            return None
+        return self.bodies[place.body].statements[place.statement].instruction.uses[place.use]
+
+    def donors(self, place: str) -> tuple[str, ...]:
+        """The donors that may go to a place, never the place itself nor what spells the same.
+
+        An instruction takes all others of its function. A register gives way to registers of the
+        type that it is declared with which are defined there on every way, a literal to literals of
+        its kind in the function; the first rule that spells it stands for each.
+        """
+        found = self._donors.get(place)
+        if found is None:
+            found = self._donors[place] = tuple(self._find(self.rule(place)))
+        return found
+
+    def count(self, place: str) -> int:
+        """How many donors :meth:`donors` has for a place."""
+        return sum(1 for _ in self._find(self.rule(place)))
+
+    def operations(self, place: str) -> tuple[Operation, ...]:
+        """Which edits apply to a rule."""
+        rule = self.rule(place)
+        if rule.type is RuleType.STATEMENT:
+            others = (Operation.REPLACE, Operation.INSERT) if self.donors(place) else ()
+            return (Operation.DELETE, *others)
+        if not self.donors(place):
+            return ()
+        return (Operation.INSERT if rule.type is RuleType.JUMP else Operation.REPLACE,)
+
+    @cached_property
+    def _groups(self) -> Mapping[tuple[int, str], Mapping[str, str]]:
+        """By function and type or kind, the first rule that spells each text."""
+        found: dict[tuple[int, str], dict[str, str]] = {}
+        for rule in self.rules:
+            if rule.type is not RuleType.JUMP:
+                key = self.places[rule.name].body, self._kind(rule)
+                found.setdefault(key, {}).setdefault(self.text(rule.name), rule.name)
+        return found
+
+    def _kind(self, rule: Rule) -> str:
+        use = self.use(self.places[rule.name])
+        return use.literal if use is not None and use.literal else str(rule.type)
+
+    def _find(self, rule: Rule) -> Iterator[str]:
+        place, own = self.places[rule.name], self.text(rule.name)
+        jump = rule.type is RuleType.JUMP
+        kind = str(RuleType.STATEMENT) if jump else self._kind(rule)
+        body = self.bodies[place.body]
+        defined = body.flow.defined[place.statement]
+        registers = rule.type in OPERAND_TYPES and rule.type is not RuleType.IMM
+        for text, name in self._groups.get((place.body, kind), {}).items():
+            if text != own and (not registers or defined & body.bits[text]):
+                yield name
+
+
+def convert_ptx(
+    source: Source,
+    kernels: Collection[str] | None = None,
+    functions: Collection[str] | None = None,
+) -> PtxGrammar:
+    """Read PTX as a grammar.
+
+    The kernels and those functions that they call are read as rules; everything else is fixed text.
+
+    Args:
+        source: the module.
+        kernels: their symbols; None: every ``.entry``.
+        functions: symbols of the functions that may be rules; None: all of the module.
+
+    Raises:
+        UserError: there is no kernel, or none of a name asked for.
+    """
+    found = {function.name: function for function in read_functions(source.text)}
+    entries = [function.name for function in found.values() if function.kernel]
+    wanted = entries if kernels is None else list(kernels)
+    for name in wanted:
+        if name not in entries:
+            raise UserError(
+                f"the PTX has no kernel {name}",
+                where=source.name,
+                hint="it has: " + (", ".join(entries) or "no kernel at all"),
+            )
+    if not wanted:
+        raise UserError("the PTX has no kernel", where=source.name)
+    reached = _reached(found, wanted)
+    if functions is not None:
+        reached &= {*wanted, *functions}
+    bodies = tuple(Body(found[name]) for name in found if name in reached)
+    lines = LineIndex(source)
+    rules: list[Rule] = []
+    places: dict[str, PtxPlace] = {}
+    for number, body in enumerate(bodies):
+        for rule, place in _rules(number, body, lines):
+            rules.append(rule)
+            places[rule.name] = place
+    return PtxGrammar(source, tuple(rules), tuple(loops_of(bodies, lines)), bodies, places)
+
+
+def _reached(functions: Mapping[str, PtxFunction], wanted: Iterable[str]) -> frozenset[str]:
+    found: set[str] = set()
+    waiting = list(wanted)
+    while waiting:
+        name = waiting.pop()
+        if name in functions and name not in found:
+            found.add(name)
+            waiting += functions[name].calls
+    return frozenset(found)
+
+
+def _rules(number: int, body: Body, lines: LineIndex) -> Iterator[tuple[Rule, PtxPlace]]:
+    """The rules of one body."""
+    seen: Counter[tuple[int, RuleType]] = Counter()
+    name_of_function = body.function.name
+
+    def rule(kind: RuleType, start: int, end: int) -> Rule:
+        file, line = lines.at(start)
+        seen[line, kind] += 1
+        again = f".{seen[line, kind]}" if seen[line, kind] > 1 else ""
+        prefix = "" if kind is RuleType.STATEMENT else str(kind)
+        name = f"{prefix}_{file}_{line}{again}"
+        return Rule(name, kind, file, line, start, end, name_of_function)
+
+    for at, statement in enumerate(body.statements):
+        instruction = statement.instruction
+        if statement.nested or instruction.operation == "call":
+            continue
+        kind = RuleType.JUMP if instruction.jumps else RuleType.STATEMENT
+        yield rule(kind, statement.start, statement.end), PtxPlace(number, at)
+        for use_number, use in enumerate(instruction.uses):
+            if instruction.operation == "brx" and not (instruction.guarded and use_number == 0):
+                continue  # any other number than the compiler's would lead anywhere
+            kind = body.function.registers[use.name] if use.name else RuleType.IMM
+            span = statement.start + use.start, statement.start + use.end
+            yield rule(kind, *span), PtxPlace(number, at, use_number)

@@ -1,0 +1,139 @@
+"""PTX loops that an edit may keep from ending get a counter that ends them.
+
+The counter is set to zero on every way into the loop and counts at every jump back to its header.
+At its limit control leaves the loop by one of its own ways out; from a loop without any it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from gi_cuda.grammar.frontends.ptx.flow import Cycle
+from gi_cuda.grammar.frontends.ptx.grammar import Body, PtxGrammar
+from gi_cuda.grammar.frontends.ptx.variant import Altered
+from gi_cuda.grammar.guard import UNSEEN_LIMIT
+from gi_cuda.grammar.rule import Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What is put into a function's text.
+
+    Attributes:
+        declarations: at its beginning.
+        before_label: by label, in front of it.
+        labels: by statement, in front of it and of all that was inserted there.
+        before: by statement, directly in front of it.
+    """
+
+    declarations: list[str] = field(default_factory=list)
+    before_label: dict[str, list[str]] = field(default_factory=dict)
+    labels: dict[int, list[str]] = field(default_factory=dict)
+    before: dict[int, list[str]] = field(default_factory=dict)
+
+
+def touched(grammar: PtxGrammar, altered: Altered) -> Iterator[tuple[Loop, Cycle]]:
+    """The loops of an altered function that may not end any more.
+
+    Those are meant for which an instruction comes, goes or changes that writes a register which
+    decides whether the loop goes on, and those of which a jump changes.
+    """
+    body = grammar.bodies[altered.body]
+    written, jumps = _changed(body, altered)
+    for loop, cycle in loops_in(grammar, altered.body):
+        inside = any(
+            body.flow.blocks[number].first <= at < body.flow.blocks[number].last
+            for number in cycle.blocks
+            for at in jumps
+        )
+        if inside or written & loop.controls:
+            yield loop, cycle
+
+
+def loops_in(grammar: PtxGrammar, number: int) -> Iterator[tuple[Loop, Cycle]]:
+    """The loops of the function with that number."""
+    before = sum(len(body.flow.loops) for body in grammar.bodies[:number])
+    cycles = grammar.bodies[number].flow.loops
+    yield from zip(grammar.loops[before : before + len(cycles)], cycles, strict=True)
+
+
+def _changed(body: Body, altered: Altered) -> tuple[set[str], set[int]]:
+    """The registers that changed instructions write, and the jumps that changed."""
+    written: set[str] = set()
+    jumps: set[int] = set()
+    for at, found in altered.changes.items():
+        original = body.statements[at].instruction
+        if all(placed.instruction != original for placed in found):  # gone or changed
+            written.update(original.defines)
+            if original.jumps:
+                jumps.add(at)
+        for placed in found:
+            if not placed.own:
+                written.update(placed.instruction.defines)
+    return written, jumps
+
+
+def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, int]) -> Guards:
+    """What ends each of these loops of a function after ``limits[ident]`` iterations."""
+    guards = Guards()
+    for loop, cycle in loops:
+        count, test = f"%gi_count{loop.ident}", f"%gi_over{loop.ident}"
+        guards.declarations.append(f".reg .b32 {count};")
+        guards.declarations.append(f".reg .pred {test};")
+        limit = limits.get(loop.ident, UNSEEN_LIMIT)
+        leave = _way_out(body, cycle, loop.ident, guards)
+        check = [
+            f"add.u32 {count}, {count}, 1;",
+            f"setp.ge.u32 {test}, {count}, {limit};",
+            f"@{test} {leave};",
+        ]
+        frame(body, cycle, [f"mov.u32 {count}, 0;"], check, guards)
+    return guards
+
+
+def counters(grammar: PtxGrammar, counter: str) -> Iterator[Guards]:
+    """For each function, what makes all its loops count into an array of that name."""
+    for number, body in enumerate(grammar.bodies):
+        guards = Guards()
+        for loop, cycle in loops_in(grammar, number):
+            count = f"%gi_count{loop.ident}"
+            guards.declarations.append(f".reg .b32 {count};")
+            returning = [
+                f"add.u32 {count}, {count}, 1;",
+                f"red.global.max.u32 [{counter}+{4 * loop.ident}], {count};",
+            ]
+            frame(body, cycle, [f"mov.u32 {count}, 0;"], returning, guards)
+        yield guards
+
+
+def frame(
+    body: Body, cycle: Cycle, entering: list[str], returning: list[str], guards: Guards
+) -> None:
+    """Put instructions on every way into a loop, and on every way back to its header."""
+    blocks = body.flow.blocks
+    header = body.steps[blocks[cycle.header].first].labels[0]
+    if cycle.header == 0:
+        guards.before_label.setdefault(header, []).extend(entering)
+    for number in body.flow.predecessors[cycle.header]:
+        lines = returning if number in cycle.latches else entering
+        last = body.steps[blocks[number].last - 1].instruction
+        if last is not None and last.jumps:
+            guards.before.setdefault(blocks[number].last - 1, []).extend(lines)
+        else:
+            guards.before_label.setdefault(header, []).extend(lines)
+
+
+def _way_out(body: Body, cycle: Cycle, ident: int, guards: Guards) -> str:
+    """An instruction that leaves a loop."""
+    for number in sorted(cycle.blocks):
+        for successor in body.flow.blocks[number].successors:
+            if successor in cycle.blocks:
+                continue
+            first = body.flow.blocks[successor].first
+            labels = body.steps[first].labels
+            if labels:
+                return f"bra {labels[0]}"
+            guards.labels.setdefault(first, []).append(f"$GI_OUT{ident}:")
+            return f"bra $GI_OUT{ident}"
+    return "ret"

@@ -1,0 +1,152 @@
+"""What a PTX instruction writes and reads, told from its text.
+
+PTX is regular: the first operand is the destination, unless it is an address or the instruction has
+none (PTX ISA, "Instruction Operands"). A destination may be a vector ``{a, b}`` or a pair ``a|p``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from gi_cuda.grammar.rule import RuleType
+
+_REGISTER = re.compile(r"%[\w$]+")
+_HEAD = re.compile(r"(?:@!?\s*(?P<guard>%[\w$]+)\s+)?(?P<opcode>[a-z][\w.:]*)")
+_INTEGER = re.compile(r"-?(?:0[xX][0-9a-fA-F]+|\d+)U?\Z")
+_FRACTION = re.compile(r"0[fF][0-9a-fA-F]{8}\Z|0[dD][0-9a-fA-F]{16}\Z")
+
+_NO_DESTINATION = frozenset(
+    {"bar", "barrier", "bra", "brkpt", "brx", "call", "exit", "fence", "membar", "nanosleep"}
+    | {"griddepcontrol", "pmevent", "ret", "setmaxnreg", "st", "trap"}
+)
+_JUMPS = frozenset({"bra", "brx", "ret", "exit", "trap"})
+_VALUES = frozenset(
+    {"abs", "add", "and", "div", "fma", "mad", "max", "min", "mov", "mul", "or", "rem", "selp"}
+    | {"setp", "sub", "xor"}
+)
+"""Operations that take any number of their type where they take a literal at all."""
+_SHIFTS = frozenset({"shl", "shr"})
+
+
+@dataclass(frozen=True, slots=True)
+class OperandUse:
+    """A register or literal that an instruction reads.
+
+    Attributes:
+        start, end: its span in the instruction's text.
+        name: the register's name; empty for a literal.
+        literal: what literals it may be exchanged with: those of the same kind; empty for a
+            register, and for a literal that only its own place takes.
+    """
+
+    start: int
+    end: int
+    name: str
+    literal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """One instruction, without its place.
+
+    Attributes:
+        text: from the guard predicate or opcode to the semicolon.
+        opcode: with its modifiers, e.g. ``ld.global.u32``.
+        defines: the registers it writes; those of a predicated instruction count as written.
+        uses: what it reads, its guard predicate first.
+        guarded: whether it is executed under a predicate.
+    """
+
+    text: str
+    opcode: str
+    defines: tuple[str, ...]
+    uses: tuple[OperandUse, ...]
+    guarded: bool
+
+    @property
+    def operation(self) -> str:
+        """The opcode without modifiers."""
+        return self.opcode.partition(".")[0]
+
+    @property
+    def jumps(self) -> bool:
+        """Whether control may go elsewhere than to the next instruction."""
+        return self.operation in _JUMPS
+
+    @property
+    def falls(self) -> bool:
+        """Whether control may go to the next instruction."""
+        return self.guarded or not self.jumps
+
+
+def read_instruction(text: str, registers: Mapping[str, RuleType]) -> Instruction | None:
+    """Read an instruction; None where the text does not begin like one.
+
+    Args:
+        text: from the guard predicate or opcode to the semicolon.
+        registers: type by name, of all that are declared; other names are special registers.
+    """
+    head = _HEAD.match(text)
+    if head is None:
+        return None
+    uses, defines = [], []
+    if head["guard"] in registers:
+        uses.append(OperandUse(*head.span("guard"), head["guard"]))
+    operation = head["opcode"].partition(".")[0]
+    reduces = operation in ("bar", "barrier") and ".red" in head["opcode"]
+    writes = operation not in _NO_DESTINATION or reduces
+    for number, (start, end) in enumerate(_operands(text, head.end())):
+        found = [
+            OperandUse(at.start(), at.end(), at[0])
+            for at in _REGISTER.finditer(text, start, end)
+            if at[0] in registers
+        ]
+        if number == 0 and writes and not text.startswith("[", start):
+            defines += [use.name for use in found]
+        else:
+            uses += found
+            if not found and (literal := _literal(text[start:end], head["opcode"], number)):
+                uses.append(OperandUse(start, end, "", literal))
+    if operation == "call" and (results := re.match(r"\s*\(([^()]*)\)\s*,", text[head.end() :])):
+        defines += [name for name in _REGISTER.findall(results[1]) if name in registers]
+    guarded = head["guard"] is not None
+    return Instruction(text, head["opcode"], tuple(defines), tuple(uses), guarded)
+
+
+def _operands(text: str, at: int) -> Iterator[tuple[int, int]]:
+    """The spans of the operands: what commas separate outside all brackets."""
+    depth, start = 0, at
+    for place in range(at, len(text)):
+        character = text[place]
+        if character in "([{":
+            depth += 1
+        elif character in ")]}":
+            depth -= 1
+        elif character == ";" or (character == "," and depth == 0):
+            yield _stripped(text, start, place)
+            start = place + 1
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and text[start].isspace():
+        start += 1
+    while start < end and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _literal(text: str, opcode: str, number: int) -> str:
+    """The kind of a literal: its size, and whether it is a fraction or how far something shifts."""
+    operation, _, modifiers = opcode.partition(".")
+    size = re.search(r"(\d+)\Z", modifiers)
+    if size is None:
+        return ""
+    if operation in _SHIFTS and number == 2 and _INTEGER.match(text):
+        return f"shift{size[1]}"
+    if operation not in _VALUES:
+        return ""
+    if _FRACTION.match(text):
+        return f"fraction{text[1].lower()}"
+    return f"integer{size[1]}" if _INTEGER.match(text) else ""

@@ -1,0 +1,197 @@
+"""What edits make of a PTX function, with broken uses of registers repaired.
+
+A use is broken if some way leads to it on which nothing writes its register: the instruction that
+did is gone, or the use came to where it is not written yet. GEVO repairs such operands with another
+value of the type (Liou et al., TACO 2020). Here it is the register of the type that is
+defined on every way there and was written last in the order of the text; where there is none the
+use stays as it is, and reads what the assembler finds in its register. A use that nvcc left like
+that in its own place stays too.
+
+A copied instruction writes the register that it writes in its own place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+from gi_cuda.grammar.frontends.ptx.grammar import Body, PtxGrammar
+from gi_cuda.grammar.frontends.ptx.operands import Instruction, read_instruction
+from gi_cuda.grammar.rule import Expansion, RuleType
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An instruction of a variant.
+
+    Attributes:
+        instruction: what it is, repaired.
+        own: whether it is a statement's own in its own place, be it with other operands.
+    """
+
+    instruction: Instruction
+    own: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Altered:
+    """A function of a variant.
+
+    Attributes:
+        body: its number.
+        changes: by number of the statement, what stands in its place; those that are as they were
+            are left out.
+    """
+
+    body: int
+    changes: Mapping[int, tuple[Placed, ...]]
+
+
+def alter(grammar: PtxGrammar, expansions: Mapping[str, Expansion]) -> Iterator[Altered]:
+    """The functions that expansions change.
+
+    Raises:
+        KeyError: a rule or donor that the grammar does not have.
+    """
+    changes: dict[int, dict[int, dict[int | None, Expansion]]] = {}
+    for name, expansion in expansions.items():
+        place = grammar.places[name]
+        statements = changes.setdefault(place.body, {})
+        statements.setdefault(place.statement, {})[place.use] = expansion
+    for number in sorted(changes):
+        body = grammar.bodies[number]
+        drafts = {at: _drafts(grammar, body, at, one) for at, one in changes[number].items()}
+        yield Altered(number, _Repair(body, drafts).changes())
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """An instruction before repair; ``kept``: the uses that are as they were in its own place."""
+
+    instruction: Instruction
+    own: bool
+    kept: frozenset[int] = frozenset()
+
+
+def _drafts(
+    grammar: PtxGrammar, body: Body, at: int, changes: Mapping[int | None, Expansion]
+) -> list[_Draft]:
+    """What expansions of a statement and of its operands make of it."""
+    expansion = changes.get(None, Expansion())
+    drafts = [_Draft(_instruction(grammar, one), False) for one in expansion.before]
+    if expansion.body is None:
+        operands = {
+            use: grammar.text(one.body)
+            for use, one in changes.items()
+            if use is not None and one.body
+        }
+        drafts.append(_own(body, at, operands))
+    elif expansion.body:
+        drafts.append(_Draft(_instruction(grammar, expansion.body), False))
+    return drafts
+
+
+def _own(body: Body, at: int, operands: Mapping[int, str]) -> _Draft:
+    """A statement in its own place."""
+    instruction = body.statements[at].instruction
+    kept = frozenset(range(len(instruction.uses))) - operands.keys()
+    return _Draft(exchange(body, instruction, operands), True, kept)
+
+
+def _instruction(grammar: PtxGrammar, donor: str) -> Instruction:
+    place = grammar.places[donor]
+    return grammar.bodies[place.body].statements[place.statement].instruction
+
+
+def exchange(body: Body, instruction: Instruction, texts: Mapping[int, str]) -> Instruction:
+    """An instruction with other operands, by the number of the use."""
+    if not texts:
+        return instruction
+    text = instruction.text
+    for number in sorted(texts, reverse=True):  # uses stand in the order of the text
+        use = instruction.uses[number]
+        text = text[: use.start] + texts[number] + text[use.end :]
+    changed = read_instruction(text, body.function.registers)
+    assert changed is not None
+    return changed
+
+
+class _Repair:
+    """Repairs one function of a variant.
+
+    Edits leave labels and jumps alone, so the blocks stay what they are, with other steps in them.
+    """
+
+    def __init__(self, body: Body, drafts: Mapping[int, list[_Draft]]) -> None:
+        self._body = body
+        self._drafts = drafts
+
+    def changes(self) -> dict[int, tuple[Placed, ...]]:
+        """By statement, what stands in its place where that is not what did."""
+        flow = self._body.flow
+        touched = {flow.block_of[at] for at in self._drafts}
+        gains = list(flow.gains)
+        for number in touched:
+            gains[number] = 0
+            for at in flow.statements_of(number):
+                gains[number] |= self._writes(at)
+        found: dict[int, tuple[Placed, ...]] = {}
+        for number, entry in enumerate(flow.entries(gains)):
+            if number not in touched and entry == flow.original_entries[number]:
+                continue
+            for at in flow.statements_of(number):
+                step = flow.steps[at]
+                # Nearly all are neither.
+                if at in self._drafts or step.reads & flow.defined[at] & ~entry:
+                    placed = tuple(self._repaired(at, entry))
+                    if [one.instruction for one in placed] != [step.instruction]:
+                        found[at] = placed
+                entry |= self._writes(at)
+        return found
+
+    def _writes(self, at: int) -> int:
+        """What is written by all that stands in the place of a statement."""
+        if at not in self._drafts:
+            return self._body.flow.steps[at].writes
+        return self._body.mask(
+            name for draft in self._drafts[at] for name in draft.instruction.defines
+        )
+
+    def _repaired(self, at: int, defined: int) -> Iterator[Placed]:
+        body = self._body
+        original = body.flow.defined[at]
+        before: list[Instruction] = []
+        for draft in self._drafts.get(at, [_own(body, at, {})]):
+            repairs: dict[int, str] = {}
+            for number, use in enumerate(draft.instruction.uses):
+                if not use.name or defined & body.bits[use.name]:
+                    continue
+                if number in draft.kept and not original & body.bits[use.name]:
+                    continue
+                kind = body.function.registers[use.name]
+                other = self._nearest(at, before, defined, kind)
+                if other is not None:
+                    repairs[number] = other
+            yield Placed(exchange(body, draft.instruction, repairs), draft.own)
+            before.append(draft.instruction)
+            defined |= body.mask(draft.instruction.defines)
+
+    def _nearest(
+        self, at: int, before: Sequence[Instruction], defined: int, kind: RuleType
+    ) -> str | None:
+        """The register of a type that is defined at a place and was written last before it."""
+        body = self._body
+        for instruction in chain(reversed(before), self._back_from(at)):
+            for name in reversed(instruction.defines):
+                if body.function.registers[name] is kind and defined & body.bits[name]:
+                    return name
+        return None
+
+    def _back_from(self, at: int) -> Iterator[Instruction]:
+        for earlier in range(at - 1, -1, -1):
+            if earlier in self._drafts:
+                for draft in reversed(self._drafts[earlier]):
+                    yield draft.instruction
+            else:
+                yield self._body.statements[earlier].instruction

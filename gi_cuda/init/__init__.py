@@ -1,0 +1,26 @@
+"""From a source file to a target folder, to be completed by someone who knows the kernel."""
+
+from gi_cuda.init.compilation import (
+    Compilation,
+    from_database,
+    from_options,
+    joined,
+)
+from gi_cuda.init.proposal import Proposal, propose
+from gi_cuda.init.text import MARK, files
+from gi_cuda.init.tuning import Proposing
+from gi_cuda.init.write import check_free, write_folder
+
+__all__ = [
+    "MARK",
+    "Compilation",
+    "Proposal",
+    "Proposing",
+    "check_free",
+    "files",
+    "from_database",
+    "from_options",
+    "joined",
+    "propose",
+    "write_folder",
+]

@@ -1,0 +1,173 @@
+"""Whether a kernel reads or writes through a pointer, as far as its text tells."""
+
+from __future__ import annotations
+
+from enum import Flag, auto
+from itertools import pairwise
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.functions import Definition
+from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.init.code import Code, signature, walk
+
+
+class Access(Flag):
+    """What happens to the memory behind a pointer."""
+
+    NONE = 0
+    READ = auto()
+    WRITE = auto()
+    ATOMIC = auto()
+    """Added to by atomic functions: an accumulator."""
+
+
+UNKNOWN = Access.READ | Access.WRITE
+"""Of a pointer that goes where it cannot be followed."""
+
+_LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
+_STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
+_TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
+_CASTS = ("reinterpret_cast", "static_cast", "const_cast")
+
+
+def accesses(code: Code, function: Definition, name: str) -> Access:
+    """How ``function`` and what it calls use what the pointer ``name`` points to.
+
+    Where a pointer is copied, its copies count as well; where it goes to a function that the file
+    does not define, anything may happen.
+    """
+    return _Follower(code).follow(function, name)
+
+
+class _Follower:
+    def __init__(self, code: Code) -> None:
+        self._code = code
+        self._seen: set[tuple[int, str]] = set()
+
+    def follow(self, function: Definition, name: str) -> Access:
+        """All uses of a name in a function."""
+        key = (function.node.start_byte, name)
+        body = function.node.child_by_field_name("body")
+        if body is None or key in self._seen:
+            return Access.NONE
+        self._seen.add(key)
+        found = Access.NONE
+        for node in walk(body):
+            if node.type == "identifier" and self._code.of(node) == name:
+                found |= self._pointer(node, function)
+        return found
+
+    def _pointer(self, node: Node, function: Definition) -> Access:
+        """What becomes of an expression that is the pointer."""
+        parent = node.parent
+        if parent is None:
+            return UNKNOWN
+        kind = parent.type
+        if kind == "subscript_expression":
+            own = parent.child_by_field_name("argument") == node
+            return self._place(parent, function) if own else Access.NONE
+        if kind == "field_expression" or (
+            kind == "pointer_expression" and self._operator(parent) == "*"
+        ):
+            return self._place(parent, function)
+        if kind == "binary_expression":
+            sums = self._operator(parent) in ("+", "-")
+            return self._pointer(parent, function) if sums else Access.NONE
+        if kind in _TRANSPARENT or kind == "conditional_expression":
+            return self._pointer(parent, function)
+        if kind in ("init_declarator", "assignment_expression"):
+            return self._copied(parent, node, function)
+        if kind == "argument_list":
+            return self._passed(parent, node, function)
+        declares = kind.endswith("declarator") or kind == "expression_statement"
+        return Access.NONE if declares or "sizeof" in kind else UNKNOWN
+
+    def _copied(self, parent: Node, node: Node, function: Definition) -> Access:
+        target = parent.child_by_field_name("declarator") or parent.child_by_field_name("left")
+        if target is None or target == node:
+            return Access.NONE
+        name = name_node(target)
+        return UNKNOWN if name is None else self.follow(function, self._code.of(name))
+
+    def _passed(self, arguments: Node, node: Node, function: Definition) -> Access:
+        call = arguments.parent
+        called = None if call is None else call.child_by_field_name("function")
+        if call is None or called is None:
+            # ``T *copy(pointer)``
+            return self._copied(call, node, function) if call is not None else UNKNOWN
+        text = self._code.of(called)
+        name = text.partition("<")[0].rpartition("::")[2].strip()
+        index = arguments.named_children.index(node)
+        if name in _CASTS:
+            return self._pointer(call, function)
+        if name.startswith("atomic"):
+            return Access.ATOMIC if name == "atomicAdd" else UNKNOWN
+        if name in _LOADS:
+            return Access.READ
+        if name in _STORES and index == 0:
+            return Access.WRITE
+        if name in ("memcpy", "memset"):
+            return Access.READ if index else Access.WRITE
+        definition = self._code.function(name)
+        parameters = [] if definition is None else list(signature(self._code, definition))
+        if definition is None or index >= len(parameters) or not parameters[index].name:
+            return UNKNOWN
+        return self.follow(definition, parameters[index].name)
+
+    def _place(self, node: Node, function: Definition) -> Access:
+        """What becomes of an expression that is in the memory pointed to."""
+        while node.parent is not None and (
+            node.parent.type in ("field_expression", "parenthesized_expression")
+            or (
+                node.parent.type == "subscript_expression"
+                and node.parent.child_by_field_name("argument") == node
+            )
+        ):
+            node = node.parent
+        parent = node.parent
+        if parent is None:
+            return UNKNOWN
+        if "sizeof" in parent.type:
+            return Access.NONE
+        if parent.type == "assignment_expression" and parent.child_by_field_name("left") == node:
+            return Access.WRITE if self._operator(parent) == "=" else UNKNOWN
+        if parent.type == "update_expression":
+            return UNKNOWN
+        if parent.type == "pointer_expression" and self._operator(parent) == "&":
+            return self._pointer(parent, function)
+        if parent.type == "argument_list" and parent.parent is not None:
+            return self._given(parent, node)
+        return Access.READ
+
+    def _given(self, arguments: Node, node: Node) -> Access:
+        """An element given to a function, which may take it by reference."""
+        call = arguments.parent
+        called = None if call is None else call.child_by_field_name("function")
+        name = "" if called is None else self._code.of(called).rpartition("::")[2]
+        if name == "swap" or name in self._code.macros:
+            return UNKNOWN
+        definition = self._code.function(name.partition("<")[0])
+        parameters = [] if definition is None else list(signature(self._code, definition))
+        index = arguments.named_children.index(node)
+        taken = parameters[index] if index < len(parameters) else None
+        by_reference = taken is not None and taken.reference and not taken.const
+        return UNKNOWN if by_reference else Access.READ
+
+    def _operator(self, node: Node) -> str:
+        operator = node.child_by_field_name("operator")
+        return "" if operator is None else self._code.of(operator)
+
+
+def is_compared(code: Code, function: Definition, name: str) -> bool:
+    """Whether a name is one side of a comparison in a function."""
+    body = function.node.child_by_field_name("body")
+    return body is not None and any(
+        node.type == "binary_expression"
+        and any(
+            code.of(one) in ("<", "<=", ">", ">=", "==", "!=")
+            and name in (code.of(other), code.of(node.children[0]))
+            for one, other in pairwise(node.children)
+        )
+        for node in walk(body)
+    )

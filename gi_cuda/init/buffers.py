@@ -1,0 +1,101 @@
+"""Buffers of a target: what a kernel gets, and variables of the source that it uses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.grammar import Function
+from gi_cuda.init.access import Access
+from gi_cuda.init.code import Code, inside_function, walk
+from gi_cuda.init.elements import Element, Types
+from gi_cuda.init.sizes import constant
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedBuffer:
+    """An array that the kernel gets, or a variable of the source that it uses.
+
+    Attributes:
+        role: as in ``target.toml``.
+        access: how the kernel uses it.
+        elements: how many items it has, as the source says; None where it does not.
+        symbol: the variable's name.
+        texture: name of the kernel's parameter that reads it as a texture.
+    """
+
+    name: str
+    element: Element
+    role: str
+    access: Access
+    shown: str
+    elements: str | None = None
+    symbol: str | None = None
+    texture: str | None = None
+
+
+def role_of(access: Access) -> str:
+    """The role of a buffer that a kernel uses like this."""
+    if access in (Access.NONE, Access.READ):
+        return "input"
+    return "output" if access is Access.WRITE else "inout"
+
+
+def variables(
+    code: Code, functions: Sequence[Function], types: Types
+) -> tuple[ProposedBuffer, ...]:
+    """``__constant__`` and ``__device__`` variables without a value that the kernel uses."""
+    used = {w for f in functions for w in _WORD.findall(code.text[f.start : f.end])}
+    found = []
+    for node in walk(code.root):
+        text = code.of(node)
+        if node.type != "declaration" or "(" in text or "=" in text or "extern" in text.split():
+            continue
+        memory = re.match(r"\s*(?:static\s+)?__(constant|device)__\b", text)
+        match = re.search(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;", text)
+        if memory is None or match is None or match[1] not in used or inside_function(node):
+            continue
+        kind = node.child_by_field_name("type")
+        element = None if kind is None else types.element(code.of(kind))
+        length = _length(code, re.findall(r"\[([^\]]*)\]", match[2]))
+        if element is None or length is None:
+            continue
+        access = Access.READ if memory[1] == "constant" else Access.READ | Access.WRITE
+        found.append(
+            ProposedBuffer(
+                match[1],
+                element,
+                role_of(access),
+                access,
+                text.strip(" ;"),
+                str(length),
+                symbol=_qualified(code, node, match[1]),
+            )
+        )
+    return tuple(found)
+
+
+def _qualified(code: Code, node: Node, name: str) -> str:
+    parent = node.parent
+    while parent is not None:
+        scope = (
+            parent.child_by_field_name("name") if parent.type == "namespace_definition" else None
+        )
+        name = f"{code.of(scope)}::{name}" if scope is not None else name
+        parent = parent.parent
+    return name
+
+
+def _length(code: Code, dimensions: Sequence[str]) -> int | None:
+    length = 1
+    for dimension in dimensions:
+        value = constant(code, dimension)
+        if value is None:
+            return None
+        length *= value
+    return length

@@ -1,0 +1,313 @@
+"""A CUDA source as scaffolding sees it: its kernels with their signatures, its macros, its types.
+
+All access to the syntax tree goes through the front end's own reading of sources.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tree_sitter import Node
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar import (
+    LineIndex,
+    Source,
+    SourceLine,
+    read_source,
+)
+from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, function_declarator
+from gi_cuda.grammar.frontends.cuda.macros import study
+from gi_cuda.grammar.frontends.cuda.reading import read
+from gi_cuda.grammar.frontends.cuda.syntax import name_node, parse
+from gi_cuda.grammar.presence import Macro, Presence, read_presence
+from gi_cuda.spec.kernel_names import listed
+
+_SPACE = re.compile(r"\s+")
+CONSTANT = re.compile(
+    r"\b(?:static\s+|constexpr\s+|const\s+|inline\s+|__device__\s+|unsigned\s+)+"
+    r"(?:int|unsigned|uint|size_t|long|short|u?int\d+_t)\s+(\w+)\s*=\s*([^;,]+);"
+)
+"""Constants that are no macros: name and value."""
+
+_QUALIFIERS = re.compile(
+    r"\b(?:const|volatile|register|typename|struct|class|enum|__restrict__|__restrict|restrict"
+    r"|__grid_constant__)\b"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A parameter of a function, as its signature has it.
+
+    Attributes:
+        name: ``""`` where it has none.
+        type: of what it is, or points to, without qualifiers.
+        pointers: ``*`` that it takes to get there; an array parameter counts as one.
+        const: whether what it points to is not written through it.
+        reference: whether it is a reference.
+    """
+
+    name: str
+    type: str
+    pointers: int
+    const: bool
+    reference: bool
+
+    @property
+    def text(self) -> str:
+        """Its type as one writes it to tell overloads apart."""
+        stars = " " + "*" * self.pointers if self.pointers else ""
+        return f"{'const ' if self.const and self.pointers else ''}{self.type}{stars}"
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateParameter:
+    """A template's parameter: ``type`` is None for ``typename T``, else e.g. ``int``."""
+
+    name: str
+    type: str | None
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """A kernel that the source defines.
+
+    Attributes:
+        name: with its namespaces.
+        overloaded: whether another kernel has the same name.
+    """
+
+    name: str
+    definition: Definition
+    templates: tuple[TemplateParameter, ...]
+    arguments: tuple[Argument, ...]
+    overloaded: bool = False
+
+    @property
+    def shown(self) -> str:
+        """What tells it from every other kernel of the source."""
+        types = ", ".join(argument.text for argument in self.arguments)
+        return f"{self.name}({types})" if self.overloaded else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One source, read.
+
+    Attributes:
+        path: its main file.
+        around: further headers that it includes.
+    """
+
+    path: Path
+    source: Source
+    root: Node
+    presence: Presence
+    macros: Mapping[str, Macro]
+    names: Mapping[str, frozenset[str]]
+    definitions: tuple[Definition, ...]
+    around: tuple[Code, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The whole of it."""
+        return self.source.text
+
+    def place(self, node: Node) -> SourceLine:
+        """The file and line of a node; files are named from the main one's folder."""
+        return LineIndex(self.source).at(node.start_byte)
+
+    def where(self, node: Node) -> str:
+        """The same for a message."""
+        file, line = self.place(node)
+        return f"{self.path if file == self.source.name else self.path.parent / file}:{line}"
+
+    def of(self, node: Node) -> str:
+        """A node's text."""
+        return self.text[node.start_byte : node.end_byte]
+
+    def function(self, name: str) -> Definition | None:
+        """A function that can run on the device, by its own name."""
+        return next((d for d in self.definitions if d.name == name and d.device), None)
+
+
+def read_code(path: Path) -> Code:
+    """Read a source or header.
+
+    Raises:
+        UserError: it is missing, or not text.
+    """
+    return of_source(path, read_source(path))
+
+
+def of_source(path: Path, source: Source) -> Code:
+    """What a source holds; ``path`` is its main file."""
+    presence = read_presence(source.text)
+    names = study(presence.macros()).names
+    root = parse(read(source.text, presence).code)
+    macros: dict[str, Macro] = {}
+    for macro in presence.macros():
+        macros.setdefault(macro.name, macro)
+    found = tuple(definitions(root, source.text, names))
+    return Code(path, source, root, presence, macros, names, found)
+
+
+def kernels(code: Code) -> tuple[KernelSource, ...]:
+    """All kernels of a source, in order."""
+    found = [_kernel(code, d) for d in code.definitions if d.kernel]
+    names = [kernel.name for kernel in found]
+    return tuple(replace(k, overloaded=names.count(k.name) > 1) for k in found)
+
+
+def choose_kernel(code: Code, wanted: str | None) -> KernelSource:
+    """The kernel of that name; the only one there is if none is named.
+
+    Raises:
+        UserError: there is none, or several; the message lists them.
+    """
+    every = kernels(code)
+    # Those of headers count where the source has none, or where one is named.
+    own = tuple(k for k in every if code.place(k.definition.node).file == code.source.name)
+    known = (own or every) if wanted is None else every
+    names = listed([kernel.shown for kernel in known])
+    if not known:
+        raise UserError(
+            "there is no kernel (no __global__ function with a body) in this file or its headers",
+            where=str(code.path),
+            hint="name the file that defines the kernel",
+        )
+    if wanted is None:
+        if len(known) == 1:
+            return known[0]
+        raise UserError(
+            f"the file has {len(known)} kernels",
+            where=str(code.path),
+            hint=f"name one with --kernel: {names}",
+        )
+    found = [kernel for kernel in known if _squeezed(wanted) == _squeezed(kernel.shown)]
+    found = found or [k for k in known if wanted in (k.name, k.definition.name)]
+    if not found:
+        raise UserError(
+            f"there is no kernel {wanted!r}", where=str(code.path), hint=f"its kernels: {names}"
+        )
+    if len(found) > 1:
+        raise UserError(
+            f"the name {wanted!r} is ambiguous",
+            where=str(code.path),
+            hint=f"it may be: {'; '.join(kernel.shown for kernel in found)}",
+        )
+    return found[0]
+
+
+def _squeezed(text: str) -> str:
+    return _SPACE.sub("", text)
+
+
+def _kernel(code: Code, definition: Definition) -> KernelSource:
+    scopes: list[str] = []
+    node = definition.node.parent
+    while node is not None:
+        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")):
+            scopes.insert(0, code.of(name))
+        node = node.parent
+    return KernelSource(
+        "::".join([*scopes, definition.name]),
+        definition,
+        tuple(_templates(code, definition.outer)),
+        tuple(signature(code, definition)),
+    )
+
+
+def signature(code: Code, definition: Definition) -> Iterator[Argument]:
+    """A function's parameters."""
+    head = function_declarator(definition.node)
+    listed = None if head is None else head.child_by_field_name("parameters")
+    for node in listed.named_children if listed is not None else ():
+        if node.type in ("parameter_declaration", "optional_parameter_declaration"):
+            yield read_argument(code, node)
+
+
+def read_argument(code: Code, node: Node) -> Argument:
+    """What a declaration of one name says."""
+    kind, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
+    name = name_node(declarator)
+    # Qualifiers beside the type belong to what is pointed to, others to the pointer.
+    const = any(c.type == "type_qualifier" and code.of(c) == "const" for c in node.children)
+    pointers, arrays, reference = 0, 0, False
+    while declarator is not None and declarator.child_count:
+        pointers += declarator.type in ("pointer_declarator", "abstract_pointer_declarator")
+        arrays += declarator.type in ("array_declarator", "abstract_array_declarator")
+        reference |= "reference_declarator" in declarator.type
+        named = declarator.named_children
+        declarator = declarator.child_by_field_name("declarator") or (
+            named[-1]
+            if named and declarator.type.endswith(("reference_declarator", "sized_declarator"))
+            else None
+        )
+    text = "" if kind is None else code.of(kind)
+    return Argument(
+        "" if name is None else code.of(name),
+        plain_type(text),
+        max(pointers, min(arrays, 1)),
+        const,
+        reference,
+    )
+
+
+def plain_type(text: str) -> str:
+    """A type without qualifiers and needless space."""
+    return _SPACE.sub(" ", _QUALIFIERS.sub(" ", text)).strip()
+
+
+def _templates(code: Code, outer: Node) -> Iterator[TemplateParameter]:
+    listed = outer.child_by_field_name("parameters") if "template" in outer.type else None
+    for node in listed.named_children if listed is not None else ():
+        default = node.child_by_field_name("default_type") or node.child_by_field_name(
+            "default_value"
+        )
+        given = None if default is None else code.of(default)
+        if "type_parameter" in node.type:
+            name = node.child_by_field_name("name") or next(
+                (c for c in node.named_children if c.type == "type_identifier"), None
+            )
+            yield TemplateParameter("" if name is None else code.of(name), None, given)
+        else:
+            argument = read_argument(code, node)
+            yield TemplateParameter(argument.name, argument.type or "int", given)
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A node and all below it, in order."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(one.children))
+
+
+def inside_function(node: Node) -> bool:
+    """Whether a node stands in a function's definition."""
+    parent = node.parent
+    while parent is not None and parent.type != "function_definition":
+        parent = parent.parent
+    return parent is not None
+
+
+def source_constants(code: Code) -> dict[str, str]:
+    """Constants of a whole source that are no macros: ``8`` for ``const int TILE = 8;``."""
+    declared = "\n".join(
+        code.of(node)
+        for node in walk(code.root)
+        if node.type == "declaration" and not inside_function(node)
+    )
+    return dict(CONSTANT.findall(declared))
+
+
+def first(codes: Sequence[Code], name: str) -> Macro | None:
+    """The first definition of a macro in several files."""
+    return next((code.macros[name] for code in codes if name in code.macros), None)

@@ -1,0 +1,190 @@
+"""C's types as a target names them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.init.code import Code, plain_type, walk
+
+_FIXED = {
+    **{"bool": "uint8", "char": "int8", "uchar": "uint8", "byte": "uint8", "uint": "uint32"},
+    **{"ushort": "uint16", "ulong": "uint64", "size_t": "uint64", "ssize_t": "int64"},
+    **{"ptrdiff_t": "int64", "clock_t": "int64", "uintptr_t": "uint64", "float": "float32"},
+    **{"double": "float64", "half": "float16", "__half": "float16", "longlong": "int64"},
+    **{"ulonglong": "uint64", "__nv_bfloat16": "uint16", "schar": "int8"},
+    **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
+}
+_VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
+_INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
+_ALIASES_FOLLOWED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """What an item of a buffer is made of, or what a scalar is.
+
+    Attributes:
+        type: numpy's name of a part.
+        parts: parts in one item: 4 for ``float4``; for a struct its size in bytes.
+        truth: whether it is a ``bool``.
+        fields: for a struct, name, numpy's type and length of each member.
+    """
+
+    type: str
+    parts: int = 1
+    truth: bool = False
+    fields: tuple[tuple[str, str, int], ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """Size of an item."""
+        return np.dtype(self.type).itemsize * self.parts
+
+    @property
+    def floating(self) -> bool:
+        """Whether it holds floating-point numbers."""
+        numbers = [kind for _, kind, _ in self.fields] or [self.type]
+        return any(kind.startswith("float") for kind in numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """The types that a source and its headers define.
+
+    Attributes:
+        aliases: from ``typedef``, ``using`` and ``#define``; template parameters can be added.
+        structs: members of each plain struct: type, name, length.
+        enums: names of enumerations.
+    """
+
+    aliases: Mapping[str, str]
+    structs: Mapping[str, tuple[tuple[str, str, int], ...]]
+    enums: frozenset[str]
+
+    def element(self, text: str) -> Element | None:
+        """The element that a type stands for, None if it is not understood."""
+        name = self.resolved(text)
+        if name in _FIXED:
+            return Element(_FIXED[name], truth=name == "bool")
+        words = name.split()
+        if words and _INTEGER_WORDS.issuperset(words):
+            return Element(_integer(words))
+        if vector := _VECTOR.fullmatch(name):
+            part = self.element(vector[1])
+            return None if part is None else Element(part.type, int(vector[2]))
+        own = name.rpartition("::")[2]
+        if own in self.enums:
+            return Element("int32")
+        return self._struct(own)
+
+    def resolved(self, text: str) -> str:
+        """The type that a name stands for in the end."""
+        name = plain_type(text).removeprefix("std::").removeprefix("::")
+        for _ in range(_ALIASES_FOLLOWED):
+            if name not in self.aliases:
+                break
+            name = plain_type(self.aliases[name]).removeprefix("std::")
+        return name
+
+    def members(self, text: str) -> tuple[str, ...]:
+        """The members of a struct or vector type as one declares them; none of what is no such."""
+        name = plain_type(text).rpartition("::")[2]
+        name = plain_type(self.aliases.get(name, name)).rpartition("::")[2]
+        if vector := _VECTOR.fullmatch(name):
+            return tuple(f"{vector[1]} {part}" for part in "xyzw"[: int(vector[2])])
+        return tuple(
+            f"{kind} {member}" + (f"[{length}]" if length > 1 else "")
+            for kind, member, length in self.structs.get(name, ())
+            if kind != "?"
+        )
+
+    def _struct(self, name: str) -> Element | None:
+        members = []
+        for kind, member, length in self.structs.get(name, ()):
+            element = self.element(kind) if plain_type(kind) != name else None
+            if element is None or element.fields:
+                return None
+            members.append((member, element.type, element.parts * length))
+        if not members:
+            return None
+        if len({kind for _, kind, _ in members}) == 1:
+            return Element(members[0][1], sum(count for _, _, count in members))
+        layout = np.dtype([(n, t, (c,)) for n, t, c in members], align=True)
+        return Element("uint8", layout.itemsize, fields=tuple(members))
+
+
+def _integer(words: list[str]) -> str:
+    sign = "u" if "unsigned" in words else ""
+    if "char" in words:
+        return f"{sign}int8"
+    if "short" in words:
+        return f"{sign}int16"
+    return f"{sign}int64" if "long" in words else f"{sign}int32"
+
+
+def read_types(codes: Iterable[Code]) -> Types:
+    """The types that some files define, the first one's before the others'."""
+    aliases: dict[str, str] = {}
+    structs: dict[str, tuple[tuple[str, str, int], ...]] = {}
+    enums = set()
+    for code in codes:
+        for macro in code.macros.values():
+            if macro.parameters is None and re.fullmatch(r"[A-Za-z_][\w: ]*", macro.body):
+                aliases.setdefault(macro.name, macro.body)
+        for node in walk(code.root):
+            if node.type == "type_definition":
+                kind, declared = (
+                    node.child_by_field_name("type"),
+                    node.child_by_field_name("declarator"),
+                )
+                name = name_node(declared)
+                if kind is None or name is None:
+                    continue
+                if kind.type == "struct_specifier" and kind.child_by_field_name("body"):
+                    structs.setdefault(code.of(name), tuple(_members(code, kind)))
+                elif declared is not None and declared.type == "type_identifier":
+                    aliases.setdefault(code.of(name), code.of(kind))
+            elif node.type == "alias_declaration":
+                name, kind = node.child_by_field_name("name"), node.child_by_field_name("type")
+                if name is not None and kind is not None:
+                    aliases.setdefault(code.of(name), code.of(kind))
+            elif node.type in ("struct_specifier", "class_specifier"):
+                name = node.child_by_field_name("name")
+                if name is not None and node.child_by_field_name("body") is not None:
+                    structs.setdefault(code.of(name), tuple(_members(code, node)))
+            elif node.type == "enum_specifier" and (name := node.child_by_field_name("name")):
+                enums.add(code.of(name))
+    return Types(aliases, structs, frozenset(enums))
+
+
+def _members(code: Code, struct: Node) -> Iterator[tuple[str, str, int]]:
+    body = struct.child_by_field_name("body")
+    for field in body.named_children if body is not None else ():
+        kind = field.child_by_field_name("type")
+        if field.type != "field_declaration" or kind is None:
+            continue
+        for declarator in field.children_by_field_name("declarator"):
+            if declarator.type == "field_identifier":
+                yield code.of(kind), code.of(declarator), 1
+            elif declarator.type == "array_declarator":
+                name, size = name_node(declarator), declarator.child_by_field_name("size")
+                text = "" if size is None else code.of(size)
+                # A member that is not understood makes the whole struct so.
+                known = text.isdigit() and name is not None
+                yield (
+                    code.of(kind) if known else "?",
+                    _text(code, name),
+                    int(text or 0) if known else 0,
+                )
+            elif declarator.type != "function_declarator":
+                yield "?", code.of(declarator), 0
+
+
+def _text(code: Code, node: Node | None) -> str:
+    return "" if node is None else code.of(node)

@@ -1,0 +1,310 @@
+"""How much data there is: scalars and constants that count, and sizes for the cases."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from gi_cuda.init.code import CONSTANT, Code
+from gi_cuda.init.tuning import is_count
+from gi_cuda.spec.expression import ExpressionError, parse
+
+_COUNT = re.compile(
+    r"(?:[nmkNMKwhdWHDlL]|[nN](?:_\w+|[A-Z]\w*|[xyzijkXYZ])|num\w*|Num\w*|size\w*|\w*[sS]ize|len\w*"
+    r"|\w*[lL]en(?:gth)?|count|\w*[a-z_][cC]ount|total\w*|width\w*|\w*[wW]idth|height\w*"
+    r"|\w*[hH]eight|depth|rows?|cols?|columns?|[rc]ows?_?\w*|dim\w*|\w*_(?:n|num|rows|cols)"
+    r"|batch\w*|elements|points|bodies|particles|cells|\w*_(?:total|max)|max_?n|NX|NY|NZ)"
+)
+_NOT_COUNT = re.compile(
+    r"(?i).*(?:step|iter|radius|thresh|seed|offset|shift|stride|pitch|alpha|beta|gamma|index|idx"
+    r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit).*"
+)
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
+_MOST = 1 << 24
+_FOLLOWED = 8
+
+_TRAIN = {1: (10007,), 2: (121, 90), 3: (28, 25, 21), 4: (12, 11, 10, 9)}
+_HELD_OUT = {1: (7777,), 2: (75, 102), 3: (22, 31, 19), 4: (10, 9, 13, 8)}
+_QUADRATIC = ((601,), (449,), (4096,))
+_WHOLE = {1: (8192,), 2: (128, 64), 3: (32, 32, 32), 4: (16, 16, 8, 8)}
+_WHOLE_HELD_OUT = {1: (4096,), 2: (64, 192), 3: (32, 64, 32), 4: (8, 8, 16, 16)}
+_DEVICE = {1: (1 << 20,), 2: (1024, 1024), 3: (128, 128, 128), 4: (32, 32, 32, 32)}
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """A number that says how much data there is, and what it is in each case.
+
+    Attributes:
+        passed: whether the kernel gets it.
+        device: what it is in the train case on a GPU.
+    """
+
+    name: str
+    passed: bool
+    train: int
+    held_out: int
+    device: int
+
+
+def is_count_name(name: str, *, compared: bool) -> bool:
+    """Whether a scalar of this name says how much data there is."""
+    if _NOT_COUNT.fullmatch(name):
+        return False
+    return compared or _COUNT.fullmatch(name) is not None
+
+
+def extents(
+    names: Sequence[str],
+    *,
+    taken: frozenset[str],
+    constants: Mapping[str, int],
+    checked: bool,
+    looped: bool,
+    least: int | None,
+    host: Mapping[str, int | float],
+) -> tuple[Extent, ...]:
+    """What says how much data there is: scalars that count, or else one number of our own.
+
+    Args:
+        names: scalars that count.
+        taken: names that cannot be used for a number of our own.
+        constants: constants of the source that count, of which the data is made where no scalar
+            does.
+        checked: whether the kernel compares with all of them, so that they may be odd.
+        looped: whether each thread goes through all the data.
+        least: how large a number of our own must be; None where none is needed.
+        host: what the host code passes.
+    """
+    if not names and least is None:
+        return ()
+    if not names:
+        name = next(n for n in ("n", "elements", "n_elements", "gi_elements") if n not in taken)
+        size = 1
+        for value in constants.values():
+            size *= value
+        # The source says how much: it is the same in all cases.
+        fixed = bool(constants) and size <= _MOST
+        if fixed:
+            return (Extent(name, False, size, size, size),)
+        if least:
+            return (Extent(name, False, least, least, least),)
+        return (Extent(name, False, _WHOLE[1][0], _WHOLE_HELD_OUT[1][0], _DEVICE[1][0]),)
+    number = min(len(names), 4)
+    tables = (_TRAIN, _HELD_OUT) if checked else (_WHOLE, _WHOLE_HELD_OUT)
+    chosen = (*(table[number] for table in tables), _DEVICE[number])
+    if looped and number == 1:
+        chosen = _QUADRATIC
+    train, held, device = ([*values, *[4] * len(names)] for values in chosen)
+    return tuple(
+        Extent(name, True, train[i], held[i], _whole(host.get(name)) or device[i])
+        for i, name in enumerate(names)
+    )
+
+
+def _whole(value: int | float | None) -> int | None:
+    return value if isinstance(value, int) and value >= 64 else None
+
+
+def is_looped(body: str, name: str) -> bool:
+    """Whether each thread, or each block, goes through all of a number of items.
+
+    That is a loop that ends at the number with steps of one, or with any from a fixed beginning:
+    threads that share a loop begin at their own index.
+    """
+    return any(
+        re.search(rf"\b{name}\b", loop[2])
+        and (
+            re.search(r"\+\+|\+=\s*1\b", loop[3])
+            or (re.search(r"=\s*\d+[uUlL]*\s*$", loop[1]) and "+=" in loop[3])
+        )
+        for loop in _FOR.finditer(body)
+    )
+
+
+def large_enough(
+    sizes: tuple[Extent, ...], grid: Sequence[str], others: Mapping[str, int]
+) -> tuple[Extent, ...]:
+    """Sizes of which each case has at least one block.
+
+    Args:
+        others: all further names that the grid uses; of one with others nothing is known.
+    """
+    try:
+        while (
+            sizes
+            and min(_blocks(grid, sizes, others)) < 1
+            and all(extent.device < _MOST for extent in sizes)
+        ):
+            sizes = tuple(
+                replace(e, train=2 * e.train, held_out=2 * e.held_out, device=2 * e.device)
+                for e in sizes
+            )
+    except ExpressionError:
+        pass
+    return sizes
+
+
+_ELEMENTS = 1 << 17
+"""Of a buffer, at most, in a case for the host."""
+
+_DEVICE_ELEMENTS = 1 << 26
+"""The same for a GPU."""
+
+
+def small_enough(
+    sizes: tuple[Extent, ...], buffers: Sequence[str], others: Mapping[str, int]
+) -> tuple[Extent, ...]:
+    """Sizes of which no case has a buffer that is out of proportion, as one with the square of a
+    number would have.
+
+    Args:
+        buffers: the elements of buffers, as expressions of sizes and others.
+        others: further names that they use; of a buffer with others nothing is known.
+    """
+
+    def largest(case: Mapping[str, int]) -> int:
+        found = []
+        for text in buffers:
+            with suppress(ExpressionError):
+                found.append(parse(text).evaluate({**others, **case}))
+        return max(found, default=0)
+
+    def shrunk(case: dict[str, int], most: int) -> dict[str, int]:
+        while largest(case) > most and min(case.values()) > 1:
+            case = {name: max(1, value // 2) for name, value in case.items()}
+        return case
+
+    if not sizes:
+        return sizes
+    train = shrunk({e.name: e.train for e in sizes}, _ELEMENTS)
+    held_out = shrunk({e.name: e.held_out for e in sizes}, _ELEMENTS)
+    device = shrunk({e.name: e.device for e in sizes}, _DEVICE_ELEMENTS)
+    return tuple(
+        replace(e, train=train[e.name], held_out=held_out[e.name], device=device[e.name])
+        for e in sizes
+    )
+
+
+def _blocks(
+    grid: Sequence[str], sizes: Sequence[Extent], others: Mapping[str, int]
+) -> Iterator[int]:
+    """How many blocks there are in each case along each dimension."""
+    for text in grid:
+        expression = parse(text)
+        for case in (
+            {e.name: e.train for e in sizes},
+            {e.name: e.held_out for e in sizes},
+            {e.name: e.device // 2 for e in sizes},
+        ):
+            yield expression.evaluate({**others, **case})
+
+
+def rounds_down(grid: str, name: str, others: Mapping[str, int]) -> bool:
+    """Whether a grid leaves out items of which there are too few for one more block.
+
+    Args:
+        name: how many items there are.
+        others: all further names that the grid uses.
+    """
+    if name not in _WORD.findall(grid):
+        return False
+    try:
+        whole, more = (parse(grid).evaluate({**others, name: _WHOLE[1][0] + i}) for i in (0, 1))
+    except ExpressionError:
+        return False
+    return whole == more
+
+
+def elements(bytes_: str, size: int) -> str | None:
+    """A number of elements from one of bytes: ``n * 4`` bytes are ``n`` floats.
+
+    None where that does not come out even, or where Python would calculate otherwise than C.
+    """
+    if not re.fullmatch(r"[\w\s()+\-*/]+", bytes_):
+        return None
+    if bytes_.isdigit():
+        return None if int(bytes_) % size or bytes_ == "0" else str(int(bytes_) // size)
+    while bytes_.startswith("(") and bytes_.endswith(")") and _closes_last(bytes_):
+        bytes_ = bytes_[1:-1]
+    factors = _factors(bytes_)
+    if size > 1:
+        if str(size) not in factors:
+            return None
+        factors.remove(str(size))
+    text = " * ".join(factors) or "1"
+    try:
+        parse(text)
+        return str(parse(text).evaluate({}))
+    except ExpressionError:
+        return text
+
+
+def _closes_last(text: str) -> bool:
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return at == len(text) - 1
+    return False
+
+
+def _factors(text: str) -> list[str]:
+    """The factors of a product; a sum or quotient is one factor."""
+    parts, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character in "+-/%":
+            return [text]
+        if depth == 0 and character == "*":
+            parts.append(text[start:at].strip())
+            start = at + 1
+    flat: list[str] = []
+    for factor in (*parts, text[start:].strip()):
+        inner = _factors(factor[1:-1]) if factor.startswith("(") and _closes_last(factor) else []
+        flat += inner if len(inner) > 1 or (inner and inner[0].isalnum()) else [factor]
+    return flat
+
+
+def constant(code: Code, text: str) -> int | None:
+    """The value of an expression of a source's macros and constants."""
+    known = {**_named(code)}
+    for _ in range(_FOLLOWED):
+        words = set(_WORD.findall(text)) & set(known)
+        if not words:
+            break
+        text = re.sub(r"[A-Za-z_]\w*", lambda m: f"({known.get(m[0], m[0])})", text)
+    try:
+        return parse(text).evaluate({})
+    except ExpressionError:
+        return None
+
+
+def _named(code: Code) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for one in (code, *code.around):
+        for macro in one.macros.values():
+            if macro.parameters is None and macro.body:
+                found.setdefault(macro.name, macro.body)
+        for name, body in CONSTANT.findall(one.text):
+            found.setdefault(name, body)
+    return found
+
+
+def constants(code: Code, texts: Sequence[str]) -> dict[str, int]:
+    """Constants that count and that some texts use; one used as a factor counts twice."""
+    found: dict[str, int] = {}
+    text = "\n".join(texts)
+    used = set(_WORD.findall(text))
+    for name in _named(code):
+        value = constant(code, name) if name in used and is_count(name) else None
+        if value is not None and value > 1:
+            found[name] = value
+    if len(found) == 1:
+        ((name, value),) = found.items()
+        if re.search(rf"\*\s*{name}\b|\b{name}\s*\*", text):
+            return {name: value * value}
+    return found

@@ -1,0 +1,230 @@
+"""Macros that a kernel's code depends on, as parameters of a configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from gi_cuda.grammar import Function
+from gi_cuda.grammar.presence import Macro
+from gi_cuda.init.code import Code, source_constants
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*")
+_COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
+_COMPILERS = re.compile(r"__\w*|_[A-Z]\w*|CUDA\w*_VERSION|NULL|EOF|[A-Z]+_(?:MAX|MIN)|M_\w+")
+_THREADS = re.compile(
+    r"(?i)(?:.*_)?(?:(?:block|group|bl?k)_?(?:size|dim|w|width|len|length|x|threads|sz)?"
+    r"|threads?(?:_?per_?block)?|n_?threads|num_?threads|tpb|bs|workgroup_?size|wg_?size)(?:_?x)?"
+)
+_TILE = re.compile(
+    r"(?i)(?:.*_)?(?:tile|block|bl?k)(?:_?(?:size|dim|width|[wxymnk]))?(?:_?[xymnk])?"
+)
+_SPEED = re.compile(
+    r"(?i).*(?:unroll|cache|vector|vec_?len|per_?thread|stride|pad|coarse|ilp|chunk|batch|buffer"
+    r"|prefetch|shared|warps?|ldg|fast|intrin|texture|(?:^|_)use_|^enable_).*"
+)
+_NOT_SPEED = re.compile(r"(?i).*(?:debug|verbose|print|check|test|assert|profil|timing|log).*")
+_FIXED = re.compile(r"(?i).*mask.*|full|all|.*pi|warp(?:_?(?:size|sz|width|threads))?|lanes?")
+"""Names of what the hardware or mathematics says."""
+_COUNT = re.compile(
+    r"(?i)(?:num_?|n_?|max_?|total_?)?(?:[nmkwhdl]|size|length|len|width|height|depth|rows|cols|dim|"
+    r"elements|count|points|nx|ny|nz|data_?size|array_?size|array_?length|vector_?size|"
+    r"matrix_?size|grid_?size|image_?(?:size|width|height))"
+)
+
+
+class Proposing(Enum):
+    """What to do with a parameter that was found."""
+
+    ACTIVE = auto()
+    OFFERED = auto()
+    """Commented out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tunable:
+    """A parameter proposed.
+
+    Attributes:
+        kind: ``macro`` or ``flag``.
+        values: of a macro; a flag has none.
+        why: what it is, or why it is only offered.
+    """
+
+    name: str
+    kind: str
+    values: tuple[int, ...]
+    default: int
+    standing: Proposing
+    why: str
+
+
+def is_count(name: str) -> bool:
+    """Whether a macro's name says how much data there is."""
+    return _COUNT.fullmatch(name) is not None
+
+
+def whole_number(body: str) -> int | None:
+    """The value of a macro that is a plain number."""
+    match = _NUMBER.fullmatch(_COMMENT.sub(" ", body).strip())
+    return int(match[1], 0) if match else None
+
+
+def tunables(
+    code: Code,
+    headers: Sequence[Code],
+    functions: Sequence[Function],
+    define: Mapping[str, str],
+    launched: frozenset[str],
+) -> tuple[Tunable, ...]:
+    """What the functions to be evolved use of macros, in order.
+
+    Args:
+        headers: the source's own headers; a macro that they use is the same for all variants.
+        define: macros given on the command line.
+        launched: macros that the kernel's launches use.
+    """
+    shared = frozenset(word for header in headers for word in _WORD.findall(header.text))
+    found = list(_of_constants(code, functions, launched))
+    for name in _used(code, functions, launched):
+        if (one := _tunable(code, name, define, name in shared)) is not None:
+            found.append(one)
+    return tuple(found)
+
+
+def _of_constants(
+    code: Code, functions: Sequence[Function], launched: frozenset[str]
+) -> Iterator[Tunable]:
+    """Constants that could be parameters if they were macros."""
+    texts = [code.text[function.start : function.end] for function in functions]
+    used = {word for text in texts for word in _WORD.findall(_COMMENT.sub(" ", text))} | launched
+    for name, text in source_constants(code).items():
+        value = whole_number(text)
+        if name not in used or value is None or name in code.macros:
+            continue
+        if _FIXED.fullmatch(name) or (is_count(name) and not _THREADS.fullmatch(name)):
+            continue
+        values, _ = _values(name, value)
+        why = f"first make the constant a macro: #ifndef {name} / #define {name} {value} / #endif"
+        yield _offered(name, "macro", values, value, why)
+
+
+def _used(code: Code, functions: Sequence[Function], launched: frozenset[str]) -> Iterator[str]:
+    """Names that could be macros: in the functions, in their conditions, in their launches."""
+    seen: dict[str, None] = {}
+    spans = [(function.start, function.end) for function in functions]
+    for start, end in spans:
+        # With the conditions around it, up to where the function's region begins.
+        for word in _WORD.findall(_COMMENT.sub(" ", code.text[start:end])):
+            seen.setdefault(word)
+            for inner in sorted(code.names.get(word, ())):
+                seen.setdefault(inner)
+    seen.update(dict.fromkeys(sorted(launched)))
+    conditional = _conditional(code, spans)
+    return (name for name in seen if name in code.macros or name in conditional)
+
+
+def _conditional(code: Code, spans: Sequence[tuple[int, int]]) -> frozenset[str]:
+    """Names that conditions within the functions test."""
+    words: set[str] = set()
+    for directive in code.presence.directives:
+        if directive.word in ("if", "ifdef", "ifndef", "elif") and any(
+            start <= directive.start < end for start, end in spans
+        ):
+            words.update(_WORD.findall(_COMMENT.sub(" ", directive.rest)))
+    return frozenset(words - {"defined"})
+
+
+def _tunable(code: Code, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
+    macro = code.macros.get(name)
+    if _COMPILERS.fullmatch(name) or (macro is not None and macro.parameters is not None):
+        return None
+    if is_count(name) and not _THREADS.fullmatch(name):
+        return None
+    if macro is None:
+        return _switch(code, name, define, shared)
+    guarded = _is_guarded(code, macro)
+    text = define.get(name, macro.body) if guarded else macro.body
+    if not text.strip():
+        return _offered(
+            name, "flag", (), 1, "the source itself defines it: give it with -D instead"
+        )
+    value = whole_number(text)
+    if value is None:
+        return None
+    values, why = _values(name, value)
+    if shared:
+        return _offered(
+            name, "macro", values, value, "a header uses it too, and all variants share headers"
+        )
+    if not guarded:
+        return _offered(
+            name, "macro", values, value, f"first put #ifndef {name} / #endif around its #define"
+        )
+    if why is None:
+        return _offered(name, "macro", values, value, "does it change speed and not the result?")
+    return Tunable(name, "macro", values, value, Proposing.ACTIVE, why)
+
+
+def _switch(code: Code, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
+    """A name that conditions test and that the source does not define."""
+    tested = [d for d in code.presence.directives if name in _WORD.findall(d.rest)]
+    number = define.get(name)
+    flag = any(
+        d.word in ("ifdef", "ifndef") or re.search(rf"defined\s*\(?\s*{name}\b", d.rest)
+        for d in tested
+    )
+    value = 0 if number is None else whole_number(number)
+    if value is None:
+        return None
+    safe = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name) and not shared
+    why = (
+        "a header uses it too, and all variants share headers"
+        if shared
+        else ("switches code" if safe else "does it change speed and not the result?")
+    )
+    standing = Proposing.ACTIVE if safe and flag else Proposing.OFFERED
+    if flag:
+        return Tunable(name, "flag", (), min(value, 1), standing, why)
+    values = tuple(sorted({0, 1, value}))
+    return Tunable(name, "macro", values, value, Proposing.OFFERED, why)
+
+
+def _offered(name: str, kind: str, values: tuple[int, ...], default: int, why: str) -> Tunable:
+    return Tunable(name, kind, values, default, Proposing.OFFERED, why)
+
+
+def _is_guarded(code: Code, macro: Macro) -> bool:
+    """Whether a definition from outside counts: ``#ifndef NAME`` or ``#if !defined(NAME)``."""
+    region = macro.directive.region
+    return any(
+        directive.region == code.presence.parents[region]
+        and directive.start < macro.directive.start
+        and (
+            (directive.word == "ifndef" and directive.rest.split()[:1] == [macro.name])
+            or re.search(rf"!\s*defined\s*\(?\s*{macro.name}\b", directive.rest)
+        )
+        for directive in code.presence.directives
+        if directive.word in ("if", "ifndef") and region
+    )
+
+
+def _values(name: str, value: int) -> tuple[tuple[int, ...], str | None]:
+    """Values worth trying around a default, and what the name says it is."""
+    power = value > 0 and value & (value - 1) == 0
+    if value in (0, 1):
+        speed = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name)
+        return (0, 1), "switches code" if speed else None
+    if _THREADS.fullmatch(name) and value >= 32:
+        around = {v for v in (32, 64, 128, 256, 512, 1024) if value // 4 <= v <= value * 4}
+        return tuple(sorted({*around, value})), "threads per block"
+    near = {value // 2, value, value * 2} if power else {value - 1, value, value + 1}
+    values = tuple(sorted(v for v in near if v > 0))
+    if _TILE.fullmatch(name):
+        # A tile of 32 has a block of 1024 threads where it is square.
+        return tuple(v for v in values if v <= max(32, value)), "size of a tile"
+    speed = _SPEED.fullmatch(name) and not _NOT_SPEED.fullmatch(name)
+    return values, "how the work is divided" if speed else None

@@ -1,0 +1,59 @@
+"""What is said of a run's winner, or of there being none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from gi_cuda.analyze.winner.selection import Winner
+
+
+def print_winner(console: Console, winner: Winner | None, measured_on: str) -> None:
+    """The winner's speed-up on held-out cases, and the edits behind it, one a line.
+
+    Args:
+        measured_on: the device in words.
+    """
+    if winner is None:
+        console.print("no individual is faster than the reference on the held-out cases")
+        return
+    validation = winner.validation
+    console.print(
+        f"winner: individual {winner.ident}, speed-up on held-out cases"
+        f" {validation.overall} (95 % interval), measured on {measured_on}",
+        style="bold",
+        highlight=False,
+        soft_wrap=True,
+    )
+    for case, speed_up in (validation.cases or {}).items():
+        console.print(f"  {case}: {speed_up}", highlight=False)
+    console.print("its changes:")
+    for word in winner.genotype.split(" "):
+        console.print(f"  {word}", highlight=False, markup=False, soft_wrap=True)
+
+
+def device_words(backend: str, device: str) -> str:
+    """What a speed-up was measured on; one of a CPU says nothing of a GPU."""
+    return f"{device}, a CPU (host back end)" if backend == "host" else device
+
+
+def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> None:
+    """What a search without a winner had on the train cases, and what may help.
+
+    Args:
+        faster: individuals that were faster on the train cases.
+        steps: what may be tried, each in words.
+    """
+    if faster:
+        console.print(
+            f"{faster} faster on the train cases, but none of the best held on the held-out ones:"
+            " do the two differ much in size?",
+            highlight=False,
+            soft_wrap=True,
+        )
+    else:
+        console.print("none was certainly faster on the train cases either")
+    console.print("what may help:")
+    for step in steps:
+        console.print(f"  {step}", highlight=False, markup=False, soft_wrap=True)

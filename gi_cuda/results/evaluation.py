@@ -1,0 +1,134 @@
+"""What evaluating one individual gave: its build, its worker's survival, its answers, its speed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+
+from gi_cuda.backends.protocol.requests import (
+    Measurement,
+    Sample,
+    Survival,
+    Verdict,
+)
+from gi_cuda.results.statistics import judge, ratio_interval, ratios
+
+
+class Outcome(StrEnum):
+    """One word for tables. The facts behind it stay apart in :class:`Evaluation`."""
+
+    NOT_BUILT = "not built"
+    CRASHED = "crashed"
+    HUNG = "hung"
+    REFUSED = "refused"
+    WRONG = "wrong"
+    SLOWER = "slower"
+    SAME = "same"
+    UNCERTAIN = "uncertain"
+    FASTER = "faster"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """The record of one individual's evaluation.
+
+    Attributes:
+        built: whether it compiled.
+        survival: what became of its worker; None where it was not built.
+        penalty: the oracle's penalty; None where it never came to that.
+        verdict: its speed beside the reference; None where its answers were not acceptable.
+        ratio: median of variant / reference time; below 1 is faster.
+        low, high: 95 % interval of the ratio.
+        message: the compiler's, the worker's or the oracle's reason.
+        samples: every pair of timed runs, seconds.
+        run_seconds, verify_seconds: wall time spent in the worker.
+        code_key: key of its machine code with its launch, where the back end knows it.
+        resources: registers, spills, shared memory, where the back end knows them.
+    """
+
+    built: bool
+    survival: Survival | None = None
+    penalty: float | None = None
+    verdict: Verdict | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    message: str = ""
+    samples: tuple[Sample, ...] = ()
+    run_seconds: float = 0.0
+    verify_seconds: float = 0.0
+    code_key: bytes | None = None
+    resources: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def outcome(self) -> Outcome:
+        """The word for tables."""
+        if not self.built:
+            return Outcome.NOT_BUILT
+        if self.survival is not Survival.NORMAL:
+            return Outcome(str(self.survival))
+        if self.verdict is None:
+            return Outcome.WRONG
+        return Outcome(str(self.verdict))
+
+    @property
+    def sure_ratio(self) -> float | None:
+        """The upper end of the ratio's interval: it is at least as fast as that. Individuals are
+        ranked by it, since among a thousand some median looks good by luck."""
+        return self.ratio if self.high is None else self.high
+
+    @property
+    def right(self) -> bool:
+        """Whether it ran to its end and all its answers were acceptable."""
+        return self.survival is Survival.NORMAL and self.penalty == 0
+
+    @property
+    def selectable(self) -> bool:
+        """Zero penalty and faster than the reference beyond the noise."""
+        return self.verdict is Verdict.FASTER
+
+
+def not_built(message: str) -> Evaluation:
+    """An individual that did not compile."""
+    return Evaluation(built=False, message=message)
+
+
+def lost(survival: Survival, message: str) -> Evaluation:
+    """An individual that took its worker down."""
+    return Evaluation(built=True, survival=survival, message=message)
+
+
+def measured(measurement: Measurement, floor: float) -> Evaluation:
+    """An individual whose worker lived to tell.
+
+    Args:
+        measurement: what the worker answered.
+        floor: noise floor as a fraction; a verdict needs an interval beyond it.
+    """
+    values = ratios(measurement.samples) if measurement.correct else np.empty(0)
+    timed = len(values) > 0
+    low, high = ratio_interval(values) if timed else (None, None)
+    return Evaluation(
+        built=True,
+        survival=measurement.survival,
+        penalty=measurement.penalty,
+        verdict=judge(values, floor) if timed else None,
+        ratio=float(np.median(values)) if timed else None,
+        low=low,
+        high=high,
+        message=measurement.message,
+        samples=measurement.samples,
+        run_seconds=measurement.run_seconds,
+        verify_seconds=measurement.verify_seconds,
+    )
+
+
+def mean_and_deviation(samples: Sequence[Sample]) -> tuple[float | None, float | None]:
+    """Mean and standard deviation of a variant's own times, seconds; None without samples."""
+    if not samples:
+        return None, None
+    times = np.array([sample.variant for sample in samples])
+    return float(times.mean()), float(times.std(ddof=1)) if len(times) > 1 else 0.0

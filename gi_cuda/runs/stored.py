@@ -1,0 +1,109 @@
+"""What a run's database says of the search that it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gi_cuda.backends.protocol.requests import Verdict
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.search import Settings
+from gi_cuda.spec import Target, content_hash, file_hashes
+from gi_cuda.store import Store
+from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject.start import Start
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a run is to do. All of it is stored, so that resuming needs nothing else.
+
+    Attributes:
+        preset: name of the strategy.
+        settings: its numbers.
+        seed: decides every choice of the search.
+        workers: measurements at a time.
+        jobs: compiler processes at a time.
+    """
+
+    preset: str
+    settings: Settings
+    seed: int
+    workers: int
+    jobs: int
+
+
+def stored_subject(store: Store, folder: Path) -> Evolvable:
+    """The subject of a stored run.
+
+    Raises:
+        UserError: target or grammar are gone or changed since the run began.
+    """
+    files = [Path(path) for path in store.get("grammar_files")]
+    bnf, scope = files or (None, None)
+    subject = load_evolvable(
+        Path(store.get("target")),
+        store.get("backend"),
+        store.get("level", "source"),
+        bnf=bnf,
+        scope=scope,
+        edits=store.get("edits", "paper"),
+        start=stored_start(store),
+    )
+    if content_hash(subject.target) != store.get("target_hash"):
+        raise UserError(
+            "the target changed since this run began",
+            where=_changed(subject.target, store.get("target_files", {})),
+            hint=f"put it back as it was, or start a new run; {folder} holds the old results",
+        )
+    if subject.fingerprint != store.get("grammar_hash"):
+        raise UserError(
+            "the grammar changed since this run began",
+            where=str(folder),
+            hint="put the .bnf and .scope files back as they were, or start a new run"
+            if subject.level == "source"
+            else "PTX depends on nvcc and on what the first GPU is; start a new run",
+        )
+    return subject
+
+
+def _changed(target: Target, before: Mapping[str, str]) -> str:
+    """The files that changed; the folder where the run does not know them.
+
+    Args:
+        before: hashes by path; of runs made elsewhere or long ago it may not fit.
+    """
+    changed = [file for file, now in file_hashes(target).items() if before.get(file, now) != now]
+    return ", ".join(changed) or str(target.folder)
+
+
+def stored_start(store: Store) -> Start | None:
+    """What a stored run started from, if that is not the reference."""
+    return store.load("start", Start)
+
+
+def stored_plan(store: Store) -> Plan:
+    """What a stored run was to do."""
+    stored: Mapping[str, Any] = store.get("plan")
+    return Plan(**{**stored, "settings": Settings(**stored["settings"])})
+
+
+def stored_baseline(store: Store) -> Baseline:
+    """The baseline of a stored run."""
+    stored: Mapping[str, Any] = store.get("baseline")
+    return Baseline(
+        **{
+            **stored,
+            "copies": tuple(stored["copies"]),
+            "loops": {int(ident): most for ident, most in stored["loops"].items()},
+            "verdict": Verdict(stored["verdict"]),
+            "unwritten": {
+                case: {name: (left, size) for name, (left, size) in buffers.items()}
+                for case, buffers in stored.get("unwritten", {}).items()
+            },
+        }
+    )

@@ -1,0 +1,108 @@
+"""What the search deals in. It knows genotypes and scores, and nothing of what they stand for."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation
+
+
+class Origin(StrEnum):
+    """How a child was made."""
+
+    RANDOM = "random"
+    MUTATION = "mutation"
+    CROSSOVER = "crossover"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A new genotype, not yet evaluated, with its parents' numbers."""
+
+    genotype: Genotype
+    key: bytes
+    origin: Origin
+    parents: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An evaluated individual as selection sees it.
+
+    Attributes:
+        ident: its number in the run.
+        genotype: its genes.
+        ratio: its time over the reference's is at most this; infinite where it has none.
+        selectable: whether it may become a parent at all.
+    """
+
+    ident: int
+    genotype: Genotype
+    ratio: float
+    selectable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The numbers of a search; a preset gives their defaults.
+
+    Attributes:
+        population: new individuals in a generation.
+        generations: how many generations are bred.
+        elite_fraction: share of the population that may become parents at most.
+        tries: how often a child is made anew while it comes out tabu.
+        rounds: how often a generation is topped up after phenotypic duplicates were dropped.
+        depth: most mutations that a random mutant gets.
+    """
+
+    population: int = 1000
+    generations: int = 50
+    elite_fraction: float = 0.5
+    tries: int = 10
+    rounds: int = 12
+    depth: int = 12
+
+
+BARRACUDA = Settings()
+"""The published numbers of the BarraCUDA experiment (GECCO 2015, section 2.6)."""
+
+
+class Variation(Protocol):
+    """How genotypes vary."""
+
+    @property
+    def original(self) -> Genotype:
+        """What the first individuals are mutants of: as a rule the reference's genotype."""
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for; ``str`` gives the text back."""
+
+
+class FitnessEvaluator(Protocol):
+    """Where genotypes become phenotypes and get their scores."""
+
+    def phenotypes(self, batch: Mapping[int, Genotype]) -> Mapping[int, bytes | None]:
+        """Phenotypic tabu keys of a batch; None for what has no phenotype at all."""
+
+    def evaluate(
+        self, batch: Mapping[int, Genotype], stop: Callable[[], bool]
+    ) -> Generator[tuple[int, Evaluation], None, None]:
+        """Evaluate a batch; yields each individual's number and record when it is done.
+
+        Args:
+            stop: asked while nothing is done for long; if true, the rest is left.
+        """

@@ -1,0 +1,183 @@
+"""The evolution loop. All its state is in the run database, so it can stop and go on anywhere."""
+
+from __future__ import annotations
+
+import math
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.search.breeding import breed
+from gi_cuda.search.individuals import (
+    FitnessEvaluator,
+    Member,
+    Settings,
+    Variation,
+)
+from gi_cuda.search.strategies import Strategy
+from gi_cuda.search.tabu import Tabu
+from gi_cuda.store import (
+    Individual,
+    Phases,
+    Store,
+    Tabued,
+    Tally,
+)
+
+
+class End(StrEnum):
+    """Why a search ended."""
+
+    COMPLETE = "all generations are done"
+    STOPPED = "stopped"
+    USED_UP = "the space is used up: every variant that can be made has been tried"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One finished evaluation, or (``ident`` None) a generation that was just bred."""
+
+    generation: int
+    ident: int | None
+    size: int
+    evaluation: Evaluation | None = None
+
+
+@dataclass(slots=True)
+class Evolution:
+    """A search over a run database.
+
+    Attributes:
+        store: where everything goes and, on resuming, comes from.
+        evaluator: makes phenotypes and evaluations.
+        phases: takes what the evaluator spent since the last call, by phase.
+        strategy, variation, settings: the search itself.
+        seed: with it and the scores, every decision of the search can be repeated.
+        stop: asked between evaluations and while there are none for long; True ends the search.
+        end: why it ended, once it has.
+    """
+
+    store: Store
+    evaluator: FitnessEvaluator
+    phases: Callable[[], Phases]
+    strategy: Strategy
+    variation: Variation
+    settings: Settings
+    seed: int
+    stop: Callable[[], bool]
+    end: End | None = None
+    _genotypes: dict[str, Genotype] = field(default_factory=dict)
+
+    def run(self) -> Iterator[Progress]:
+        """Evolve until done or stopped; yields as things happen."""
+        tabued = self.store.tabu()
+        tabu = Tabu(tabued.genotypes, tabued.phenotypes)
+        done = self.store.generations()
+        if not done:
+            self._forbid_reference(tabu)
+        number = len(done) - 1
+        members: list[Member] = []
+        if done:
+            yield from self._evaluate(number, time.process_time(), time.perf_counter())
+            members = self._members(number)
+        while self.end is None:
+            number += 1
+            if number >= self.settings.generations:
+                self.end = End.COMPLETE
+            elif self.stop():
+                self.end = End.STOPPED
+            else:
+                yield from self._generation(number, members, tabu)
+                members = self._members(number)
+
+    def _forbid_reference(self, tabu: Tabu) -> None:
+        """The reference counts as tried, in genotype and in phenotype."""
+        original = self.variation.original
+        tabu.add_genotype(self.variation.key(original))
+        phenotype = self.evaluator.phenotypes({0: original})[0]
+        if phenotype is not None:
+            tabu.add_phenotype(phenotype)
+
+    def _generation(self, number: int, members: list[Member], tabu: Tabu) -> Iterator[Progress]:
+        work, wall = time.process_time(), time.perf_counter()
+        rng = random.Random(f"{self.seed}/{number}")
+        offspring = breed(
+            self.strategy.recipes(members, rng),
+            self.variation,
+            self.evaluator,
+            tabu,
+            self.settings,
+            rng,
+            first=self.store.next_ident(),
+        )
+        if not offspring.children:
+            self.end = End.USED_UP
+            return
+        individuals = [
+            Individual(
+                ident, number, str(child.genotype), child.key, key, child.origin, child.parents
+            )
+            for ident, (child, key) in offspring.children.items()
+        ]
+        self._genotypes = {
+            str(child.genotype): child.genotype for child, _ in offspring.children.values()
+        }
+        genotypes, phenotypes = tabu.take_new()
+        tally = Tally(
+            offspring.created, offspring.genotype_duplicates, offspring.phenotype_duplicates
+        )
+        self.store.add_generation(
+            number, tally, individuals, Tabued(frozenset(genotypes), frozenset(phenotypes))
+        )
+        yield Progress(number, None, len(individuals))
+        yield from self._evaluate(number, work, wall)
+
+    def _evaluate(self, number: int, work: float, wall: float) -> Iterator[Progress]:
+        """Evaluate what a generation has left; account for the time since ``work`` and ``wall``."""
+        pending = self.store.pending(number)
+        batch = {one.ident: self._read(one.genotype) for one in pending}
+        finished = False
+        try:
+            if batch:
+                # What it spent is known once it is closed.
+                with closing(self.evaluator.evaluate(batch, self.stop)) as evaluations:
+                    for ident, evaluation in evaluations:
+                        self.store.add_evaluation(ident, evaluation)
+                        yield Progress(number, ident, len(batch), evaluation)
+                        if self.stop():
+                            break
+            finished = not self.store.pending(number)
+            if not finished:
+                self.end = End.STOPPED
+        finally:
+            # What the search itself did is what this process computed; the rest is waiting.
+            phases = replace(
+                self.phases(),
+                search=time.process_time() - work,
+                wall=time.perf_counter() - wall,
+            )
+            self.store.add_phases(number, phases, finished=finished)
+
+    def _read(self, text: str) -> Genotype:
+        """The genotype of a stored text; those of the generation at hand are kept."""
+        if text not in self._genotypes:
+            self._genotypes[text] = self.variation.read(text)
+        return self._genotypes[text]
+
+    def _members(self, number: int) -> list[Member]:
+        evaluations = self.store.evaluations(number)
+        return [
+            self._member(one, evaluations[one.ident])
+            for one in self.store.individuals(number)
+            if one.ident in evaluations
+        ]
+
+    def _member(self, one: Individual, evaluation: Evaluation) -> Member:
+        genotype = self._read(one.genotype)
+        ratio = math.inf if evaluation.sure_ratio is None else evaluation.sure_ratio
+        return Member(one.ident, genotype, ratio, evaluation.selectable)

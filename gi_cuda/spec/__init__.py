@@ -1,0 +1,81 @@
+"""A target: what to evolve, how to launch it, its inputs and its oracle."""
+
+from gi_cuda.spec.cases import (
+    CaseData,
+    cases_for,
+    find_case,
+    load_case,
+)
+from gi_cuda.spec.configuration import compiler_options, defaults, macros
+from gi_cuda.spec.fingerprint import content_hash, file_hashes, input_hashes
+from gi_cuda.spec.launches import (
+    Argument,
+    Launch,
+    LaunchError,
+    Redrawn,
+    buffer_sizes,
+    final_storage,
+    plan,
+)
+from gi_cuda.spec.load import load_target
+from gi_cuda.spec.oracle import Judgement, Oracle, Reference
+from gi_cuda.spec.target import (
+    BACKENDS,
+    Buffer,
+    BufferRole,
+    BuildOptions,
+    Case,
+    CaseRole,
+    Configuration,
+    Constraint,
+    KernelStep,
+    LaunchSequence,
+    Parameter,
+    ParameterKind,
+    Scalar,
+    Target,
+    Texture,
+    Timing,
+    Value,
+)
+
+__all__ = [
+    "BACKENDS",
+    "Argument",
+    "Buffer",
+    "BufferRole",
+    "BuildOptions",
+    "Case",
+    "CaseData",
+    "CaseRole",
+    "Configuration",
+    "Constraint",
+    "Judgement",
+    "KernelStep",
+    "Launch",
+    "LaunchError",
+    "LaunchSequence",
+    "Oracle",
+    "Parameter",
+    "ParameterKind",
+    "Redrawn",
+    "Reference",
+    "Scalar",
+    "Target",
+    "Texture",
+    "Timing",
+    "Value",
+    "buffer_sizes",
+    "cases_for",
+    "compiler_options",
+    "content_hash",
+    "defaults",
+    "file_hashes",
+    "final_storage",
+    "find_case",
+    "input_hashes",
+    "load_case",
+    "load_target",
+    "macros",
+    "plan",
+]

@@ -1,0 +1,213 @@
+"""Making a case's inputs: the data module is called, and what it returns is checked."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.errors import UserError
+from gi_cuda.spec.configuration import defaults
+from gi_cuda.spec.expression import ExpressionError
+from gi_cuda.spec.hints import did_you_mean
+from gi_cuda.spec.modules import line_of, load_function
+from gi_cuda.spec.target import (
+    Buffer,
+    Case,
+    CaseRole,
+    Scalar,
+    Target,
+    Texture,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseData:
+    """The inputs of one case. The arrays are read-only, one-dimensional, contiguous.
+
+    Attributes:
+        buffers: for each input and inout buffer what it holds before a launch.
+        scalars: the scalars that the case gives, each of its declared type. Those that
+            ``target.toml`` computes come with the launch plan, since parameters may change them.
+        extras: what else the data module returns for the oracle alone.
+    """
+
+    name: str
+    role: CaseRole
+    buffers: Mapping[str, NDArray[Any]]
+    scalars: Mapping[str, np.generic]
+    extras: Mapping[str, Any]
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Everything by name, as oracles get it."""
+        return {**self.buffers, **self.scalars, **self.extras}
+
+
+def find_case(target: Target, name: str) -> Case:
+    """The case called `name`.
+
+    Raises:
+        UserError: there is none.
+    """
+    for case in target.cases:
+        if case.name == name:
+            return case
+    names = [case.name for case in target.cases]
+    raise UserError(
+        f"there is no case {name!r}", where=str(target.file), hint=did_you_mean(name, names)
+    )
+
+
+def cases_for(target: Target, backend: str, role: CaseRole) -> tuple[Case, ...]:
+    """The cases of one role that a backend uses.
+
+    Raises:
+        UserError: there is none.
+    """
+    cases = tuple(case for case in target.cases if case.role is role and backend in case.backends)
+    if not cases:
+        raise UserError(
+            f"no {role.value} case is for the backend {backend!r}",
+            where=str(target.file),
+            hint=f'Add {backend!r} to the `backends` of a case with role = "{role.value}".',
+        )
+    return cases
+
+
+def load_case(target: Target, case: Case) -> CaseData:
+    """The inputs of `case`, made by the target's data module.
+
+    Raises:
+        UserError: the module fails, or returns other names, types or sizes than declared.
+    """
+    where = f"{target.data}: case {case.name!r}"
+    make = load_function(target.data, "case", f"{target.file}: target.data")
+    try:
+        returned = make(**case.args)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        raise UserError(
+            f"case() failed: {type(error).__name__}: {error}",
+            where=line_of(error, target.data),
+            hint=f"It was called for the case {case.name!r} ({target.file}:{case.line}).",
+        ) from error
+    if not isinstance(returned, Mapping):
+        raise UserError(
+            f"case() returned {type(returned).__name__}, not a dictionary",
+            where=where,
+            hint="Return the buffers and scalars by name: {'reads': array, 'n_reads': 512}.",
+        )
+    _check_names(target, returned, where)
+    scalars = {
+        scalar.name: typed_scalar(scalar, returned[scalar.name], where)
+        for scalar in target.scalars
+        if scalar.value is None
+    }
+    integers = {name: int(value) for name, value in scalars.items() if value.dtype.kind in "iu"}
+    known = {**defaults(target), **integers}
+    buffers = {
+        buffer.name: _array(buffer, returned[buffer.name], known, where)
+        for buffer in target.buffers
+        if buffer.role.given
+    }
+    for texture in target.textures:
+        _check_texels(texture, buffers[texture.buffer].nbytes, where)
+    extras = {name: returned[name] for name in target.extras}
+    return CaseData(case.name, case.role, buffers, scalars, extras)
+
+
+def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
+    """`value` as the scalar's type.
+
+    Raises:
+        UserError: it is not a number of that kind, or does not fit.
+    """
+    kind: type = numbers.Integral if scalar.dtype.kind in "iu" else numbers.Real
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value[()]
+    wrong = not isinstance(value, kind) or isinstance(value, bool | np.bool_)
+    if wrong:
+        raise UserError(
+            f"the scalar {scalar.name!r} is {value!r}, not of type {kind.__name__}",
+            where=where,
+            hint=f"It is declared as {scalar.dtype}.",
+        )
+    if kind is numbers.Integral:
+        limits = np.iinfo(scalar.dtype)
+        if not limits.min <= int(value) <= limits.max:
+            raise UserError(
+                f"the scalar {scalar.name!r} = {value} does not fit into {scalar.dtype}",
+                where=where,
+                hint="Declare a wider type, as the kernel has it.",
+            )
+    typed: np.generic = scalar.dtype.type(value)
+    return typed
+
+
+def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> None:
+    wanted = [buffer.name for buffer in target.buffers if buffer.role.given]
+    wanted += [scalar.name for scalar in target.scalars if scalar.value is None]
+    wanted += target.extras
+    for name in wanted:
+        if name not in returned:
+            raise UserError(
+                f"case() did not return {name!r}",
+                where=where,
+                hint=f"It returned {', '.join(map(str, returned)) or 'nothing'}.",
+            )
+    roles = {buffer.name: buffer.role for buffer in target.buffers}
+    for name in returned:
+        if name in wanted:
+            continue
+        hint = did_you_mean(str(name), wanted)
+        if name in roles:
+            hint = f'It is a buffer of role "{roles[name]}", whose contents no case gives.'
+        raise UserError(f"case() returned {name!r}, which nothing asks for", where=where, hint=hint)
+
+
+def _check_texels(texture: Texture, size: int, where: str) -> None:
+    """A texture of a buffer of ``size`` bytes ends where the buffer does."""
+    if size % texture.texel_bytes:
+        raise UserError(
+            f"the buffer {texture.buffer!r} has {size} bytes, and the texture {texture.name!r}"
+            f" texels of {texture.texel_bytes}, so the last one is cut",
+            where=where,
+            hint="Let case() pad the array to a whole number of texels.",
+        )
+
+
+def _array(buffer: Buffer, value: Any, known: Mapping[str, Any], where: str) -> NDArray[Any]:
+    if not isinstance(value, np.ndarray):
+        raise UserError(
+            f"the buffer {buffer.name!r} is of type {type(value).__name__}, not a numpy array",
+            where=where,
+            hint=f"Return numpy.array(..., dtype=numpy.{buffer.dtype}).",
+        )
+    if value.dtype != buffer.dtype:
+        raise UserError(
+            f"the buffer {buffer.name!r} holds {value.dtype}, but is declared as {buffer.dtype}",
+            where=where,
+            hint=f"Return it with .astype(numpy.{buffer.dtype}), or change its type.",
+        )
+    array = np.ascontiguousarray(value).reshape(-1).view()
+    if array.size == 0:
+        raise UserError(f"the buffer {buffer.name!r} is empty", where=where)
+    if buffer.size is not None:
+        try:
+            size = buffer.size.evaluate(known)
+        except ExpressionError as error:
+            raise UserError(error.what, where=f"{where}: {buffer.name}", hint=error.hint) from None
+        if size != array.size:
+            raise UserError(
+                f"the buffer {buffer.name!r} has {array.size} elements, "
+                f"but its size `{buffer.size.text}` is {size}",
+                where=where,
+            )
+    array.flags.writeable = False
+    return array

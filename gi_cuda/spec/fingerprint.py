@@ -1,0 +1,73 @@
+"""Telling whether a target changed since it was last used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import xxhash
+
+from gi_cuda.errors import UserError
+from gi_cuda.spec.cases import CaseData
+from gi_cuda.spec.oracle import Python
+from gi_cuda.spec.target import Target
+
+
+def content_hash(target: Target) -> str:
+    """A 128-bit hash, in hexadecimal, of the target's own files.
+
+    Those are ``target.toml``, the source and its ``headers``, the data module and the oracle's;
+    where the folder lies does not matter. Files that these read in turn do not count.
+
+    Raises:
+        UserError: a file is gone.
+    """
+    digest = xxhash.xxh3_128()
+    for file in _files(target):
+        content = _content(file)
+        # With the length in front, no two lists of contents give the same bytes.
+        digest.update(len(content).to_bytes(8, "little"))
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def input_hashes(case: CaseData) -> dict[str, str]:
+    """A hash of each value of a case, in hexadecimal, by name.
+
+    Of what comes for the oracle alone, arrays, numbers and texts count: when two objects of another
+    type are the same, nobody knows but their author.
+    """
+    found = {}
+    for name, value in case.values.items():
+        if isinstance(value, np.ndarray):
+            data = f"{value.dtype} {value.shape} ".encode() + value.tobytes()
+        elif isinstance(value, np.generic | int | float | str | bytes):
+            data = repr(value).encode("utf-8", "surrogateescape")
+        else:
+            continue
+        found[name] = xxhash.xxh3_128_hexdigest(data)
+    return found
+
+
+def file_hashes(target: Target) -> dict[str, str]:
+    """The same of each of the files alone, by its path.
+
+    Raises:
+        UserError: a file is gone.
+    """
+    return {str(file): xxhash.xxh3_128(_content(file)).hexdigest() for file in _files(target)}
+
+
+def _files(target: Target) -> list[Path]:
+    files = [target.folder / target.file.name, target.source, *target.headers, target.data]
+    files += [check.file for check in target.oracle.checks if isinstance(check, Python)]
+    return list(dict.fromkeys(files))
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise UserError(
+            f"a file of the target cannot be read: {error.strerror}", where=str(file)
+        ) from None

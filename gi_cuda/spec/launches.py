@@ -1,0 +1,261 @@
+"""The launch plan: what exactly is launched for one configuration and one case."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gi_cuda.errors import UserError
+from gi_cuda.spec.cases import CaseData, typed_scalar
+from gi_cuda.spec.expression import Expression, ExpressionError
+from gi_cuda.spec.target import (
+    Configuration,
+    KernelStep,
+    LaunchSequence,
+    Scalar,
+    Target,
+    Texture,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Redrawn:
+    """A scalar that is another one in each run: what the case gives, plus the number of the draw.
+
+    Attributes:
+        first: the case's value, an integer of its C type.
+    """
+
+    first: np.generic
+
+    def at(self, draw: int) -> np.generic:
+        """The value in one draw; after the largest of its type comes the smallest."""
+        span = 2 ** (8 * self.first.itemsize)
+        least = 0 if self.first.dtype.kind == "u" else -span // 2
+        value = (self.first.item() - least + draw) % span + least
+        typed: np.generic = self.first.dtype.type(value)
+        return typed
+
+
+Argument = str | Texture | np.generic | Redrawn
+"""A kernel argument: the buffer in whose storage it points, a texture object, or a value of its C
+type."""
+
+_GRID_LIMITS = (2**31 - 1, 65535, 65535)
+_BLOCK_LIMITS = (1024, 1024, 64)
+_BLOCK_THREADS = 1024
+_MOST_LAUNCHES = 1_000_000
+
+
+class LaunchError(UserError):
+    """A configuration and a case for which there is no valid launch.
+
+    For a variant this is one more way to fail; for the reference it is the user's mistake.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """One kernel launch, ready to go.
+
+    Attributes:
+        grid, block: x, y, z; blocks and threads.
+        shared: bytes of dynamic shared memory.
+        args: in the kernel's order.
+    """
+
+    kernel: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    args: tuple[Argument, ...]
+
+    @property
+    def redrawn(self) -> bool:
+        """Whether an argument differs from draw to draw."""
+        return any(isinstance(argument, Redrawn) for argument in self.args)
+
+    def at(self, draw: int) -> Launch:
+        """The launch in one draw: with the values of that draw."""
+        if not self.redrawn:
+            return self
+        values = (a.at(draw) if isinstance(a, Redrawn) else a for a in self.args)
+        return replace(self, args=tuple(values))
+
+
+def plan(
+    target: Target, configuration: Configuration, case_scalars: Mapping[str, np.generic]
+) -> tuple[Launch, ...]:
+    """All launches in order, repetitions and swaps resolved.
+
+    Args:
+        configuration: a value for every parameter.
+        case_scalars: `CaseData.scalars`.
+
+    Raises:
+        LaunchError: an expression has no value, or the geometry is beyond what CUDA allows.
+    """
+    planner = _Planner(target, configuration, case_scalars)
+    return tuple(launch for sequence in target.launches for launch in planner.run(sequence))
+
+
+def final_storage(
+    target: Target, configuration: Configuration, case_scalars: Mapping[str, np.generic]
+) -> dict[str, str]:
+    """For each buffer the one in whose storage its contents lie after all launches.
+
+    They differ where buffers were swapped an odd number of times.
+    """
+    planner = _Planner(target, configuration, case_scalars)
+    for sequence in target.launches:
+        for _ in range(planner.rounds(sequence) if sequence.swap else 0):
+            planner.swap(sequence)
+    return planner.storage
+
+
+def buffer_sizes(target: Target, configuration: Configuration, case: CaseData) -> dict[str, int]:
+    """The number of elements of every buffer.
+
+    Raises:
+        LaunchError: a size has no value or is not positive.
+    """
+    planner = _Planner(target, configuration, case.scalars)
+    sizes: dict[str, int] = {}
+    for buffer in target.buffers:
+        if buffer.name in case.buffers:
+            sizes[buffer.name] = case.buffers[buffer.name].size
+            continue
+        assert buffer.size is not None, "only given buffers may be without a size"
+        size = planner.value(buffer.size, buffer.line)
+        if size < 1:
+            raise planner.error(
+                f"the buffer {buffer.name!r} has {size} elements", buffer.line, buffer.size
+            )
+        sizes[buffer.name] = size
+    return sizes
+
+
+_Extent = tuple[int, int, int]
+_Geometry = tuple[_Extent, _Extent, int]
+
+
+class _Planner:
+    """Evaluates a target's expressions for one configuration and one case."""
+
+    def __init__(
+        self, target: Target, configuration: Configuration, scalars: Mapping[str, np.generic]
+    ) -> None:
+        self._target = target
+        self._names: dict[str, int] = {
+            name: value for name, value in configuration.items() if isinstance(value, int)
+        }
+        self._arguments: dict[str, Texture | np.generic | Redrawn] = {
+            # Over inputs, which are never swapped.
+            texture.name: texture
+            for texture in target.textures
+        }
+        self.storage = {buffer.name: buffer.name for buffer in target.buffers}
+        for scalar in target.scalars:
+            if scalar.value is None:
+                typed = scalars[scalar.name]
+            else:
+                typed = self._computed(scalar, scalar.value)
+            if scalar.redraw:
+                self._arguments[scalar.name] = Redrawn(typed)
+            else:
+                self._define(scalar.name, typed)
+
+    def _computed(self, scalar: Scalar, expression: Expression) -> np.generic:
+        value = self.value(expression, scalar.line)
+        try:
+            return typed_scalar(scalar, value, f"{self._target.file}:{scalar.line}")
+        except UserError as error:
+            raise LaunchError(error.what, where=error.where, hint=error.hint) from None
+
+    def _define(self, name: str, value: np.generic) -> None:
+        self._arguments[name] = value
+        if value.dtype.kind in "iu":
+            self._names[name] = int(value)
+
+    def run(self, sequence: LaunchSequence) -> Iterator[Launch]:
+        """The sequence's launches; leaves `storage` as they leave it."""
+        counter = sequence.counter
+        fixed: dict[int, _Geometry] = {}
+        for number in range(self.rounds(sequence)):
+            if counter is not None:
+                self._define(counter, np.int32(number))
+            for index, step in enumerate(sequence.steps):
+                geometry = fixed.get(index) or self._geometry(step)
+                if counter is None or not _mentions(step, counter):
+                    fixed[index] = geometry
+                yield Launch(step.kernel, *geometry, self._arguments_of(step))
+            self.swap(sequence)
+
+    def rounds(self, sequence: LaunchSequence) -> int:
+        """How often the sequence is repeated."""
+        rounds = self.value(sequence.repeat, sequence.line)
+        if not 0 <= rounds * len(sequence.steps) <= _MOST_LAUNCHES:
+            raise self.error(f"{rounds} repetitions", sequence.line, sequence.repeat)
+        return rounds
+
+    def swap(self, sequence: LaunchSequence) -> None:
+        """Let the sequence's pairs of buffers change names, in order."""
+        for a, b in sequence.swap:
+            self.storage[a], self.storage[b] = self.storage[b], self.storage[a]
+
+    def value(self, expression: Expression, line: int) -> int:
+        try:
+            return expression.evaluate(self._names)
+        except ExpressionError as error:
+            raise LaunchError(
+                error.what, where=f"{self._target.file}:{line}", hint=error.hint
+            ) from None
+
+    def error(self, what: str, line: int, *expressions: Expression) -> LaunchError:
+        used = sorted(frozenset[str]().union(*(e.names for e in expressions)))
+        values = ", ".join(f"{name} = {self._names[name]}" for name in used)
+        return LaunchError(
+            what,
+            where=f"{self._target.file}:{line}",
+            hint=f"from {' x '.join(f'`{e.text}`' for e in expressions)}"
+            + (f" with {values}" if values else ""),
+        )
+
+    def _geometry(self, step: KernelStep) -> _Geometry:
+        grid = self._extent(step, "grid", step.grid, _GRID_LIMITS)
+        block = self._extent(step, "block", step.block, _BLOCK_LIMITS)
+        if math.prod(block) > _BLOCK_THREADS:
+            raise self.error(f"a block of {math.prod(block)} threads", step.line, *step.block)
+        shared = self.value(step.shared, step.line)
+        if shared < 0:
+            raise self.error(f"{shared} bytes of shared memory", step.line, step.shared)
+        return grid, block, shared
+
+    def _arguments_of(self, step: KernelStep) -> tuple[Argument, ...]:
+        return tuple(
+            self.storage[name] if name in self.storage else self._arguments[name]
+            for name in step.args
+        )
+
+    def _extent(
+        self,
+        step: KernelStep,
+        what: str,
+        expressions: tuple[Expression, ...],
+        limits: tuple[int, ...],
+    ) -> _Extent:
+        values = [self.value(expression, step.line) for expression in expressions]
+        values += [1] * (3 - len(values))
+        for value, limit in zip(values, limits, strict=True):
+            if not 1 <= value <= limit:
+                shown = " x ".join(map(str, values))
+                raise self.error(f"{step.kernel}: a {what} of {shown}", step.line, *expressions)
+        return values[0], values[1], values[2]
+
+
+def _mentions(step: KernelStep, name: str) -> bool:
+    """Whether the geometry of `step` depends on `name`."""
+    return any(name in part.names for part in (*step.grid, *step.block, step.shared))

@@ -1,0 +1,105 @@
+"""A winner's PTX as a file of its own: validated, and with the names that its users know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gi_cuda.analyze.winner.chosen import ChosenIndividual
+from gi_cuda.backends.cuda.compile.cubin import name_parts
+from gi_cuda.backends.cuda.ptx.batch import check_assembles, names_alone
+from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines
+from gi_cuda.backends.table import open_nvcc
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.levels import source_variant
+from gi_cuda.evaluate.replicates import unmodified
+from gi_cuda.evaluate.validation import Validation
+from gi_cuda.genome import Genotype
+from gi_cuda.runs.run import Run
+from gi_cuda.subject.ptx import PtxSubject
+
+_POINTER = re.compile(r"^\.global[^\n]*\bgi_(?:kernel|symbol)_\d+ = [^\n]*\n", re.M)
+"""What was added to the source so that its kernels are found."""
+
+
+@dataclass(frozen=True, slots=True)
+class PtxModule:
+    """A module that was validated.
+
+    Attributes:
+        text: all of it.
+        verdict: what it is worth, for people.
+        own_names: whether its names are those that nvcc gives to the source on its own.
+    """
+
+    text: str
+    verdict: str
+    own_names: bool
+
+
+def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxModule:
+    """Validate a genotype of a run on PTX on the held-out cases, and make a module of it.
+
+    Raises:
+        UserError: the run evolves source, or the genotype fails.
+    """
+    subject = run.subject
+    if not isinstance(subject, PtxSubject):
+        raise UserError(
+            "this run evolves source, so its patch is one of the source",
+            where="--format",
+            hint="--format diff or --format mail",
+        )
+    _, validation = run.validate([unmodified(subject), run.candidate(genotype)])
+    if not validation.correct:
+        raise UserError(
+            f"the PTX fails on the held-out cases: {validation.message}",
+            where=f"{winner}: {genotype}",
+            hint="choose another with --individual (gi-cuda show lists the best)",
+        )
+    compiler = open_nvcc(subject.cuda, 1)
+    made = names_alone(compiler, source_variant(subject.cuda, subject.base), subject.made)
+    names = made or SymbolNames({})
+    text = without_lines(subject.render(genotype, None))
+    alone = names.outward(text)
+    if names.inward(alone) != text:
+        names, alone = SymbolNames({}), text
+    own = bool(names.alone)
+    if own:
+        alone = _POINTER.sub("", alone)
+    head = "".join(f"// {line}\n" for line in _head(run, subject, winner, genotype, validation))
+    head += "".join(f"// {line}\n" for line in _kernels(subject, names))
+    text = f"{head}{alone}"
+    if wrong := check_assembles(compiler, text, subject.options(genotype.configuration)):
+        raise RuntimeError(f"the module does not assemble: {wrong}")
+    return PtxModule(text, f"{winner}, PTX: speed-up {validation.overall}", own)
+
+
+def _head(
+    run: Run,
+    subject: PtxSubject,
+    winner: ChosenIndividual,
+    genotype: Genotype,
+    validation: Validation,
+) -> Iterator[str]:
+    made_of = subject.cuda.grammar.source.name
+    if subject.start is not None:
+        made_of += f" as {subject.start.name} changes it"
+    yield f"PTX of {made_of}, changed by gi-cuda: {winner} of {run.folder.name}."
+    yield f"Speed-up over the source as it is: {validation.overall} on the held-out cases of"
+    yield f"{subject.target.name} ({run.store.get('device')})."
+    yield f"Changes of nvcc's PTX: {genotype if genotype.edits else 'none'}"
+    settings = subject.base.configuration.settings
+    yield f"Configuration: {' '.join(settings) or 'the default one'}"
+    if launched := subject.launch_values(genotype.configuration):
+        yield f"To be launched as for: {launched}"
+    if options := subject.options(genotype.configuration):
+        yield f"To be assembled with: nvcc {' '.join(options)}"
+
+
+def _kernels(subject: PtxSubject, names: SymbolNames) -> Iterator[str]:
+    for body in subject.grammar.bodies:
+        if body.function.kernel:
+            symbol = body.function.name
+            yield f"Kernel {name_parts(symbol)[-1]}: {names.alone.get(symbol, symbol)}"

@@ -1,0 +1,163 @@
+"""What goes upstream: the source as a patch leaves it, in one step or two, and applied by git."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+from gi_cuda.genome import Changed, Genotype, Setting
+from gi_cuda.grammar import Source
+from gi_cuda.spec import ParameterKind
+from gi_cuda.subject.diffs import files_diff
+from gi_cuda.subject.source import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class PatchStep:
+    """One patch: from one state of the source to the next.
+
+    Attributes:
+        genotype: what the source does after it.
+        changes: numbers of the changes that it makes, from 0.
+        before, after: the source, in its files.
+    """
+
+    genotype: Genotype
+    changes: tuple[int, ...]
+    before: Source
+    after: Source
+
+    def diff(self, main: Path) -> str:
+        """The step as a unified diff of all files of a source whose main one is at ``main``."""
+        return files_diff(self.before.files, self.after.files, main)
+
+
+def steps(subject: Subject, changed: Changed, chosen: Collection[int]) -> list[PatchStep]:
+    """The configuration in one step, the edits in a second one on top of it.
+
+    Args:
+        chosen: the changes that are to be made. What does not change the source (compiler options,
+            edits that the configuration makes void) gives no step.
+    """
+    settings = [at for at in sorted(chosen) if isinstance(changed.changes[at], Setting)]
+    edits = [at for at in sorted(chosen) if at not in settings]
+    found: list[PatchStep] = []
+    before = subject.grammar.source
+    for some, so_far in ((settings, settings), (edits, [*settings, *edits])):
+        genotype = changed.having(so_far)
+        after = subject.upstream(genotype)
+        if after.files != before.files:
+            found.append(PatchStep(genotype, tuple(some), before, after))
+            before = after
+    return found
+
+
+def in_one(parts: list[PatchStep]) -> list[PatchStep]:
+    """Several steps as one."""
+    if len(parts) < 2:
+        return parts
+    numbers = tuple(at for part in parts for at in part.changes)
+    return [PatchStep(parts[-1].genotype, numbers, parts[0].before, parts[-1].after)]
+
+
+def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ()) -> list[str]:
+    """Changed values that are not in the source, in words: compiler options, macros that come from
+    the build, and launch parameters of which the source knows nothing.
+
+    Args:
+        given: the macros that come from the build.
+    """
+    configuration = genotype.configuration
+    options = subject.options(configuration)
+    usual = subject.options(subject.original.configuration)
+    words = [f"compile with {option}" for option in options if option not in usual]
+    text = subject.grammar.source.text
+    for name, value in configuration.changed.items():
+        if subject.kinds[name] is ParameterKind.OPTION:
+            continue
+        if name in given:
+            off = subject.kinds[name] is ParameterKind.FLAG and not value
+            words.append(f"compile without -D{name}" if off else f"compile with -D{name}={value}")
+        elif not re.search(rf"\b{name}\b", text):
+            words.append(f"launch with {name} = {value}")
+    return words
+
+
+def apply_in_scratch(
+    before: Mapping[str, str], texts: list[str], folder: Path, *, mailed: bool
+) -> dict[str, str]:
+    """What git makes of files when patches are applied to them in a repository of their own.
+
+    Args:
+        before: the files' texts by their paths in the repository.
+        texts: the patches, in order.
+        folder: an empty folder.
+        mailed: whether they are mails, for ``git am``.
+
+    Raises:
+        UserError: git is not there, or does not take a patch.
+    """
+    for path, text in before.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        _write(folder / path, text)
+    _git(folder, "init", "--quiet")
+    _git(folder, "add", "--all")
+    _git(folder, "commit", "--quiet", "--message=as it is")
+    patch = folder.parent / f"{folder.name}.patch"
+    for text in texts:
+        _write(patch, text)
+        words = ["am", "--quiet", "--keep-cr"] if mailed else ["apply"]
+        _git(folder, *words, str(patch.resolve()))
+    return {path: _read(folder / path) for path in before}
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def _git(folder: Path, *words: str) -> None:
+    git = shutil.which("git")
+    if git is None:
+        raise UserError(
+            "git is not on PATH", where="--check", hint="install it, or go without --check"
+        )
+    who = {"GIT_AUTHOR_NAME": "gi-cuda", "GIT_AUTHOR_EMAIL": "gi-cuda@localhost"}
+    who |= {"GIT_COMMITTER_NAME": "gi-cuda", "GIT_COMMITTER_EMAIL": "gi-cuda@localhost"}
+    # What the user's own configuration does to line ends, signatures and hooks is not wanted here.
+    plain = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(
+        [git, *words],
+        cwd=folder,
+        env={**os.environ, **who, **plain},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(
+            f"`git {words[0]}` does not take the patch: {done.stderr.strip()}", where="--check"
+        )
+
+
+def author(source: Path) -> str:
+    """Who commits in the source's repository, as git knows them; else this tool."""
+    git = shutil.which("git")
+    said = []
+    for key in ("user.name", "user.email"):
+        words = [git, "-C", str(source.parent), "config", "--get", key] if git else ["false"]
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+        said.append(done.stdout.strip())
+    name, address = said
+    return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

@@ -1,0 +1,169 @@
+"""From a winner to patches that were built, verified and measured just as they are."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gi_cuda.analyze.winner.chosen import ChosenIndividual
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.checks.defaults import check_defaults
+from gi_cuda.evaluate.replicates import Candidate, unmodified
+from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.run import Run
+from gi_cuda.subject.diffs import by_path
+from gi_cuda.subject.source import Subject
+from gi_cuda.upstream.steps import PatchStep, apply_in_scratch, elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedPatch:
+    """One patch with what the file it leaves is worth.
+
+    Attributes:
+        step: the source before and after.
+        diff: the patch.
+        validation: of the patched file on the held-out cases.
+    """
+
+    step: PatchStep
+    diff: str
+    validation: Validation
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Patches that go upstream together.
+
+    Attributes:
+        winner: whose they are.
+        parts: in the order in which they apply.
+        noise: a copy of the file beside itself.
+        device: what all was measured on, in words.
+        outside: changed values that are not in the source, and what is to be done about them.
+        defined: macros that were defined from outside when the patched file was compiled.
+    """
+
+    winner: ChosenIndividual
+    parts: tuple[ValidatedPatch, ...]
+    noise: SpeedUp
+    device: str
+    outside: tuple[str, ...] = ()
+    defined: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """What the patched file is worth."""
+        worth = self.parts[-1].validation.overall
+        return f"{self.winner}, patched file: speed-up {worth}, measured on {self.device}"
+
+    @property
+    def checked(self) -> str:
+        """What stands behind the patch once git took it."""
+        cases = ", ".join(self.parts[-1].validation.cases or ())
+        how = "without -D of any parameter"
+        if self.defined:
+            how = f"with -D{' -D'.join(self.defined)}, which the source does not define,"
+        return (
+            "git applies it and makes of the files what was meant; they were built"
+            f" {how} and verified on held-out cases: {cases}"
+        )
+
+    def check_mails(self, subject: Subject, texts: Sequence[str]) -> None:
+        """Apply the patches as mails and hold the files against those that were validated.
+
+        Raises:
+            UserError: git does not take a mail, or makes other files of it.
+        """
+        steps = [part.step for part in self.parts]
+        _check_applied(subject, texts, steps, mailed=True)
+
+
+def submit(
+    run: Run, winner: ChosenIndividual, steps: Sequence[PatchStep], *, check: bool
+) -> Submission:
+    """Build and validate what each step leaves of the file.
+
+    Args:
+        check: let git apply the steps, and see that it makes of the files what was meant.
+
+    Raises:
+        UserError: there is nothing to patch, a configuration breaks a constraint, a patched file
+            fails on the held-out cases, or git does not take a patch.
+    """
+    subject = run.source
+    if not steps:
+        left = str(winner.genotype)
+        raise UserError(
+            f"{winner} changes nothing in the source",
+            where=str(run.folder),
+            hint=f"its compiler options or launch parameters are all there is to it: {left}"
+            if left
+            else "no change of it pays; --as-found makes a patch of it as the search found it",
+        )
+    for step in steps:
+        if not subject.space.allows(step.genotype.configuration):
+            raise UserError(
+                f"without the others these changes break a constraint: {step.genotype}",
+                where=str(subject.target.file),
+                hint="choose them together, or give no --edits",
+            )
+    diffs = [step.diff(subject.target.source) for step in steps]
+    if check:
+        for number in range(1, len(steps) + 1):
+            _check_applied(subject, diffs[:number], steps[:number], mailed=False)
+    standing = check_defaults(subject, run.tools.compiler)
+    before = _as_it_is(unmodified(subject), standing.own)
+    candidates = [run.patched(step.after, step.genotype, standing.own) for step in steps]
+    noise, *validations = run.validate([before, *candidates], before)
+    for step, validation in zip(steps, validations, strict=True):
+        if not validation.correct:
+            raise UserError(
+                f"the patched file fails on the held-out cases: {validation.message}",
+                where=f"{winner}: {step.genotype}",
+                hint="choose another with --individual (gi-cuda show lists the best)",
+            )
+    if noise.overall is None:
+        raise RuntimeError(f"a copy of the reference fails: {noise.message}")
+    fixed = {*subject.target.build.define} - standing.given
+    return Submission(
+        winner,
+        tuple(map(ValidatedPatch, steps, diffs, validations)),
+        noise.overall,
+        measured_on(run),
+        tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
+        tuple(f"{n}={text}" for n, text in candidates[-1].macros.items() if n not in fixed),
+    )
+
+
+def _as_it_is(reference: Candidate, own: frozenset[str]) -> Candidate:
+    """The reference as whoever has the file gets it: nothing of what it defines itself comes from
+    outside."""
+    macros = {name: text for name, text in reference.macros.items() if name not in own}
+    return replace(reference, macros=macros)
+
+
+def measured_on(run: Run) -> str:
+    """The device of this process, in words that tell a processor from a GPU."""
+    device = run.tools.backend.device()
+    if run.subject.backend == "host":
+        return f"{device} (host back end: a CPU; it was not measured on a GPU)"
+    return device
+
+
+def _check_applied(
+    subject: Subject, texts: Sequence[str], steps: Sequence[PatchStep], *, mailed: bool
+) -> None:
+    main = subject.target.source
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        folder = Path(scratch) / "repository"
+        folder.mkdir()
+        before = by_path(steps[0].before, main)
+        applied = apply_in_scratch(before, list(texts), folder, mailed=mailed)
+    if applied != by_path(steps[-1].after, main):
+        raise UserError(
+            "git makes other files of the patch than those that were meant", where="--check"
+        )

@@ -1,0 +1,74 @@
+"""Tests with a real nvcc; they need no GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import gi_cuda.cli.evolve
+import gi_cuda.runs.run
+from gi_cuda.backends.cuda import Toolkit
+from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject.source import Subject
+
+from .planted import SCALE, SOURCE_WINNER, Searched, a_run, planted, search_from
+from .pretended import PretendedBackend, PretendedPool
+
+
+@contextmanager
+def pretended() -> Iterator[None]:
+    """Runs go to a pretended GPU, in this process alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gi_cuda.runs.run, "open_backend", lambda _: PretendedBackend())
+        patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda _: PretendedBackend())
+        patch.setattr(gi_cuda.runs.run, "Pool", PretendedPool)
+        yield
+
+
+@pytest.fixture
+def gpu() -> Iterator[None]:
+    """Runs of a test go to a pretended GPU."""
+    with pretended():
+        yield
+
+
+@pytest.fixture(scope="session")
+def scale_source(toolkit: Toolkit) -> Subject:
+    """The small target."""
+    subject = load_evolvable(SCALE, "cuda")
+    assert isinstance(subject, Subject)
+    return subject
+
+
+@pytest.fixture(scope="session")
+def scale_ptx(toolkit: Toolkit) -> PtxSubject:
+    """Its PTX."""
+    subject = load_evolvable(SCALE, "cuda", "ptx")
+    assert isinstance(subject, PtxSubject)
+    return subject
+
+
+@pytest.fixture(scope="session")
+def planted_run(scale_ptx: PtxSubject, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run on PTX with a planted winner; to be copied by those who write to it."""
+    with pretended():
+        folder = tmp_path_factory.mktemp("planted") / "run"
+        return a_run(scale_ptx, folder, str(planted(scale_ptx)))
+
+
+@pytest.fixture(scope="session")
+def of_source(scale_source: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same of the source."""
+    with pretended():
+        return a_run(scale_source, tmp_path_factory.mktemp("of") / "source", SOURCE_WINNER)
+
+
+@pytest.fixture(scope="session")
+def searched(of_source: Path, tmp_path_factory: pytest.TempPathFactory) -> Searched:
+    """A search on PTX from that winner; to be copied likewise."""
+    with pretended():
+        return search_from(of_source, tmp_path_factory.mktemp("searched"))

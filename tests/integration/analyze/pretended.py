@@ -1,0 +1,114 @@
+"""A pretended GPU for runs with the real compiler: smaller code takes less time, all is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
+    LoopCounts,
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Recorded,
+    Sample,
+    SharedMeasurement,
+    Survival,
+    TryBackwards,
+)
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.backends.table import Processes, open_compiler
+from gi_cuda.backends.workers.pool import Alone
+from gi_cuda.runs.run import Run
+from gi_cuda.search import PRESETS
+from gi_cuda.search.loop import Evolution
+from gi_cuda.subject.protocol import Evolvable
+
+Key = TypeVar("Key")
+
+
+class PretendedPool(Generic[Key]):
+    """Says that every variant is right, and how long so much code takes."""
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __enter__(self) -> PretendedPool[Key]:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ready_for(self, reference: Program) -> None:
+        pass
+
+    def restock(self) -> None:
+        pass
+
+    def one(self, request: object) -> Any:
+        match request:
+            case Alone(inner):
+                return self.one(inner)
+            case Record(reference):
+                return Recorded(dict.fromkeys(reference.cases, 0.0), {})
+            case TryBackwards():
+                return False
+            case CountLoops(program, loops):
+                assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
+                return LoopCounts((7,) * loops)
+            case SharedMeasurement(variants, reference):
+                return tuple(_measured(variant, reference) for variant in variants)
+            case Measure(variant, reference):
+                return _measured(variant, reference)
+        raise AssertionError(request)
+
+    def map(self, tasks: Iterable[tuple[Key, object] | None]) -> Iterator[tuple[Key, Any]]:
+        for task in tasks:
+            if task is not None:
+                yield task[0], self.one(task[1])
+
+
+def _measured(variant: Program, reference: Program) -> Measurement:
+    times = [one.binary.resources["code"] / 1e6 for one in (variant, reference)]
+    samples = tuple(Sample(case, *times) for case in variant.cases for _ in range(9))
+    return Measurement(variant.binary.ident, Survival.NORMAL, 0.0, "", samples, 0.01, 0.01)
+
+
+@dataclass(frozen=True)
+class PretendedBackend:
+    depth: int = 1
+    together: int = 4
+
+    def processes(self, workers: int) -> Processes:
+        return Processes(workers)
+
+    def workers(self, asked: int, cores: int) -> int:
+        return 1
+
+    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
+        return open_compiler(subject, jobs)
+
+    def device(self) -> str:
+        return "a pretended GPU"
+
+    def versions(self) -> dict[str, str]:
+        return {}
+
+
+def evolve(run: Run) -> None:
+    evaluator = run.evaluator()
+    evolution = Evolution(
+        store=run.store,
+        evaluator=evaluator,
+        phases=evaluator.take_phases,
+        strategy=PRESETS[run.plan.preset](run.plan.settings),
+        variation=run.variation(),
+        settings=run.plan.settings,
+        seed=run.plan.seed,
+        stop=lambda: False,
+    )
+    for _ in evolution.run():
+        pass

@@ -1,0 +1,199 @@
+"""Real kernels, really compiled, each run in a process of its own that may crash."""
+
+from __future__ import annotations
+
+import faulthandler
+import multiprocessing
+import os
+import subprocess
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gi_cuda.backends.host import (
+    COMPILE_OPTIONS,
+    INCLUDE,
+    HostLaunchError,
+    Runtime,
+    build_library,
+    find_compiler,
+    prepare,
+    variant_text,
+)
+
+_FORK = multiprocessing.get_context("fork")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How the child ended.
+
+    Attributes:
+        status: as in ``subprocess``: negative for a signal.
+        report: what the runtime wrote before a signal.
+        error: kind and message of a HostLaunchError, or empty.
+        outputs: the buffers after the launch.
+        switches: fibre switches of the launch.
+    """
+
+    status: int
+    report: str
+    error: str = ""
+    outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
+    switches: int = 0
+
+
+class Host:
+    """Compiles and launches; ``backwards``, the last thread of the last block runs first.
+
+    Attributes:
+        folder: for what is compiled.
+        shards: by source, so that the same one is compiled once.
+    """
+
+    def __init__(
+        self, folder: Path, library: Path, shards: dict[str, Path], *, backwards: bool = False
+    ) -> None:
+        self.folder = folder
+        self.library = library
+        self.shards = shards
+        self.backwards = backwards
+
+    def compile(
+        self,
+        text: str,
+        kernels: Sequence[str],
+        symbols: Sequence[str] = (),
+        prelude: str = "",
+        exports: Sequence[str] = (),
+    ) -> Path:
+        """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
+        body = variant_text("v0", prepare(text), kernels, symbols)
+        whole = "\n".join([prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""])
+        if whole in self.shards:
+            return self.shards[whole]
+        # Of a name of its own: a loader takes what has the name of a loaded library for that one.
+        name = f"shard{len(self.shards)}"
+        source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
+        source.write_text(whole)
+        command = [find_compiler(), *COMPILE_OPTIONS, "-O2", f"-I{INCLUDE}", str(source)]
+        done = subprocess.run([*command, "-o", str(shard)], capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
+        self.shards[whole] = shard
+        return shard
+
+    def run(
+        self,
+        text: str,
+        arguments: Mapping[str, np.ndarray | np.generic],
+        grid: Sequence[int],
+        block: Sequence[int],
+        *,
+        shared: int = 0,
+        limit: float = 20.0,
+        symbols: Mapping[str, np.ndarray] | None = None,
+        textures: Mapping[str, tuple[str, int, bool]] | None = None,
+        exports: Sequence[str] = (),
+    ) -> Outcome:
+        """Compiles the text and launches its kernel k with these arguments, in order.
+
+        Textures are told by their arguments' names: a component's type, the components of a texel,
+        whether they are normalized.
+        """
+        kernels = [] if exports else ["k"]
+        job = {
+            "library": self.library,
+            "shard": self.compile(text, kernels, list(symbols or ()), exports=exports),
+            "arguments": dict(arguments),
+            "grid": tuple(grid),
+            "block": tuple(block),
+            "shared": shared,
+            "limit": limit,
+            "symbols": dict(symbols or {}),
+            "textures": dict(textures or {}),
+            "backwards": self.backwards,
+        }
+        report = self.folder / "report"
+        receiver, sender = _FORK.Pipe(duplex=False)
+        child = _FORK.Process(target=_launch, args=(job, sender, report))
+        child.start()
+        sender.close()
+        answer: dict[str, Any] = {}
+        with receiver, suppress(EOFError):
+            answer = receiver.recv()
+        child.join()
+        assert child.exitcode is not None
+        return Outcome(child.exitcode, report.read_text(), **answer)
+
+
+def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
+    """Runs one launch in a process that it may take down."""
+    faulthandler.disable()
+    os.dup2(os.open(report, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), 2)
+    runtime = Runtime(job["library"])
+    runtime.report(2)
+    runtime.limit(job["limit"])
+    shard = runtime.open(job["shard"])
+    for name, value in job["symbols"].items():
+        shard.symbol("v0", name)[:] = value.view(np.uint8)
+
+    buffers = {}
+    arguments: list[Any] = []
+    for name, value in job["arguments"].items():
+        if not isinstance(value, np.ndarray):
+            arguments.append(value)
+            continue
+        buffer = runtime.alloc(name, value.dtype, value.size)
+        buffer[:] = value.ravel()
+        buffers[name] = buffer
+        if name in job["textures"]:
+            dtype, components, normalized = job["textures"][name]
+            texture = runtime.texture(name, buffer, dtype, components, normalized=normalized)
+            arguments.append(texture)
+        else:
+            arguments.append(buffer)
+
+    kernel = shard.kernel("v0", "k")
+    error, before = "", runtime.switches
+    try:
+        with runtime.backwards() if job["backwards"] else nullcontext():
+            runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
+    except HostLaunchError as problem:
+        error = f"{type(problem).__name__}: {problem}"
+    sender.send(
+        {
+            "error": error,
+            "outputs": {name: buffer.copy() for name, buffer in buffers.items()},
+            "switches": runtime.switches - before,
+        }
+    )
+
+
+@pytest.fixture(scope="session")
+def library() -> Path:
+    # The one that other tests of this process load as well: a process has only one.
+    return build_library()
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("shards")
+
+
+@pytest.fixture(scope="session")
+def shards() -> dict[str, Path]:
+    return {}
+
+
+@pytest.fixture
+def host(
+    request: pytest.FixtureRequest, folder: Path, library: Path, shards: dict[str, Path]
+) -> Host:
+    return Host(folder, library, shards, backwards=getattr(request, "param", False))

@@ -1,0 +1,152 @@
+"""Variants that hang, crash or lie cost one worker each and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Measurement,
+    Program,
+    Record,
+    Sampling,
+    Survival,
+)
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.subject.source import Subject
+
+LAST = "        out[at] = mine;\n"
+
+FAULTS = {
+    "endless loop": ("        for (;;) { __threadfence(); }\n", Survival.HUNG, "limit"),
+    "write far out of bounds": (
+        "        out[at + (1 << 28)] = mine;\n",
+        Survival.CRASHED,
+        "SIGSEGV",
+    ),
+    "write just after the end": ("        out[at + n] = mine;\n", Survival.CRASHED, "out"),
+    "write just before the begin": ("        out[at - n] = mine;\n", Survival.CRASHED, "out"),
+    "read behind the end": ("        out[at] = in[at + 100000];\n", Survival.CRASHED, "in"),
+    "division by zero": ("        out[at] = mine / (n - n);\n", Survival.CRASHED, "SIGFPE"),
+    "trap": ("        if (at == 5) __trap();\n        out[at] = mine;\n", Survival.CRASHED, ""),
+}
+
+WRONG = {
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3999]"),
+    "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
+    "write to an input": (
+        "        out[at] = mine;\n        ((int *)in)[at] = 1;\n",
+        "wrote where it must not: in",
+    ),
+    "nothing written": ("", "out[0]"),
+}
+
+
+@pytest.fixture(scope="module")
+def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
+    """Every faulty variant, the reference and some copies, compiled as one batch."""
+    source = scale.grammar.source.text
+    assert LAST in source
+    texts = {"reference": source}
+    texts |= {f"fine {i}": source for i in range(6)}
+    texts |= {
+        name: source.replace(LAST, fault) for name, (fault, *_) in {**FAULTS, **WRONG}.items()
+    }
+    texts["slow"] = source.replace("40 * REPEAT", "4000 * REPEAT")
+    binaries = compile_reference(
+        scale, scale_tools.compiler, list(texts.values()), scale_tools.scratch("faults")
+    )
+    cases = (*scale_tools.train(), *scale_tools.held_out())
+    configuration = dict(scale.original.configuration)
+    return {
+        name: Program(binary, configuration, cases)
+        for name, binary in zip(texts, binaries, strict=True)
+    }
+
+
+@pytest.fixture(scope="module")
+def pool(programs: dict[str, Program], scale_tools: Tools) -> Pool[int]:
+    """Workers that know the reference's answers."""
+    request = Record(programs["reference"], scale_tools.reference, 2, 10.0)
+    recorded = scale_tools.pool.one(request)
+    assert set(recorded.penalties.values()) == {0}
+    return scale_tools.pool
+
+
+def measure(programs: dict[str, Program], name: str) -> Measure:
+    return Measure(programs[name], programs["reference"], Sampling(screen=3, most=3, limit=0.2))
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fatal_fault_is_told_apart(
+    name: str, pool: Pool[int], programs: dict[str, Program]
+) -> None:
+    answer = pool.one(measure(programs, name))
+    _, survival, word = FAULTS[name]
+    assert isinstance(answer, Lost)
+    assert answer.survival is survival
+    assert word in answer.message
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_answers_are_caught(name: str, pool: Pool[int], programs: dict[str, Program]) -> None:
+    answer = pool.one(measure(programs, name))
+    assert isinstance(answer, Measurement)
+    assert answer.survival is Survival.NORMAL
+    assert answer.penalty
+    assert WRONG[name][1] in answer.message
+
+
+def test_far_slower_is_told_at_once_and_who_wants_all_pairs_gets_them(
+    pool: Pool[int], programs: dict[str, Program]
+) -> None:
+    race = Sampling(screen=3, most=9, limit=5.0)
+    every = replace(race, screen=9)
+    for sampling, pairs in ((race, 1), (every, 9)):
+        answer = pool.one(Measure(programs["slow"], programs["reference"], sampling))
+        assert isinstance(answer, Measurement)
+        assert answer.correct
+        assert len(answer.samples) == pairs * len(programs["slow"].cases)
+
+
+def test_faults_do_not_disturb_their_neighbours(
+    pool: Pool[int], programs: dict[str, Program]
+) -> None:
+    """A storm of faults between good variants: every one is classified rightly."""
+    fine = [name for name in programs if name.startswith("fine")]
+    names = [name for pair in zip(fine, FAULTS, strict=False) for name in pair] + list(WRONG)
+    answers = dict(pool.map((i, measure(programs, name)) for i, name in enumerate(names)))
+    assert sorted(answers) == list(range(len(names)))
+    for i, name in enumerate(names):
+        answer = answers[i]
+        if name in FAULTS:
+            assert isinstance(answer, Lost), name
+            assert answer.survival is FAULTS[name][1], name
+        else:
+            assert isinstance(answer, Measurement), (name, answer)
+            assert answer.correct == (name in fine), name
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
+def test_no_worker_starts_beside_a_single_request(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    """What another one does when it opens a device would disturb the times."""
+    with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
+        fork_server = tools.pool.process_id
+        tools.pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        list(tools.pool.map([(0, measure(programs, "fine 0"))]))
+        workers = Path(f"/proc/{fork_server}/task/{fork_server}/children").read_text().split()
+        assert len(workers) == 1
+
+
+def test_workers_end_with_the_pool(tmp_path: Path, scale_tools: Tools, scale: Subject) -> None:
+    with open_tools(scale, tmp_path, workers=2, jobs=1) as tools:
+        fork_server = tools.pool.process_id
+        assert Path(f"/proc/{fork_server}").exists() or not Path("/proc").exists()
+    assert not Path(f"/proc/{fork_server}/status").exists()

@@ -1,0 +1,92 @@
+"""Sanitizers watching real variants: they see what the oracle cannot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.analyze.validate.findings import SanitizerFinding, compiled_in
+from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.backends.protocol.requests import Program
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.variants import Binary, Variant
+from gi_cuda.backends.sanitize import host_sanitizers
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import establish
+from gi_cuda.grammar import Source
+from gi_cuda.runs.run import Tools
+from gi_cuda.subject.source import Subject
+
+Watch = Callable[[str], tuple[list[SanitizerFinding], str]]
+
+
+@pytest.fixture(scope="module")
+def watch(scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Watch:
+    """What the sanitizers find in a text, and how its run ended."""
+    tools, folder = scale_tools, tmp_path_factory.mktemp("watched")
+    establish(scale, tools.compiler, tools.pool, folder / "b", tools.reference)
+    assert isinstance(tools.compiler, HostCompiler)
+    (sanitizer,) = host_sanitizers(tools.compiler)
+    cases = (*tools.train(), *tools.held_out())
+    session = Session(scale.target, "host", cases, tools.reference)
+    default = scale.original.configuration
+
+    def run(text: str) -> tuple[list[SanitizerFinding], str]:
+        variant = Variant(1, text, scale.macros(default), scale.options(default))
+        (built,) = sanitizer.build([variant], folder / "w")
+        assert isinstance(built, Binary)
+        watched = sanitizer.watch(session, Program(built, dict(default), cases))
+        return compiled_in(watched.log, Source("kernel.cu", text)), watched.failure
+
+    return run
+
+
+def changed(scale: Subject, old: str, new: str) -> str:
+    text = scale.device.source.text
+    assert old in text
+    return text.replace(old, new)
+
+
+def test_the_reference_is_clean(scale: Subject, watch: Watch) -> None:
+    assert watch(scale.device.source.text) == ([], "")
+
+
+def test_faults_are_found_though_the_answers_are_right(scale: Subject, watch: Watch) -> None:
+    """A read past a local array, and undefined behaviour in another place."""
+    array = "int two[2] = {value, value}; int *p = two; if (p[value & 3] == 98765) sum = 1;"
+    shift = "if ((in[at] << (in[at] | 32)) == 98765 && n < 0) mine = 1;"
+    text = scale.device.source.text
+    for old, new in [
+        ("    return sum;", f"    {array}\n    return sum;"),
+        ("        mine = twice(in[at]);", f"        mine = twice(in[at]);\n        {shift}"),
+    ]:
+        assert old in text
+        text = text.replace(old, new)
+    findings, failure = watch(text)
+    assert failure == ""
+    assert (findings[0].text, findings[0].kind) == (array, "stack-buffer-overflow, read of 4 bytes")
+    assert {finding.text for finding in findings} == {array, shift}
+    assert all("shift exponent" in finding.kind for finding in findings if finding.text == shift)
+
+
+def test_what_a_guard_page_stops_is_a_failure(scale: Subject, watch: Watch) -> None:
+    findings, failure = watch(changed(scale, "twice(in[at])", "twice(in[at + 4096])"))
+    assert findings == []
+    assert "past the end of 'in'" in failure
+
+
+def test_wrong_answers_are_a_failure(scale: Subject, watch: Watch) -> None:
+    findings, failure = watch(changed(scale, "out[at] = mine;", "out[at] = mine + 1;"))
+    assert findings == []
+    assert "expected" in failure
+
+
+def test_a_machine_without_them_is_told_so(
+    scale_tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(scale_tools.compiler, HostCompiler)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"no address sanitizer found: g\+\+ is not on PATH"):
+        host_sanitizers(scale_tools.compiler)

@@ -1,0 +1,53 @@
+"""A real nvcc, for tests that need no GPU."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.cuda import Toolkit, find_toolkit
+from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler
+from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
+from gi_cuda.errors import UserError
+
+
+@pytest.fixture(scope="session")
+def toolkit() -> Toolkit:
+    """The toolkit, or a skip with the reason."""
+    try:
+        return find_toolkit()
+    except UserError as error:
+        pytest.skip(error.what)
+
+
+class Nvcc:
+    """Compiles sources as batches."""
+
+    def __init__(self, toolkit: Toolkit, folder: Path) -> None:
+        self.toolkit = toolkit
+        self.folder = folder
+        self.compiler = NvccCompiler(
+            str(toolkit.nvcc), "sm_90", "kernel.cu", "#include <stdint.h>\n", ("-std=c++17",), 2
+        )
+
+    def build(
+        self, texts: list[str], options: tuple[str, ...] = (), **macros: str
+    ) -> dict[int, Built]:
+        """Compile texts as variants 1, 2, ..."""
+        variants = [Variant(i, text, macros, options) for i, text in enumerate(texts, 1)]
+        return build_batch(self.compiler, variants, self.folder)
+
+    def binaries(self, texts: list[str], options: tuple[str, ...] = ()) -> list[CudaBinary]:
+        """The same; all must compile."""
+        built = self.build(texts, options)
+        failures = [one.message for one in built.values() if isinstance(one, BuildFailure)]
+        assert not failures
+        return [one for _, one in sorted(built.items()) if isinstance(one, CudaBinary)]
+
+
+@pytest.fixture
+def nvcc(toolkit: Toolkit, tmp_path: Path) -> Nvcc:
+    """A compiler with a folder of its own."""
+    return Nvcc(toolkit, tmp_path)

@@ -1,0 +1,71 @@
+"""Parameters that change nothing are found, and only those."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.backends.table import open_compiler
+from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
+from gi_cuda.subject.source import Subject
+from tests.integration.evaluate.conftest import Make, parameter
+
+TIMES = parameter("TIMES", "[1, 2]", 1)
+GUARDED = "#ifndef TIMES\n#define TIMES 1\n#endif\n"
+NESTED = """
+#ifndef TIMES
+#define TIMES 1
+#endif
+#if TIMES == 2 && defined(DEEP)
+#undef TIMES
+#define TIMES 3
+#endif
+"""
+
+
+def found(subject: Subject) -> list[str]:
+    effects = read_effects(subject, open_compiler(subject, 1))
+    parameters = subject.target.parameters
+    return [str(one) for check in (inert, idle) for one in check("t", parameters, effects)]
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "block"),
+    [
+        (GUARDED, [TIMES], "64"),
+        (GUARDED, [TIMES, parameter("BLOCK", "[32, 64]", 64)], "BLOCK"),
+        ("#define TIMES 1\n#define BLOCK 64", [parameter("BLOCK", "[32, 64]", 64)], "BLOCK"),
+        (NESTED, [TIMES, parameter("DEEP", "", 0, "flag")], "64"),
+        (GUARDED, [TIMES, parameter("O", "", 0, "option").rstrip() + '\ntext = "-O2"\n'], "64"),
+    ],
+    ids=["code", "launch alone", "host code's", "beside another value alone", "option"],
+)
+def test_what_changes_something(make: Make, head: str, more: list[str], block: str) -> None:
+    more = [one.replace("values = \n", "") for one in more]
+    assert found(make(head, *more, block=block)) == []
+
+
+@pytest.mark.parametrize(
+    ("head", "more", "block", "said"),
+    [
+        ("#define TIMES 1", [TIMES], "64", "is there an #ifndef around kernel.cu:1?"),
+        ("#define TIMES 1", [TIMES], "32 * TIMES", "TIMES changes nothing in the source"),
+        (GUARDED, [parameter("TIME", "[1, 2]", 1)], "64", "is it spelt right?"),
+        (
+            GUARDED + "#if 0\nint never = NEVER;\n#endif",
+            [parameter("NEVER", "[1, 2]", 1)],
+            "64",
+            "NEVER seems to change nothing",
+        ),
+    ],
+    ids=["no guard", "no guard and launched", "misspelt", "dead code"],
+)
+def test_what_changes_nothing(
+    make: Make, head: str, more: list[str], block: str, said: str
+) -> None:
+    (one,) = found(make(head, *more, block=block))
+    assert one.startswith("t:6: the parameter ")
+    assert said in one
+
+
+def test_a_source_that_cannot_be_read_is_left_to_the_compiler(make: Make) -> None:
+    assert found(make('#include "nowhere.h"\n' + GUARDED, TIMES)) == []

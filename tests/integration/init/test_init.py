@@ -1,0 +1,360 @@
+"""``gi-cuda init`` on sources in the style of public code: what it writes passes ``check``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gi_cuda.cli import app
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import establish, try_broken
+from gi_cuda.runs.run import open_tools
+from gi_cuda.spec import (
+    BufferRole,
+    Target,
+    load_case,
+    load_target,
+)
+from gi_cuda.subject.source import load_subject
+
+SOURCES = Path(__file__).parent / "sources"
+HEADERS = ("-I", str(SOURCES / "include"))
+
+
+def init(name: str, folder: Path, *options: str) -> Target:
+    """The target that init writes, with all of its inputs made once."""
+    words = ["init", str(SOURCES / name), "--output", str(folder), *options]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    target = load_target(folder)
+    for case in target.cases:
+        if "host" in case.backends:
+            load_case(target, case)
+    return target
+
+
+def roles(target: Target) -> dict[str, str]:
+    return {buffer.name: str(buffer.role) for buffer in target.buffers}
+
+
+def sizes(target: Target) -> dict[str, str]:
+    return {buffer.name: buffer.size.text for buffer in target.buffers if buffer.size}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
+        *("filter_rows", "transpose", "sum_blocks", "life", "wave", "look_up"),
+        *("sums/main", "srad/main"),
+    ],
+)
+def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:
+    init(f"{name}.cu", tmp_path / "target", *HEADERS)
+    subject = load_subject(tmp_path / "target", "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        arguments = (subject, tools.compiler, tools.pool)
+        baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
+        assert set(baseline.penalties.values()) == {0}
+        caught = try_broken(*arguments, tools.scratch("broken"), baseline)
+    assert caught.penalty
+
+
+def test_texture_objects_are_inputs_of_the_type_that_is_fetched(tmp_path: Path) -> None:
+    target = init("look_up.cu", tmp_path / "target")
+    assert roles(target) == {
+        **{"table_data": "input", "places_data": "input"},
+        **{"weights": "input", "out": "output"},
+    }
+    assert [str(buffer.dtype) for buffer in target.buffers[:2]] == ["float32", "uint16"]
+    assert sizes(target)["table_data"] == "n * 4"
+    found = [(t.name, t.buffer, str(t.dtype), t.components) for t in target.textures]
+    assert found == [
+        ("table", "table_data", "float32", 4),
+        ("places", "places_data", "uint16", 1),
+    ]
+    (step,) = target.launches[0].steps
+    assert step.args == ("table", "places", "weights", "out", "n")
+    lines = (tmp_path / "target" / "target.toml").read_text().splitlines()
+    (mark,) = [line for line in lines if "each texture" in line]
+    assert "FILL IN" in mark
+
+
+def test_sizes_and_geometry_come_from_the_host_code(tmp_path: Path) -> None:
+    target = init("jacobi.cu", tmp_path / "jacobi")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == [
+        "(width + BLOCK_X - 1) / BLOCK_X",
+        "(height + BLOCK_Y - 1) / BLOCK_Y",
+    ]
+    assert [e.text for e in step.block] == ["BLOCK_X", "BLOCK_Y"]
+    assert sizes(target) == {"in": "width * height", "out": "width * height"}
+    assert roles(target) == {"in": "input", "out": "output"}
+    found = {p.name: (p.kind, p.default) for p in target.parameters}
+    assert found == {"BLOCK_X": ("macro", 32), "BLOCK_Y": ("macro", 8), "USE_LDG": ("flag", 0)}
+    assert target.constraints[0].that.text == "BLOCK_X * BLOCK_Y <= 1024"
+
+
+def test_geometry_is_guessed_from_the_kernel_where_the_host_code_does_not_say(
+    tmp_path: Path,
+) -> None:
+    (wave,) = init("wave.cu", tmp_path / "wave").launches[0].steps
+    assert [e.text for e in wave.block] == ["32", "8"]
+    assert [e.text for e in wave.grid] == ["(nx + 32 - 1) / 32", "(ny + 8 - 1) / 8"]
+    (life,) = init("life.cu", tmp_path / "life").launches[0].steps
+    assert [e.text for e in life.grid] == ["(128 + 16 - 1) / 16", "(128 + 8 - 1) / 8"]
+
+
+def test_templates_shared_memory_and_headers(tmp_path: Path) -> None:
+    target = init("sum_blocks.cu", tmp_path / "t", *HEADERS)
+    assert target.kernels == ("sum_blocks<float, 256>",)
+    assert target.launches[0].steps[0].shared.text == "256 * 4"
+    assert target.build.include == (SOURCES / "include",)
+
+
+def test_headers_that_hold_what_the_kernel_reaches_evolve(tmp_path: Path) -> None:
+    target = init("sums/main.cu", tmp_path / "sums")
+    assert [path.relative_to(SOURCES).as_posix() for path in target.headers] == [
+        "sums/reduce.cuh",
+        "sums/detail/warp.cuh",
+    ]
+    assert target.kernels == ("sums::reduce<float, 128>",)
+    assert [p.name for p in target.parameters] == ["ITEMS_PER_THREAD"]
+    files = {rule.file for rule in load_subject(target.folder, "host").grammar.rules}
+    assert files == {"reduce.cuh", "detail/warp.cuh"}
+
+
+def test_files_that_are_included_like_headers(tmp_path: Path) -> None:
+    """Kernels in ``.cu`` files that rely on what stands before them, as older code has it."""
+    target = init("srad/main.cu", tmp_path / "srad")
+    assert [path.name for path in target.headers] == ["device_functions.cu", "srad_kernel.cu"]
+    assert {s.name: s.value and s.value.text for s in target.scalars if s.value} == {
+        "d_Ne": "d_Nr * d_Nc"
+    }
+    assert sizes(target) == dict.fromkeys(["d_dN", "d_c", "d_I"], "(d_Nr * d_Nc)")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.block] == ["256"]
+
+
+def tree(folder: Path, files: dict[str, str]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return folder / next(iter(files))
+
+
+HEADER = "#pragma once\nstatic __device__ int twice(int x) { x += x; return x; }\n"
+KERNEL = "__global__ void k(int *a, int n) { if (threadIdx.x < n) a[threadIdx.x] = twice(1); }\n"
+
+
+def listed(source: Path, folder: Path, *options: str) -> list[str]:
+    found = init(str(source), folder, *options).headers
+    return [path.relative_to(source.parent.resolve()).as_posix() for path in found]
+
+
+def test_headers_are_only_those_needed(tmp_path: Path) -> None:
+    source = tree(
+        tmp_path / "src",
+        {
+            "k.cu": '#include "all.h"\n#include "other.h"\n#include "late.h"\n' + KERNEL,
+            "all.h": '#pragma once\n#include "detail/twice.cuh"\nstruct pair { int a, b; };\n',
+            "detail/twice.cuh": HEADER,
+            "other.h": "#pragma once\nstatic inline int unused() { return 3; }\n",
+            "late.h": "#pragma once\nstatic inline int first(pair p) { return p.a; }\n",
+        },
+    )
+    # all.h includes what evolves; late.h needs what all.h declares.
+    assert listed(source, tmp_path / "t") == ["all.h", "detail/twice.cuh", "late.h"]
+
+
+def test_a_kernel_without_headers_of_its_own_has_none(tmp_path: Path) -> None:
+    assert init("sum_blocks.cu", tmp_path / "t", *HEADERS).headers == ()
+
+
+def test_headers_that_have_to_stay_includes_are_named(tmp_path: Path) -> None:
+    source = tree(
+        tmp_path / "src",
+        {
+            "k.cu": '#ifdef A\n#include "t.cuh"\n#else\n#include "t.cuh"\n#endif\n' + KERNEL,
+            "t.cuh": HEADER,
+        },
+    )
+    words = ["init", str(source), "--output", str(tmp_path / "t")]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert "t.cuh stays an include: k.cu:4 includes it again, under other" in done.output
+    assert load_target(tmp_path / "t").headers == ()
+
+
+def test_constant_memory_is_a_buffer(tmp_path: Path) -> None:
+    target = init("filter_rows.cu", tmp_path / "t")
+    taps = next(b for b in target.buffers if b.name == "taps")
+    assert (taps.symbol, taps.role, taps.size and taps.size.text) == (
+        "taps",
+        BufferRole.INPUT,
+        "17",
+    )
+
+
+def test_accumulators_and_updates_are_told_from_outputs(tmp_path: Path) -> None:
+    assert roles(init("saxpy.cu", tmp_path / "s")) == {"x": "input", "y": "inout"}
+    histogram = init("histogram.cu", tmp_path / "h")
+    assert roles(histogram) == {"data": "input", "bins": "inout"}
+    assert not load_case(histogram, histogram.cases[0]).buffers["bins"].any()
+
+
+def test_macros_that_cannot_be_set_from_outside_are_only_offered(tmp_path: Path) -> None:
+    assert init("multiply.cu", tmp_path / "t").parameters == ()
+    text = (tmp_path / "t" / "target.toml").read_text()
+    assert '# name = "TILE_WIDTH"' in text
+    assert "#ifndef TILE_WIDTH" in text
+    assert 'block = ["TILE_WIDTH", "TILE_WIDTH", "1"]' in text
+
+
+def test_the_source_stays_where_it_is(tmp_path: Path) -> None:
+    target = init("saxpy.cu", tmp_path / "deep" / "down")
+    assert target.source == SOURCES / "saxpy.cu"
+    assert sorted(p.name for p in (tmp_path / "deep" / "down").iterdir()) == [
+        "README.md",
+        "data.py",
+        "target.toml",
+    ]
+
+
+def test_kernels_are_chosen_by_namespace_and_by_types(tmp_path: Path) -> None:
+    assert init("several.cu", tmp_path / "1", "--kernel", "b::scale").kernels == ("b::scale",)
+    chosen = init("several.cu", tmp_path / "2", "--kernel", "shift(double*,int)")
+    assert chosen.kernels == ("shift(double *, int)",)
+    assert chosen.buffers[0].dtype == "float64"
+    words = init("several.cu", tmp_path / "3", "--kernel", "whole")
+    assert [s.name for s in words.scalars] == ["in", "N"]
+
+
+def test_macros_given_win_over_those_of_the_source(tmp_path: Path) -> None:
+    target = init("jacobi.cu", tmp_path / "t", "-D", "BLOCK_X=64", "-D", "OTHER", "-D", "USE_LDG")
+    assert {p.name: p.default for p in target.parameters} == {
+        "BLOCK_X": 64,
+        "BLOCK_Y": 8,
+        "USE_LDG": 1,
+    }
+    assert target.build.define == {"OTHER": "1"}
+
+
+@pytest.mark.parametrize("joined", [True, False])
+def test_a_compilation_database_gives_folders_and_macros(joined: bool, tmp_path: Path) -> None:
+    words = ["nvcc", "-Iinclude", "-I", "missing", "-D", "A=2", "-DB", "-std=c++14", "-c"]
+    entry: dict[str, object] = {"directory": str(SOURCES), "file": "sum_blocks.cu"}
+    entry |= {"command": " ".join(words)} if joined else {"arguments": words}
+    database = tmp_path / "compile_commands.json"
+    database.write_text(json.dumps([{"directory": "/", "file": "other.cu"}, entry]))
+    target = init("sum_blocks.cu", tmp_path / "t", "--compile-commands", str(database), "-D", "A=3")
+    assert target.build.include == (SOURCES / "include",)
+    assert target.build.define == {"A": "3", "B": "1"}
+    assert target.build.standard == "c++14"
+
+
+def refused(tmp_path: Path, *words: str) -> str:
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(UserError) as caught:
+        CliRunner().invoke(
+            app, ["init", *words, "--output", str(tmp_path / "out")], catch_exceptions=False
+        )
+    assert sorted(tmp_path.rglob("*")) == before, "nothing is left behind"
+    return str(caught.value)
+
+
+def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    several = str(SOURCES / "several.cu")
+    assert "cannot read" in refused(tmp_path, str(source))
+    source.write_bytes(b"\0binary")
+    assert "not text" in refused(tmp_path, str(source))
+    source.write_text("int main() { return 0; }\n__global__ void declared(int);\n")
+    assert "no kernel" in refused(tmp_path, str(source))
+    source.write_text('#include "gone.h"\n__global__ void k(int *a) { *a = 1; }\n')
+    message = refused(tmp_path, str(source))
+    assert f"{source}:1: the header 'gone.h' is not found" in message
+    source.write_text("struct P { int a; float b; };\n__global__ void k(P p, int *a) { *a = 1; }\n")
+    message = refused(tmp_path, str(source))
+    assert "k.cu:2: the parameter 'p' of k is of type `P`" in message
+    assert "take `const P *`, or the members as parameters of their own: int a, float b" in message
+    source.write_text("__global__ void k(float3 v, int **a) { a[0][0] = 1; }\n")
+    assert "their own: float x, float y, float z" in refused(tmp_path, str(source))
+    source.write_text("__global__ void k(int **a) { a[0][0] = 1; }\n")
+    assert "is of type `int **`, which no target can pass" in refused(tmp_path, str(source))
+    message = refused(tmp_path, several)
+    assert "a::scale, b::scale, shift(float *, int), shift(double *, int), whole" in message
+    assert "'scale' is ambiguous" in refused(tmp_path, several, "--kernel", "scale")
+    assert "there is no kernel 'x'" in refused(tmp_path, several, "--kernel", "x")
+    assert "no such folder" in refused(tmp_path, several, "-I", str(tmp_path / "no"))
+    assert "not the name of a macro" in refused(tmp_path, several, "-D", "3=4")
+
+
+def test_a_database_that_is_none_or_does_not_know_the_source(tmp_path: Path) -> None:
+    database = tmp_path / "compile_commands.json"
+    words = (str(SOURCES / "saxpy.cu"), "--compile-commands", str(database))
+    assert "cannot be read" in refused(tmp_path, *words)
+    for text in ("{", '{"a": 1}', '[{"directory": "/"}]', "[3]"):
+        database.write_text(text)
+        assert "not a compilation database" in refused(tmp_path, *words)
+    database.write_text("[]")
+    assert "no entry for saxpy.cu" in refused(tmp_path, *words)
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    assert "nothing is overwritten" in refused(tmp_path, str(SOURCES / "saxpy.cu"))
+
+
+def test_headers_of_the_toolkit_are_only_noted(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text("#include <curand_kernel.h>\n__global__ void k(int *a) { *a = 1; }\n")
+    init(str(source), tmp_path / "t")
+    assert "no <curand_kernel.h>" in (tmp_path / "t" / "target.toml").read_text()
+
+
+SORT = """const unsigned WIDE = 512;
+__global__ void local(float *a) { a[blockIdx.x * WIDE + threadIdx.x] += 1; }
+__global__ void merge(float *a, int n, int size) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; a[2 * i] += size; }
+__global__ void odd(float *a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] += 1; }
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1 << 14; float *a;
+  cudaMalloc(&a, n * sizeof *a);
+  local<<<n / WIDE, WIDE / 2>>>(a);
+  for (int size = 2 * WIDE; size <= n; size <<= 1) merge<<<n / 512, 256>>>(a, n, size);
+  odd<<<guess(), WIDE / 2>>>(a, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid"),
+    [
+        ("local", "n / 512"),
+        ("merge", "n / 512"),
+        ("odd", "(n + (512 / 2) - 1) / (512 / 2)"),
+    ],
+)
+def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: str) -> None:
+    source = tree(tmp_path, {"sort.cu": SORT})
+    done = CliRunner().invoke(
+        app, ["init", str(source), "--kernel", kernel, "-o", str(tmp_path / "t")]
+    )
+    assert done.exit_code == 0, done.output
+    target = load_target(tmp_path / "t")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == [grid]
+    assert sizes(target) == {"a": "n"}
+    for case in target.cases:
+        assert set(case.args) == {"seed", "n"}
+        assert step.grid[0].evaluate({"n": case.args["n"]}) >= 1
+    marked = (tmp_path / "t" / "data.py").read_text().splitlines()
+    listed = done.output.splitlines()[-2]
+    assert all(
+        f"data.py:{number}" in listed for number, line in enumerate(marked, 1) if "FILL IN" in line
+    )
+    assert "data.py:1," in f"{listed},"

@@ -1,0 +1,91 @@
+"""The command line as users start it, a target in a repository of its own, and one finished run."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.search import Settings, Tabu
+from gi_cuda.search.recipes import Fresh, fill
+from gi_cuda.subject.source import Subject
+from tests.command import gi_cuda
+
+SCALE = Path(__file__).parents[2] / "targets" / "scale"
+WASTE = "<_kernel.cu_27>"
+"""The edit that every search on this target should find: the wasted work goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A run that was evolved from the command line.
+
+    Attributes:
+        repository: a git work tree that holds the target.
+        folder: the run's.
+        said: what ``evolve`` printed.
+        seed: what it was started with.
+    """
+
+    repository: Path
+    folder: Path
+    said: str
+    seed: int
+
+    @property
+    def source(self) -> Path:
+        return self.repository / "kernels" / "scale" / "kernel.cu"
+
+
+def copy_scale(to: Path) -> Path:
+    shutil.copytree(SCALE, to, ignore=shutil.ignore_patterns("__pycache__"))
+    return to
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """A copy of the small target that a test may change."""
+    return copy_scale(tmp_path / "scale")
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(
+        ["git", "-c", "user.name=t", "-c", "user.email=t@example.com", *words],
+        cwd=folder,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def good_seed(subject: Subject, population: int) -> int:
+    """A seed whose first generation holds the good edit, so that the search surely gains."""
+    for seed in range(1, 500):
+        rng, tabu = random.Random(f"{seed}/0"), Tabu()
+        children = [
+            fill(Fresh(12), subject, tabu, Settings(), rng).child for _ in range(population)
+        ]
+        if any(child and str(child.genotype) == WASTE for child in children):
+            return seed
+    raise AssertionError("no seed finds the good edit at once")
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finished:
+    """The small target, in a git repository, evolved for three generations of twelve."""
+    repository = tmp_path_factory.mktemp("repository")
+    copy_scale(repository / "kernels" / "scale")
+    git(repository, "init", "--quiet")
+    git(repository, "add", "--all")
+    git(repository, "commit", "--quiet", "--message=all")
+    seed = good_seed(scale, 12)
+    words = ["--run", "runs/first", "--seed", seed, "--population", 12, "--generations", 3]
+    done = gi_cuda("evolve", "kernels/scale", *words, cwd=repository)
+    assert done.returncode == 0, done.stderr
+    return Finished(repository, repository / "runs" / "first", done.stdout, seed)

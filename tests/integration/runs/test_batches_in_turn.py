@@ -1,0 +1,51 @@
+"""What batches leave to each other: nothing that is loaded, and what is known of machine code."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.runs.run import Plan, create_run
+from gi_cuda.search import Settings
+from gi_cuda.subject.source import Subject
+
+HARMLESS = Delete("_kernel.cu_27")
+UNUSED = Delete("_kernel.cu_29")
+WRONG = Delete("_kernel.cu_22")
+
+
+def test_a_worker_never_runs_what_an_earlier_batch_left_loaded(
+    scale: Subject, tmp_path: Path
+) -> None:
+    configuration = scale.original.configuration
+    right, wrong = (Genotype(configuration, (edit,)) for edit in (HARMLESS, WRONG))
+    with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
+        evaluator = run.evaluator()
+        for batch in ({1: right, 2: wrong}, {1: wrong, 2: right}, {3: right, 4: wrong}):
+            found = dict(evaluator.evaluate(batch))
+            assert {i for i, one in found.items() if one.right} == {
+                i for i, genotype in batch.items() if genotype is right
+            }
+            assert evaluator.pool._died == 0
+            evaluator.codes.clear()  # so that the next batch is run
+
+
+def test_the_same_machine_code_is_measured_once(scale: Subject, tmp_path: Path) -> None:
+    """With nothing added up, the loop that adds goes, and so does what looks at the sum."""
+    configuration = scale.original.configuration
+    smaller = replace(configuration, chosen=(32, *configuration.chosen[1:]))
+    with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
+        evaluator = run.evaluator()
+        first, second, third = (
+            dict(evaluator.evaluate({ident: Genotype(chosen, edits)}))[ident]
+            for ident, chosen, edits in [
+                (1, configuration, (HARMLESS,)),
+                (2, configuration, (HARMLESS, UNUSED)),
+                (3, smaller, (HARMLESS,)),
+            ]
+        )
+    assert first.right
+    assert second.samples == first.samples
+    assert second.message == "same machine code as individual 1"
+    assert third.samples != first.samples

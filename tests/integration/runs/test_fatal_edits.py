@@ -1,0 +1,47 @@
+"""What an edit did to one worker is believed at once when it happens to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gi_cuda.backends.protocol.requests import Survival
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.runs.run import Plan, create_run
+from gi_cuda.search import Settings
+from gi_cuda.subject.source import load_subject
+
+HARMLESS = "    if (at < n) {\n        mine = twice(in[at]);\n"
+LETHAL = """\
+    const int *from = in + (1 << 28);
+    from = in;
+    if (at < n) {
+        mine = twice(from[at]);
+"""
+
+
+def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
+    target: Path, tmp_path: Path
+) -> None:
+    kernel = target / "kernel.cu"
+    source = kernel.read_text()
+    assert HARMLESS in source
+    kernel.write_text(source.replace(HARMLESS, LETHAL))
+    subject = load_subject(target, "host")
+    lines = kernel.read_text().split("\n")
+    lethal, idle = (
+        Delete(f"_kernel.cu_{lines.index(line) + 1}")
+        for line in ("    from = in;", "        waste += tile[i % BLOCK];")
+    )
+    configuration = subject.original.configuration
+    crashing, beside = (Genotype(configuration, e) for e in ((lethal,), (idle, lethal)))
+    with create_run(subject, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 2)) as run:
+        evaluator = run.evaluator()
+        ((_, alone),) = evaluator.evaluate({1: crashing})
+        ((_, together),) = evaluator.evaluate({2: beside})
+        ((_, fine),) = evaluator.evaluate({3: Genotype(configuration, (idle,))})
+    assert alone.survival is Survival.CRASHED
+    assert "individual" not in alone.message
+    assert together.survival is Survival.CRASHED
+    assert together.message.startswith("as individual 1 by a like edit: ")
+    assert alone.message in together.message
+    assert fine.right

@@ -1,0 +1,79 @@
+"""On the host threads run one after another; what is right in one order alone is not right."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from gi_cuda.analyze.compare.comparison import compare
+from gi_cuda.analyze.compare.contestants import Reader
+from gi_cuda.evaluate.baseline import establish
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.runs.run import (
+    Plan,
+    Run,
+    create_run,
+    open_tools,
+)
+from gi_cuda.search import Settings
+from gi_cuda.subject.source import Subject, load_subject
+
+BARRIER = "    __syncthreads();\n"
+NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"
+PLAN = Plan("barracuda", Settings(), 1, 1, 2)
+
+
+def with_barrier(target: Path, text: str) -> Subject:
+    """The target with a text in the place of the barrier."""
+    kernel = target / "kernel.cu"
+    source = kernel.read_text()
+    assert source.count(BARRIER) == 1
+    kernel.write_text(source.replace(BARRIER, text))
+    return load_subject(target, "host")
+
+
+def run_of(target: Path, folder: Path, text: str) -> AbstractContextManager[Run]:
+    """A run on a target whose threads read what the one before them wrote."""
+    return create_run(with_barrier(target, text), folder, PLAN)
+
+
+def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
+    target: Path, tmp_path: Path
+) -> None:
+    with run_of(target, tmp_path / "run", BARRIER + NEIGHBOUR) as run:
+        assert run.baseline.backwards
+        lines = (target / "kernel.cu").read_text().split("\n")
+        barrier = Delete(f"_kernel.cu_{lines.index(BARRIER[:-1]) + 1}")
+        racing = Genotype(run.subject.original.configuration, (barrier,))
+        ((_, found),) = run.evaluator().evaluate({1: racing})
+        (validation,) = run.validate([run.candidate(racing)])
+        contestant = Reader(run.source, tmp_path / "imported", 1).read(str(barrier))
+        (compared,) = compare(run.tools, [contestant], run.baseline).results
+    assert found.penalty
+    assert found.message.endswith("with blocks and threads in the opposite order")
+    assert not validation.correct
+    assert "opposite order" in validation.message
+    assert "opposite order" in compared.failure
+
+
+def test_where_the_reference_depends_on_the_order_variants_may(
+    target: Path, tmp_path: Path
+) -> None:
+    with run_of(target, tmp_path / "run", NEIGHBOUR) as run:
+        assert not run.baseline.backwards
+        ((_, found),) = run.evaluator().evaluate({1: run.subject.original})
+    assert found.right
+
+
+def test_a_reference_that_waits_for_earlier_blocks_only_runs_forwards(
+    target: Path, tmp_path: Path
+) -> None:
+    """It would wait for ever in the opposite order, which costs a worker and no more."""
+    flag = "__device__ volatile int done[4096];\n__global__ void scale("
+    wait = "    if (blockIdx.x > 0) while (!done[blockIdx.x - 1]);\n    done[blockIdx.x] = 1;\n"
+    kernel = target / "kernel.cu"
+    kernel.write_text(kernel.read_text().replace("__global__ void scale(", flag))
+    subject = with_barrier(target, BARRIER + wait)
+    with open_tools(subject, tmp_path / "session", workers=1, jobs=2) as tools:
+        where = (tools.scratch("baseline"), tools.reference)
+        assert not establish(subject, tools.compiler, tools.pool, *where).backwards

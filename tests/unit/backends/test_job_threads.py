@@ -1,0 +1,86 @@
+"""Threads that share jobs."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from gi_cuda.backends.compile.job_threads import JobThreads
+
+
+def test_every_job_is_done_once() -> None:
+    crew: JobThreads[int, int]
+    with JobThreads(lambda job: job * job, 3) as crew:
+        for job in range(20):
+            crew.submit(job)
+        assert sorted(crew.next() for _ in range(20)) == [(job, job * job) for job in range(20)]
+
+
+def test_what_a_job_raises_comes_out_where_its_result_is_asked_for() -> None:
+    crew: JobThreads[int, int]
+    with JobThreads(lambda job: 1 // job, 1) as crew:
+        crew.submit(0)
+        with pytest.raises(ZeroDivisionError):
+            crew.next()
+
+
+def test_leaving_waits_for_what_was_begun_and_drops_the_rest() -> None:
+    begun, may_end, done = Event(), Event(), []
+
+    def work(job: int) -> None:
+        begun.set()
+        may_end.wait()
+        done.append(job)
+
+    class Slow(JobThreads[int, None]):
+        """One whose work ends only once nothing but ends of threads is waiting for it."""
+
+        def __exit__(self, *reason: Any) -> None:
+            Thread(target=self._end_work).start()
+            super().__exit__(*reason)
+
+        def _end_work(self) -> None:
+            deadline = time.monotonic() + 20
+            while self._jobs.qsize() > 1 and time.monotonic() < deadline:
+                pass
+            may_end.set()
+
+    with Slow(work, 1) as crew:
+        for job in range(3):
+            crew.submit(job)
+        begun.wait()
+    assert done == [0]
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C as Python has it, even where the tests run in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_ctrl_c_ends_the_waiting_though_the_work_goes_on() -> None:
+    waiting, may_end = Event(), Event()
+
+    def work(_: int) -> None:
+        waiting.wait()
+        os.kill(os.getpid(), signal.SIGINT)
+        may_end.wait()
+
+    def wait() -> None:
+        waiting.set()
+        crew.next()
+
+    with JobThreads(work, 1) as crew:
+        crew.submit(0)
+        with pytest.raises(KeyboardInterrupt):
+            wait()
+        may_end.set()

@@ -1,0 +1,118 @@
+"""Checks as functions of facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.backends.workers.case_runner import still_poison
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.checks import Finding
+from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
+from gi_cuda.evaluate.checks.cases import hashes_here, too_long, unsteady
+from gi_cuda.evaluate.checks.finding import refuse
+from gi_cuda.evaluate.checks.marks import left_to_fill_in
+from gi_cuda.evaluate.checks.values import (
+    TriedValue,
+    affordable,
+    evenly,
+    wrong_values,
+)
+from gi_cuda.subject.source import Subject
+
+
+def texts(findings: object) -> list[str]:
+    return [str(one) for one in findings]  # type: ignore[attr-defined]
+
+
+def test_findings_are_refused_together() -> None:
+    refuse([])
+    with pytest.raises(UserError) as caught:
+        refuse([Finding("a:1", "bad", "mend it"), Finding("a:2", "worse")])
+    assert str(caught.value) == "a:1: bad\n  mend it\na:2: worse"
+
+
+def test_outputs_that_nobody_writes(scale: Subject) -> None:
+    target = scale.target
+    line = next(buffer.line for buffer in target.buffers if buffer.name == "out")
+    nothing, part = {"out": (50, 50)}, {"out": (20, 50)}
+    assert texts(never_written(target, {"train": {"out": (0, 50)}})) == []
+    assert texts(never_written(target, {"train": nothing, "held-out": part})) == []
+    (one,) = texts(never_written(target, {"train": nothing, "held-out": nothing}))
+    assert one.startswith(f"{target.file}:{line}: no launch of the reference writes anything to")
+    (one,) = texts(partly_written(target, {"train": part, "held-out": {"out": (0, 40)}}))
+    assert "a part of the output out: on train 20 of 50 values\n" in one
+    assert texts(partly_written(target, {"train": {"out": (0, 50)}})) == []
+
+
+def test_inputs_that_are_written(scale: Subject) -> None:
+    assert texts(written_inputs(scale.target, {"train": ("memory behind in", "out")})) == []
+    (one,) = texts(written_inputs(scale.target, {"train": ("in",), "held-out": ()}))
+    assert "buffer in is declared input, but the kernel writes it (case train)" in one
+    assert '"inout", or "output"' in one
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint16", "float32", "float64"])
+def test_poison_that_is_left(dtype: str) -> None:
+    array = np.full(64, POISON, np.uint32).view(dtype)
+    assert still_poison(array) == array.size
+    array = array.copy()
+    array[: array.size // 2] = 1
+    assert still_poison(array) == array.size // 2
+    assert still_poison(np.zeros(7, dtype)) == 0
+
+
+def test_marks_of_init(tmp_path: Path) -> None:
+    head = "# what it could not know is marked FILL IN.\n"
+    assert texts(left_to_fill_in({tmp_path: head})) == []
+    (one,) = left_to_fill_in({tmp_path: f"{head}\n# FILL IN: the size\nsize = 1   # FILL IN\n"})
+    assert (one.where, one.what) == (f"{tmp_path}:3", "FILL IN is left in lines 3, 4")
+
+
+def test_cases_that_change(scale: Subject) -> None:
+    target = scale.target
+    here = hashes_here(target, ["train", "held-out"])
+    assert list(here) == ["held-out", "train"]
+    assert texts(unsteady(target, here, hashes_here(target, ["train", "held-out"]))) == []
+    there = {**here, "train": {**here["train"], "in": "other"}}
+    (one,) = texts(unsteady(target, here, there))
+    assert "case() gives other values from process to process: in (case train)" in one
+    assert "default_rng(seed)" in one
+
+
+def test_a_long_reference(scale: Subject) -> None:
+    assert texts(too_long(scale.target, 0.03)) == []
+    (one,) = texts(too_long(scale.target, 0.25))
+    assert "the reference takes 250 ms on the train cases" in one
+
+
+def test_values_that_are_wrong_by_themselves(scale: Subject) -> None:
+    parameters = scale.target.parameters
+    tried = [
+        TriedValue("BLOCK", 32, "wrong", "out[0] is 1"),
+        TriedValue("BLOCK", 128, "wrong", "out[1] is 2"),
+        TriedValue("REPEAT", 2, "right", ratio=1.0),
+        TriedValue("CHECKED", 1, "does not compile", "what is that"),
+    ]
+    block, checked = texts(wrong_values("t", parameters, tried))
+    assert block.startswith(
+        f"t:{parameters[0].line}: BLOCK = 32, 128 by itself: wrong answers: out"
+    )
+    assert "[[constraint]] missing" in block
+    assert "CHECKED = 1 by itself: does not compile: what is that" in checked
+    harmless = [TriedValue("BLOCK", 32, outcome) for outcome in ("right", "refused", "excluded")]
+    assert texts(wrong_values("t", parameters, harmless)) == []
+
+
+def test_as_many_values_as_there_is_time_for() -> None:
+    several = [("A", value) for value in range(100)]
+    assert evenly(several, 200) == several
+    some = evenly(several, 10)
+    assert len(set(some)) == 10
+    assert (some[0], some[-1]) == (several[0], several[-1])
+    assert affordable(1e-4) == 64
+    assert 20 < affordable(0.1) < 30
+    assert affordable(60.0) == 8

@@ -1,0 +1,76 @@
+"""What a kernel does with the memory behind a pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gi_cuda.init.access import Access, accesses, is_compared
+from gi_cuda.init.buffers import role_of
+from gi_cuda.init.code import Code, kernels
+
+HELPERS = """
+__device__ float get(const float *from, int i) { return from[i]; }
+__device__ void put(float *to, int i) { to[i] = 1; }
+__device__ void both(float *to, int i) { put(to, i); to[0] = get(to, i); }
+__device__ void down(float *to, int i) { if (i) down(to, i - 1); }
+__device__ void by_reference(float &to) { to = 1; }
+#define SWAP(a, b) { float t = a; a = b; b = t; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("", Access.NONE),
+        ("if (p == 0) i = sizeof(*p) * sizeof(p);", Access.NONE),
+        ("float x = p[i];", Access.READ),
+        ("float x = *(p + i) + get(p, i);", Access.READ),
+        ("float x = __ldg(&p[i]);", Access.READ),
+        ("float x = __ldg(p + i);", Access.READ),
+        ("q[i] = p[i];", Access.READ),
+        ("p[i] = 1;", Access.WRITE),
+        ("*(p + i) = 1;", Access.WRITE),
+        ("*p++ = 1;", Access.WRITE),
+        ("(p[i]) = 1;", Access.WRITE),
+        ("put(p + 1, i);", Access.WRITE),
+        ("put(&p[i], i);", Access.WRITE),
+        ("float *r = p + i; r[2] = 1;", Access.WRITE),
+        ("float *r; r = p; *r = 1;", Access.WRITE),
+        ("reinterpret_cast<float4 *>(p)[i] = v;", Access.WRITE),
+        ("((float4 *)p)[i] = v;", Access.WRITE),
+        ("p[i] += 1;", Access.READ | Access.WRITE),
+        ("p[i]++;", Access.READ | Access.WRITE),
+        ("p[i] = p[i] * 2;", Access.READ | Access.WRITE),
+        ("both(p, i);", Access.READ | Access.WRITE),
+        ("elsewhere(p);", Access.READ | Access.WRITE),
+        ("by_reference(p[i]);", Access.READ | Access.WRITE),
+        ("SWAP(p[i], p[0]);", Access.READ | Access.WRITE),
+        ("float x = min(p[i], 1.0f);", Access.READ),
+        ("atomicAdd(&p[i], 1.0f);", Access.ATOMIC),
+        ("atomicAdd(p + i, 1.0f);", Access.ATOMIC),
+        ("atomicMax(&p[i], 1);", Access.READ | Access.WRITE),
+        ("down(p, i);", Access.NONE),
+        ("(i ? p : q)[i] = 1;", Access.WRITE),
+        ("float *r = i ? p : q; x = r[i];", Access.READ),
+    ],
+)
+def test_reads_and_writes(read: Callable[[str], Code], body: str, expected: Access) -> None:
+    code = read(f"{HELPERS}\n__global__ void k(float *p, float *q, int i) {{ {body} }}")
+    assert accesses(code, kernels(code)[0].definition, "p") == expected
+
+
+def test_members_of_structs(read: Callable[[str], Code]) -> None:
+    code = read(
+        "struct S { float x; };__global__ void k(S *p, S *q, S *r) { p->x = q[0].x; r[1].x += 1; }"
+    )
+    (kernel,) = kernels(code)
+    found = [accesses(code, kernel.definition, name) for name in "pqr"]
+    assert [role_of(one) for one in found] == ["output", "input", "inout"]
+
+
+def test_comparisons(read: Callable[[str], Code]) -> None:
+    code = read("__global__ void k(int n, int m, int s) { if (m <= 3 + s && s * 2 > n) return; }")
+    (kernel,) = kernels(code)
+    assert [is_compared(code, kernel.definition, name) for name in "nms"] == [True, True, False]

@@ -1,0 +1,139 @@
+"""Launches read from host code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gi_cuda.init.code import Code, kernels
+from gi_cuda.init.elements import read_types
+from gi_cuda.init.host_code import KnownNames
+from gi_cuda.init.launching import LaunchSite, uses
+
+KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
+
+
+def launch(read: Callable[[str], Code], host: str, kept: str = "") -> LaunchSite:
+    code = read(KERNEL + host)
+    types = read_types([code])
+    (use,) = uses([code], kernels(code)[0], types, KnownNames(kept=frozenset(kept.split())))
+    return use
+
+
+@pytest.mark.parametrize(
+    ("grid", "expected"),
+    [
+        ("(N + 255) / 256", "(n + 255) / 256"),
+        ("ceil(N / (float)BLOCK)", "(n + 64 - 1) / 64"),
+        ("(int)ceil((double)N / 32)", "(n + 32 - 1) / 32"),
+        ("ceil(N * 1.0 / threads)", "(n + 128 - 1) / 128"),
+        ("iDivUp(N, threads)", "(n + 128 - 1) / 128"),
+        ("std::min(N, 64)", "(n < 64 ? n : 64)"),
+        ("N > 5 ? N : 5u", None),
+        ("unknown(N)", None),
+        ("N / other", None),
+    ],
+)
+def test_grids(read: Callable[[str], Code], grid: str, expected: str | None) -> None:
+    host = (
+        "void run(float *a, int N, int other) { const int threads = 2 * BLOCK;"
+        f" int blocks = {grid}; k<<<blocks, threads>>>(a, N, 1.5f); }}"
+    )
+    use = launch(read, host)
+    if expected is not None:
+        found = [text.replace("(2 * 64)", "128") for text in use.grid or ()]
+        assert [text.strip("()") for text in found] == [expected.strip("()")]
+    elif "?" not in grid:
+        assert use.grid is None
+    assert use.values == {"s": 1.5}
+
+
+def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(float *a, int N) { dim3 block(BLOCK, 2); dim3 grid = dim3(N / block.x, block.z);"
+        " k<<<grid, block, block.y * sizeof(float)>>>(a, N, 0); }"
+    )
+    use = launch(read, host, "BLOCK")
+    assert use.block == ("BLOCK", "2")
+    assert use.grid == ("n / BLOCK", "1")
+    assert use.shared == "2 * 4"
+
+
+def test_what_is_set_twice_is_not_known(read: Callable[[str], Code]) -> None:
+    host = "void run(float *a, int N) { int b = 32; if (N > 9) b = 64; k<<<1, b>>>(a, N, 0); }"
+    assert launch(read, host).block is None
+
+
+def test_allocations_types_and_template_arguments(read: Callable[[str], Code]) -> None:
+    code = read(
+        "template <typename T, int R, int B> __global__ void k(T *a, int n) { }\n"
+        "const int RADIUS = 3;\n"
+        "int main() { int N = 1 << 10; size_t bytes = N * sizeof(double); double *d;"
+        " CHECK(cudaMalloc((void **)&d, bytes)); k<double, RADIUS, 2 * 8><<<1, 1>>>(d, N); }"
+    )
+    (use,) = uses([code], kernels(code)[0], read_types([code]), KnownNames())
+    assert use.templates == ("double", "3", "2 * 8")
+    assert use.types == {"a": "double", "n": "int"}
+    assert use.allocated == {"a": "(n * 8)"}
+    assert use.values == {"n": 1024}
+
+
+@pytest.mark.parametrize(
+    ("grid", "expected"),
+    [
+        ("2 * static_cast<int>(N + 1)", "2 * (n + 1)"),
+        ("4 * (int)(N - 1)", "4 * (n - 1)"),
+        ("N / iDivUp(N, 8)", "n / ((n + 8 - 1) / 8)"),
+        ("(N + WIDE / 2 - 1) / (WIDE / 2)", "(n + 512 / 2 - 1) / (512 / 2)"),
+        ("min(N & 3, 2)", "(n & 3) < 2 ? (n & 3) : 2"),
+    ],
+)
+def test_what_is_calculated_first_stays_in_brackets(
+    read: Callable[[str], Code], grid: str, expected: str
+) -> None:
+    host = "const int WIDE = 512;\n"
+    host += f"void run(float *a, int N) {{ k<<<{grid}, 32>>>(a, N, 1.0f); }}"
+    assert launch(read, host).grid == (expected,)
+
+
+def test_a_member_or_a_method_that_is_passed_is_the_scalar(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(M m, std::vector<float> &v, float *a) {"
+        " int blocks = (m.n + 63) / 64; k<<<blocks, 64>>>(a, m.n, 1.0f); }"
+    )
+    assert launch(read, host).grid == ("(n + 63) / 64",)
+    host = "void run(V v, float *a) { k<<<v.size() / 64, 64>>>(a, v.size(), 1.0f); }"
+    assert launch(read, host).grid == ("n / 64",)
+
+
+def test_sizes_of_what_a_pointer_points_to(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(int N) { float *a; double *b; cudaMalloc(&a, N * sizeof *a);"
+        " cudaMalloc(&b, N * sizeof(b[0])); k<<<1, 1>>>(a, N, 1.0f); }"
+    )
+    assert launch(read, host).allocated == {"a": "n * 4"}
+    # The size of the pointer itself is a mistake that nobody should build on.
+    assert launch(read, host.replace("*a);", "a);")).allocated == {}
+
+
+def test_a_variable_of_a_loop_is_passed_as_it_is_at_first(read: Callable[[str], Code]) -> None:
+    host = (
+        "void run(float *a) { for (int s = 2 * BLOCK; s < 4096; s <<= 1)"
+        " for (int t = s / 2; t > 0; t >>= 1) k<<<8, 32>>>(a, t, 1.0f); }"
+    )
+    assert launch(read, host).values["n"] == 64
+
+
+def test_how_much_only_the_host_code_knows(read: Callable[[str], Code]) -> None:
+    code = read(
+        "__global__ void k(float *a) { }\n"
+        "int main(int argc, char **argv) { int n = argc > 1 ? atoi(argv[1]) : 4096; float *a;"
+        " int threads = atoi(argv[2]); cudaMalloc(&a, n * sizeof(float));"
+        " k<<<n / 64, threads>>>(a); }"
+    )
+    types, kernel = read_types([code]), kernels(code)[0]
+    (use,) = uses([code], kernel, types, KnownNames(own=True))
+    assert (use.grid, use.block, use.allocated) == (("n / 64",), None, {"a": "n * 4"})
+    (use,) = uses([code], kernel, types, KnownNames())
+    assert use.grid is None

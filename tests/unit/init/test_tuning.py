@@ -1,0 +1,89 @@
+"""Macros proposed as parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from gi_cuda.grammar import convert
+from gi_cuda.init.code import Code
+from gi_cuda.init.tuning import Proposing, Tunable, tunables
+
+
+def proposed(
+    code: Code, define: Mapping[str, str], launched: frozenset[str] = frozenset()
+) -> dict[str, Tunable]:
+    functions = convert(code.source, None).functions
+    return {one.name: one for one in tunables(code, (), functions, define, launched)}
+
+
+def guarded(name: str, value: str) -> str:
+    return f"#ifndef {name}\n#define {name} {value}\n#endif\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "values"),
+    [
+        ("BLOCK_SIZE", "256", (64, 128, 256, 512, 1024)),
+        ("THREADS_PER_BLOCK", "96", (32, 64, 96, 128, 256)),
+        ("TILE", "16", (8, 16, 32)),
+        ("UNROLL_FACTOR", "(4)", (2, 4, 8)),
+        ("ITEMS_PER_THREAD", "3", (2, 3, 4)),
+        ("USE_SHARED", "1", (0, 1)),
+    ],
+)
+def test_guarded_macros_about_speed_are_parameters(
+    read: Callable[[str], Code], name: str, value: str, values: tuple[int, ...]
+) -> None:
+    code = read(f"{guarded(name, value)}__global__ void k(int *a) {{ a[0] = {name}; }}")
+    one = proposed(code, {})[name]
+    assert (one.standing, one.values) == (Proposing.ACTIVE, values)
+    assert one.default in one.values
+
+
+def test_what_changes_results_or_cannot_be_set_is_only_offered(read: Callable[[str], Code]) -> None:
+    code = read(
+        "#define BLOCK_SIZE 128\n"
+        + guarded("RADIUS", "2")
+        + guarded("N", "1024")
+        + guarded("ACCURACY", "1e-3f")
+        + "#define SQUARE(x) ((x) * (x))\n"
+        "__global__ void k(int *a) {\n"
+        "#ifdef DEBUG_PRINT\nprintf();\n#endif\n#if MODE == 2 && __CUDA_ARCH__ > 300\n#endif\n"
+        "a[BLOCK_SIZE] = SQUARE(RADIUS) + N + ACCURACY; }"
+    )
+    found = proposed(code, {})
+    assert set(found) == {"BLOCK_SIZE", "RADIUS", "DEBUG_PRINT", "MODE"}
+    assert {one.standing for one in found.values()} == {Proposing.OFFERED}
+    assert "#ifndef BLOCK_SIZE" in found["BLOCK_SIZE"].why
+
+
+def test_flags_given_and_macros_reached_through_others(read: Callable[[str], Code]) -> None:
+    code = read(
+        guarded("TILE", "8") + "#define AREA (TILE * TILE)\n"
+        "__global__ void k(int *a) {\n#if defined(USE_LDG)\na[1] = 1;\n#endif\na[0] = AREA; }"
+    )
+    found = proposed(code, {"USE_LDG": "1", "TILE": "16"})
+    assert (found["USE_LDG"].kind, found["USE_LDG"].default) == ("flag", 1)
+    assert found["TILE"].default == 16
+
+
+def test_macros_of_launches_count_too(read: Callable[[str], Code]) -> None:
+    code = read(guarded("TPB", "128") + "__global__ void k(int *a) { a[0] = 1; }")
+    assert "TPB" not in proposed(code, {})
+    assert proposed(code, {}, frozenset({"TPB"}))["TPB"].standing is Proposing.ACTIVE
+
+
+def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], Code]) -> None:
+    code = read(
+        "constexpr int WARP = 32, FIXED = 9;\nconstexpr int WARP_SIZE = 32;\n"
+        "constexpr int WARPS_PER_BLOCK = 4;\nconst unsigned int TILE = 8;\nconst int N = 1024;\n"
+        "const int UNUSED = 3;\n"
+        "__global__ void k(int *a) { const int inner = 5; a[inner] = WARP_SIZE + TILE + N; }"
+    )
+    found = proposed(code, {}, frozenset({"WARPS_PER_BLOCK"}))
+    assert set(found) == {"WARPS_PER_BLOCK", "TILE"}
+    assert {one.standing for one in found.values()} == {Proposing.OFFERED}
+    assert (found["TILE"].values, found["TILE"].default) == ((4, 8, 16), 8)
+    assert "#define TILE 8" in found["TILE"].why

@@ -1,0 +1,569 @@
+"""Reading target.toml: what it means, and one clear message for everything that is wrong."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda.errors import UserError
+from gi_cuda.spec import (
+    BufferRole,
+    CaseRole,
+    ParameterKind,
+    cases_for,
+    compiler_options,
+    content_hash,
+    defaults,
+    find_case,
+    load_target,
+    macros,
+)
+from gi_cuda.spec.oracle import (
+    Exact,
+    Python,
+    Sigma,
+    Tolerance,
+)
+
+from .conftest import DATA, TARGET, Write
+
+
+def test_a_target_is_read(write: Write) -> None:
+    folder = write()
+    target = load_target(folder)
+    assert load_target(folder / "target.toml") == target
+    assert target.name == "smooth"
+    assert target.source == folder.resolve() / "kernel.cu"
+    assert target.kernels == ("smooth", "scale")
+    assert target.build.include == (folder.resolve(),)
+    block, cache, real, regs, fast = target.parameters
+    assert block.values == (32, 64, 96, 128)
+    assert (cache.kind, cache.values, cache.default) == (ParameterKind.FLAG, (0, 1), 0)
+    assert real.values == ("float", "double")
+    assert regs.backends == ("cuda",)
+    assert fast.values == (0, 1)
+    assert block.line == TARGET.split("[[parameter]]")[0].count("\n") + 1
+    assert [constraint.that.text for constraint in target.constraints] == [
+        "CACHE == 0 || BLOCK_W <= 64"
+    ]
+    a, b, table = target.buffers
+    assert (a.dtype, a.role, b.role) == (np.float32, BufferRole.INOUT, BufferRole.SCRATCH)
+    assert (table.size, table.symbol) == (None, "c_table")
+    smooth, scale = target.launches
+    assert (smooth.swap, smooth.counter, smooth.repeat.text) == ((("a", "b"),), "round", "steps")
+    assert [step.kernel for step in (*smooth.steps, *scale.steps)] == ["smooth", "scale"]
+    assert [part.text for part in scale.steps[0].block] == ["BLOCK_W", "2"]
+    assert target.oracle.checks == (Tolerance(1e-6, 1e-5),)
+    assert target.timing.cache == "flushed"
+
+
+def test_a_target_can_be_sent_to_another_process(write: Write) -> None:
+    target = load_target(write())
+    assert pickle.loads(pickle.dumps(target)) == target
+
+
+def test_what_a_configuration_means_to_the_compiler(write: Write) -> None:
+    target = load_target(write())
+    reference = defaults(target)
+    assert macros(target, reference) == {"VERSION": "3", "BLOCK_W": "64", "REAL": "float"}
+    assert macros(target, {**reference, "CACHE": 1})["CACHE"] == "1"
+    assert compiler_options(target, reference, "cuda") == ("-O3",)
+    changed = {**reference, "REGS": 32, "FAST": 1}
+    assert compiler_options(target, changed, "cuda") == (
+        "-O3",
+        "-maxrregcount=32",
+        "--use_fast_math",
+    )
+    assert compiler_options(target, changed, "host") == ("--use_fast_math",)
+
+
+def test_constraints(write: Write) -> None:
+    target = load_target(write())
+    constraint = target.constraints[0]
+    assert constraint.allows({**defaults(target), "CACHE": 1})
+    assert not constraint.allows({**defaults(target), "CACHE": 1, "BLOCK_W": 128})
+    assert not constraint.allows({"BLOCK_W": 128})
+
+
+def test_several_oracles(write: Write) -> None:
+    oracle = """\
+[[oracle]]
+kind = "sigma"
+k = 4
+runs = 5
+outside = 0.01
+buffers = ["a"]
+
+[[oracle]]
+kind = "python"
+function = "data.py:penalty"
+runs = 3
+uses = ["truth"]
+"""
+    data = DATA + "\n\ndef penalty(case, outputs, reference):\n    return 0\n"
+    folder = write(
+        ('[oracle]\nkind = "tolerance"\nabsolute = 1e-6\nrelative = 1e-5\n', oracle), data=data
+    )
+    target = load_target(folder)
+    assert target.oracle.checks == (
+        Sigma(4.0, 5, 0.0, 0.01, ("a",)),
+        Python(folder.resolve() / "data.py", "penalty", 3),
+    )
+    assert target.oracle.runs == 5
+    assert target.extras == ("truth",)
+
+
+def test_exact_oracle_of_a_single_launch(write: Write) -> None:
+    folder = write(('kind = "tolerance"\nabsolute = 1e-6\nrelative = 1e-5', 'kind = "exact"'))
+    assert load_target(folder).oracle.checks == (Exact(),)
+
+
+def test_cases_by_name_and_use(write: Write) -> None:
+    target = load_target(write())
+    assert find_case(target, "other").role is CaseRole.HELD_OUT
+    assert [case.name for case in cases_for(target, "host", CaseRole.TRAIN)] == ["small"]
+    with pytest.raises(UserError, match="Did you mean other"):
+        find_case(target, "othr")
+
+
+def test_the_hash_follows_the_content(write: Write, tmp_path: Path) -> None:
+    before = content_hash(load_target(write()))
+    assert len(before) == 32
+    assert content_hash(load_target(write())) == before
+    assert content_hash(load_target(write(data=DATA + "\n# more\n"))) != before
+    assert content_hash(load_target(write(("1e-6", "1e-7")))) != before
+    write()
+    source = tmp_path / "kernel.cu"
+    source.write_text(f"{source.read_text()}\n")
+    target = load_target(tmp_path)
+    assert content_hash(target) != before
+    (tmp_path / "kernel.cu").unlink()
+    with pytest.raises(UserError, match="cannot be read"):
+        content_hash(target)
+
+
+def line(text: str) -> int:
+    """The line of the unspoilt target in which `text` stands first."""
+    return TARGET[: TARGET.index(text)].count("\n") + 1
+
+
+MISTAKES = {
+    # what is done to the file: (old, new, line, key, what the message says)
+    "malformed": ("[target]", "[target", 2, "", "this is not TOML"),
+    "half a text": ('name = "smooth"', 'name = "smooth', 3, "", "this is not TOML"),
+    "unknown table": ("[timing]", "[timings]", line("[timing]"), "timings", "Did you mean timing"),
+    "unknown key": ("source =", "sorce =", line("source ="), "target.sorce", "Did you mean source"),
+    "missing key": ('source = "kernel.cu"\n', "", 2, "target.source", "the key is missing"),
+    "missing default": (
+        "default = 64\n",
+        "",
+        line("[[parameter]]"),
+        "parameter[0].default",
+        "the key is missing",
+    ),
+    "type of a key": ('source = "kernel.cu"', "source = 3", line("source ="), "target.source", "3"),
+    "standard": (
+        "define = { VERSION = 3 }",
+        'standard = "17"',
+        line("define"),
+        "build.standard",
+        "'17'",
+    ),
+    "no such source": ('"kernel.cu"', '"k.cu"', line('"kernel.cu"'), "target.source", "not there"),
+    "no such folder": ('["."]', '["inc"]', line("include"), "build.include", "not there"),
+    "parameter is no name": ('"BLOCK_W"', '"BLOCK-W"', line('"BLOCK_W"'), "parameter[0].name", "C"),
+    "empty range": ("to = 128", "to = 8", line("from ="), "parameter[0].values", "from <= to"),
+    "range key": ("step =", "stop =", line("from ="), "parameter[0].values", "'stop'"),
+    "truth value": (
+        '["float", "double"]',
+        "[true, false]",
+        line('["float"'),
+        "parameter[2].values[0]",
+        "flag",
+    ),
+    "value twice": (
+        '["float", "double"]',
+        '["float", "float"]',
+        line('name = "REAL"') - 1,
+        "parameter[2]",
+        "twice",
+    ),
+    "default not a value": (
+        "default = 64",
+        "default = 65",
+        line("[[parameter]]"),
+        "parameter[0]",
+        "the default 65 is not among the values",
+    ),
+    "option without text": (
+        'text = "--use_fast_math"\n',
+        "",
+        line('name = "FAST"') - 1,
+        "parameter[4]",
+        "needs its text",
+    ),
+    "flag with values": (
+        'kind = "flag"',
+        'kind = "flag"\nvalues = [0, 1]',
+        line('name = "CACHE"') - 1,
+        "parameter[1]",
+        "has no values",
+    ),
+    "kind": (
+        'kind = "flag"',
+        'kind = "flg"',
+        line('kind = "flag"'),
+        "parameter[1].kind",
+        "'macro'",
+    ),
+    "constraint syntax": (
+        "CACHE == 0 ||",
+        "CACHE == 0 | |",
+        line("that ="),
+        "constraint[0].that",
+        "not a C expression",
+    ),
+    "constraint name": (
+        "|| BLOCK_W",
+        "|| BLOK_W",
+        line("that ="),
+        "constraint[0].that",
+        "Did you mean BLOCK_W",
+    ),
+    "constraint on a scalar": (
+        "|| BLOCK_W",
+        "|| steps",
+        line("that ="),
+        "constraint[0].that",
+        "'steps' is a scalar and cannot be used here",
+    ),
+    "constraint on texts": (
+        "|| BLOCK_W",
+        "|| REAL",
+        line("that ="),
+        "constraint[0].that",
+        "not integers",
+    ),
+    "constraint excludes default": (
+        "CACHE == 0 || BLOCK_W <= 64",
+        "BLOCK_W * 2 <= 64",
+        line("that ="),
+        "constraint[0].that",
+        "excludes the default (BLOCK_W = 64)",
+    ),
+    "constraint without value": (
+        "CACHE == 0 || BLOCK_W <= 64",
+        "64 / CACHE",
+        line("that ="),
+        "constraint[0].that",
+        "excludes the default (CACHE = 0)",
+    ),
+    "name taken": ('name = "a"', 'name = "n"', line('name = "a"'), "buffer[0].name", "is taken"),
+    "macro taken": (
+        "VERSION = 3",
+        "n = 3",
+        line('name = "n"'),
+        "scalar[0].name",
+        "is taken",
+    ),
+    "a default that the build does not give": (
+        "VERSION = 3",
+        "BLOCK_W = 96",
+        line("default = 64"),
+        "parameter[0].default",
+        "[build] defines BLOCK_W to 96",
+    ),
+    "a flag that the build gives": (
+        "VERSION = 3",
+        "CACHE = 1",
+        line("default = false"),
+        "parameter[1].default",
+        "[build] defines CACHE to 1",
+    ),
+    "no such kernel": (
+        '["smooth", "scale"]',
+        '["smoth", "scale"]',
+        line("kernels ="),
+        "target.kernels",
+        "there is no kernel 'smoth' in kernel.cu\n  Did you mean smooth?",
+    ),
+    "no such kernel behind launch bounds": (
+        '["smooth", "scale"]',
+        '["smooth", "scal"]',
+        line("kernels ="),
+        "target.kernels",
+        "Did you mean scale?",
+    ),
+    "case twice": ('"other"', '"small"', line('"other"'), "case[1].name", "is taken"),
+    "C type": ('"int32"', '"int"', line('"int32"'), "scalar[0].type", "Write 'int32'"),
+    "no type": (
+        '"float32"',
+        '"float31"',
+        line('"float32"'),
+        "scalar[1].type",
+        "Did you mean float32",
+    ),
+    "scalar value": (
+        "(n + BLOCK_W",
+        "(m + BLOCK_W",
+        line("value ="),
+        "scalar[3].value",
+        "no 'm' to use",
+    ),
+    "size by parameter": (
+        'size = "n"',
+        'size = "n * BLOCK_W"',
+        line('size = "n"'),
+        "buffer[0].size",
+        "'BLOCK_W' is a parameter and cannot be used here",
+    ),
+    "size by float": (
+        'size = "n"',
+        'size = "gain"',
+        line('size = "n"'),
+        "buffer[0].size",
+        "scalar that is not an integer",
+    ),
+    "size by redrawn scalar": (
+        'name = "n"\ntype = "int32"',
+        'name = "n"\ntype = "int32"\nredraw = true',
+        line('size = "n"') + 1,
+        "buffer[0].size",
+        "'n' is a redrawn scalar and cannot be used here",
+    ),
+    "redrawn float": (
+        'type = "float32"\n\n[[scalar]]\nname = "steps"',
+        'type = "float32"\nredraw = true\n\n[[scalar]]\nname = "steps"',
+        line('name = "gain"') - 1,
+        "scalar[1]",
+        "a float32 cannot be redrawn",
+    ),
+    "redrawn value": (
+        'value = "(n + BLOCK_W - 1) / BLOCK_W"',
+        'value = "(n + BLOCK_W - 1) / BLOCK_W"\nredraw = true',
+        line('name = "blocks"') - 1,
+        "scalar[3]",
+        "a scalar with a value cannot be redrawn",
+    ),
+    "no size": (
+        'size = "n"\nrole = "scratch"',
+        'role = "scratch"',
+        line('name = "b"') - 1,
+        "buffer[1]",
+        "needs a size",
+    ),
+    "no output": (
+        '"inout"',
+        '"input"',
+        line('name = "a"') - 1,
+        "buffer[0]",
+        "no buffer is an output",
+    ),
+    "role": ('"inout"', '"in"', line('"inout"'), "buffer[0].role", "'in'"),
+    "unused buffer": (
+        'symbol = "c_table"\n',
+        "",
+        line('name = "table"') - 1,
+        "buffer[2]",
+        "no launch uses",
+    ),
+    "kernel": (
+        'kernel = "smooth"',
+        'kernel = "smoth"',
+        line('kernel = "smooth"'),
+        "launch[0].step[0].kernel",
+        "Did you mean smooth",
+    ),
+    "argument": (
+        '["a", "b", "n", "round"]',
+        '["a", "b", "n", "rond"]',
+        line('"round"]'),
+        "launch[0].step[0].args",
+        "Did you mean round",
+    ),
+    "symbol as argument": (
+        '["a", "n", "gain"]',
+        '["table", "n", "gain"]',
+        line('["a", "n", "gain"]'),
+        "launch[1].args",
+        "no buffer, texture or scalar 'table'",
+    ),
+    "function in grid": (
+        'grid = "blocks"',
+        'grid = "min(n, blocks)"',
+        line('grid = "blocks"'),
+        "launch[1].grid",
+        "no function 'min'",
+    ),
+    "four dimensions": (
+        '["BLOCK_W", 2]',
+        "[1, 1, 1, 1]",
+        line('["BLOCK_W", 2]'),
+        "launch[1].block",
+        "at most 3",
+    ),
+    "counter elsewhere": (
+        'grid = "blocks"',
+        'grid = "round"',
+        line('grid = "blocks"'),
+        "launch[1].grid",
+        "no 'round'",
+    ),
+    "launch without block": (
+        'block = ["BLOCK_W", 2]\n',
+        "",
+        line('kernel = "scale"') - 1,
+        "launch[1].block",
+        "the key is missing",
+    ),
+    "group with a kernel": (
+        'repeat = "steps"',
+        'repeat = "steps"\nkernel = "smooth"',
+        line("[[launch]]"),
+        "launch[0]",
+        "no 'kernel' of its own",
+    ),
+    "swap of an input": (
+        '[["a", "b"]]',
+        '[["a", "table"]]',
+        line("swap ="),
+        "launch[0].swap",
+        "table",
+    ),
+    "swap of unlike": (
+        'size = "n"\nrole = "scratch"',
+        'size = "n * 2"\nrole = "scratch"',
+        line("swap ="),
+        "launch[0].swap",
+        "differ in type or size",
+    ),
+    "swap of three": (
+        '["a", "b"]]',
+        '["a", "b", "a"]]',
+        line("swap ="),
+        "launch[0].swap[0]",
+        "at most 2",
+    ),
+    "oracle kind": ('"tolerance"', '"tolerence"', line('"tolerance"'), "oracle.kind", "tolerance?"),
+    "oracle key": (
+        "absolute =",
+        "abs =",
+        line("absolute"),
+        "oracle.abs",
+        "There is: kind, absolute",
+    ),
+    "negative tolerance": (
+        "1e-6",
+        "-1.0",
+        line("1e-6"),
+        "oracle.absolute",
+        "greater than or equal",
+    ),
+    "oracle's buffer": (
+        "absolute = 1e-6",
+        'buffers = ["b"]',
+        line("absolute"),
+        "oracle.buffers",
+        "no output 'b'",
+    ),
+    "oracle's file": (
+        'kind = "tolerance"\nabsolute = 1e-6\nrelative = 1e-5',
+        'kind = "python"\nfunction = "oracle.py:penalty"',
+        line("absolute"),
+        "oracle.function",
+        "'oracle.py' is not there",
+    ),
+    "oracle's function": (
+        'kind = "tolerance"\nabsolute = 1e-6\nrelative = 1e-5',
+        'kind = "python"\nfunction = "data.py:penalty"',
+        line("absolute"),
+        "oracle.function",
+        "data.py has no function penalty()",
+    ),
+    "case's arguments": (
+        "seed = 1, n = 1000",
+        "seeds = 1, n = 1000",
+        line("seed = 1"),
+        "case[0].args",
+        "its signature is case(seed, n, steps=3)",
+    ),
+    "no train case": ('"train"', '"held-out"', line("[[case]]"), "case", "has the role 'train'"),
+    "no held-out case for a backend": (
+        'role = "held-out"',
+        'role = "held-out"\nbackends = ["cuda"]',
+        line("[[case]]"),
+        "case",
+        "no case of backend 'host' has the role 'held-out'",
+    ),
+    "backend": (
+        'backends = ["cuda"]',
+        'backends = ["opencl"]',
+        line('backends = ["cuda"]'),
+        "parameter[3].backends[0]",
+        "'host'",
+    ),
+    "cache": ('"flushed"', '"cold"', line('"flushed"'), "timing.cache", "'cold'"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_is_told_with_file_line_and_key(name: str, write: Write) -> None:
+    old, new, number, key, message = MISTAKES[name]
+    folder = write((old, new))
+    with pytest.raises(UserError) as caught:
+        load_target(folder)
+    where = f"{folder / 'target.toml'}:{number}" + (f": {key}" if key else "")
+    assert caught.value.where == where
+    assert message.lower() in str(caught.value).lower()
+
+
+DATA_MISTAKES = {
+    "syntax": ("def case(:\n    pass\n", ":1", "this is not Python"),
+    "import": ("import no_such_module_here\n", ":1", "no_such_module_here"),
+    "running": ("x = 1\ny = x / 0\n", ":2", "ZeroDivisionError"),
+}
+
+
+@pytest.mark.parametrize("name", DATA_MISTAKES)
+def test_a_data_module_that_does_not_run(name: str, write: Write) -> None:
+    data, number, message = DATA_MISTAKES[name]
+    folder = write(data=data)
+    with pytest.raises(UserError) as caught:
+        load_target(folder)
+    assert caught.value.where == f"{folder.resolve() / 'data.py'}{number}"
+    assert message in str(caught.value)
+
+
+def test_a_data_module_without_case(write: Write) -> None:
+    with pytest.raises(UserError, match=r"data.py has no function case\(\)"):
+        load_target(write(data="cases = 3\n"))
+
+
+def test_no_target_at_all(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="there is no target here"):
+        load_target(tmp_path)
+    with pytest.raises(UserError, match="there is no target here"):
+        load_target(tmp_path / "nowhere")
+    (tmp_path / "target.toml").write_bytes(b"\xff\xfe[target]")
+    with pytest.raises(UserError, match="not UTF-8"):
+        load_target(tmp_path)
+
+
+def test_loading_leaves_nothing_behind(write: Write) -> None:
+    folder = write()
+    before = sorted(folder.iterdir())
+    load_target(folder)
+    assert sorted(folder.iterdir()) == before
+
+
+def test_an_oracle_that_takes_other_arguments(write: Write) -> None:
+    folder = write(
+        ('kind = "tolerance"', 'kind = "python"\nfunction = "data.py:penalty"'),
+        ("absolute = 1e-6\nrelative = 1e-5\n", ""),
+        data=DATA + "\n\ndef penalty(outputs, reference):\n    return 0\n",
+    )
+    with pytest.raises(UserError, match=r"Its signature is penalty\(outputs, reference\)"):
+        load_target(folder)

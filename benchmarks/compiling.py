@@ -20,17 +20,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import Survival, Verdict
-from gi_cuda.backends.protocol.variants import (
-    BuildFailure,
-    Compiler,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Phases, Store

@@ -31,25 +31,14 @@ from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import (
-    CountLoops,
-    Measure,
-    Measurement,
-    Program,
-    Record,
-    Sampling,
-)
+from gi_cuda.backends.protocol.requests import CountLoops, Measure, Program, Record, Sampling
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.backends.workers.case_runner import CaseRunner, count_loops, record
 from gi_cuda.backends.workers.measuring import measure
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import instrument
+from gi_cuda.results.measurement import Measurement
 from gi_cuda.spec import CaseRole, find_case, load_case
 from gi_cuda.subject.source import Subject, load_subject
 

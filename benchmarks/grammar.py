@@ -16,12 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gi_cuda.genome import Genotype, mutate
-from gi_cuda.grammar import (
-    EDIT_SETS,
-    Source,
-    convert,
-    read_source,
-)
+from gi_cuda.grammar import EDIT_SETS, Source, convert, read_source
 from gi_cuda.subject.source import Subject, load_subject
 
 ROOT = Path(__file__).parent.parent

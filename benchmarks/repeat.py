@@ -15,15 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Program,
-    Record,
-    Sampling,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.statistics import ratios
 from gi_cuda.runs.run import Run, open_run
 

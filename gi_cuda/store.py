@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
-from gi_cuda.backends.protocol.requests import Sample, Survival, Verdict
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Outcome, mean_and_deviation
+from gi_cuda.results.measurement import Sample, Survival
+from gi_cuda.results.verdict import Verdict
 
 T = TypeVar("T")
 

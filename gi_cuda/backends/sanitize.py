@@ -26,12 +26,7 @@ from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Compiler,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler, Variant
 from gi_cuda.backends.threads import ONE_THREAD
 from gi_cuda.backends.workers.once import Job
 from gi_cuda.errors import UserError

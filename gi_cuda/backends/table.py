@@ -9,12 +9,7 @@ from typing import NamedTuple, Protocol
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.prune import identifiers
-from gi_cuda.backends.cuda import (
-    Toolkit,
-    find_toolkit,
-    query,
-    require_gpu,
-)
+from gi_cuda.backends.cuda import Toolkit, find_toolkit, query, require_gpu
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.ptx.batch import PtxCompiler

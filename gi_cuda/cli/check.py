@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gi_cuda.backends.protocol.requests import (
-    Inputs,
-    Sampling,
-    TellInputs,
-    Verdict,
-)
+from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.cli.common import (
     Backend,
@@ -42,6 +37,7 @@ from gi_cuda.evaluate.levels import load_evolvable, source_under
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.steps import Steps
 from gi_cuda.report.tables import print_table
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Tools, open_tools
 
 NOISIEST = 0.2

@@ -16,12 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.backends.cuda import (
-    Driver,
-    Toolkit,
-    find_toolkit,
-    query,
-)
+from gi_cuda.backends.cuda import Driver, Toolkit, find_toolkit, query
 from gi_cuda.backends.cuda.imports.llvm import INSTALL
 from gi_cuda.backends.host import find_compiler
 from gi_cuda.cli.common import console

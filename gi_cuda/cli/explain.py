@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.cli.common import (
-    AsFound,
-    IndividualNumber,
-    RunPath,
-    console,
-    working,
-)
+from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, console, working
 
 
 def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound = False) -> None:

@@ -5,13 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gi_cuda.cli.common import (
-    FiguresFolder,
-    RunPath,
-    check_figures,
-    console,
-    working,
-)
+from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console, working
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
@@ -26,12 +20,7 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
     ancestors, and its speed as its changes are added one by one; with figures."""
     from gi_cuda.analyze.explain.quotes import source_lines
     from gi_cuda.analyze.history.history import tell
-    from gi_cuda.report.figures import (
-        OF_ALL,
-        OF_WINNERS,
-        added,
-        save,
-    )
+    from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
     from gi_cuda.report.history import print_added, print_history
     from gi_cuda.runs.run import open_run
 

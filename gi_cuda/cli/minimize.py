@@ -6,12 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import (
-    IndividualNumber,
-    RunPath,
-    console,
-    working,
-)
+from gi_cuda.cli.common import IndividualNumber, RunPath, console, working
 from gi_cuda.errors import UserError
 
 

@@ -9,7 +9,6 @@ import typer
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.winner.chosen import choose_individual
 from gi_cuda.analyze.winner.selection import stored_winner
-from gi_cuda.backends.protocol.requests import Verdict
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
@@ -22,6 +21,7 @@ from gi_cuda.report.tables import (
     print_table,
 )
 from gi_cuda.report.winner import device_words, print_winner
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import open_store
 from gi_cuda.runs.stored import stored_subject
 from gi_cuda.store import Phases, Store

@@ -54,12 +54,7 @@ def command(
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
     from gi_cuda.analyze.validate import portability
-    from gi_cuda.analyze.validate.acceptance import (
-        Entry,
-        accept,
-        entries,
-        remember,
-    )
+    from gi_cuda.analyze.validate.acceptance import Entry, accept, entries, remember
     from gi_cuda.report.acceptance import portability_table, print_acceptance
     from gi_cuda.report.tables import print_table
     from gi_cuda.runs.run import open_run

@@ -17,21 +17,14 @@ from gi_cuda.backends.protocol.requests import (
     CountLoops,
     LoopCounts,
     Measure,
-    Measurement,
     Program,
     Record,
     Recorded,
     Refused,
     Sampling,
     TryBackwards,
-    Verdict,
 )
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Compiler,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler, Variant
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.arguments import read_signatures, wrong_arguments
@@ -42,7 +35,9 @@ from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.evaluate.levels import source_under
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
-from gi_cuda.results.statistics import judge, median_interval, ratios
+from gi_cuda.results.measurement import Measurement
+from gi_cuda.results.statistics import median_interval, ratios
+from gi_cuda.results.verdict import Verdict, judge
 from gi_cuda.spec import CaseRole, Configuration
 from gi_cuda.subject.protocol import Evolvable
 

@@ -16,14 +16,7 @@ from typing import TypeVar
 import xxhash
 
 from gi_cuda.backends.compile.background import BackgroundBuild
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Program,
-    Refused,
-    Sampling,
-    Survival,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BuildFailure,
@@ -36,12 +29,8 @@ from gi_cuda.backends.workers.pool import MOMENT, Lost, Pool
 from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.scheduler import Answer, Answered, MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
-from gi_cuda.results.evaluation import (
-    Evaluation,
-    lost,
-    measured,
-    not_built,
-)
+from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
+from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.spec import Configuration
 from gi_cuda.store import Phases
 from gi_cuda.subject.protocol import Evolvable

@@ -9,12 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gi_cuda.genome import (
-    Delete,
-    Edit,
-    Insert,
-    Replace,
-)
+from gi_cuda.genome import Delete, Edit, Insert, Replace
 
 
 class FatalEdits:

@@ -8,14 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Program,
-    Refused,
-    Sample,
-    Sampling,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BuildFailure,
@@ -26,6 +19,7 @@ from gi_cuda.backends.protocol.variants import (
 )
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.genome import Genotype
+from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.spec import Configuration
 from gi_cuda.subject.protocol import Evolvable
@@ -213,7 +207,7 @@ def why_wrong(answer: Answer) -> str:
 
 @dataclass(frozen=True, slots=True)
 class GenotypeMeasurer:
-    """An :class:`~gi_cuda.results.speed_up.Measurer` of genotypes as a maintainer would get them.
+    """An :class:`~gi_cuda.evaluate.readings.Measurer` of genotypes as a maintainer would get them.
 
     Without loop guards. Genotypes with one phenotype share one reading.
     """

@@ -10,12 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.variants import (
-    BuildFailure,
-    Compiler,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
 from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration

@@ -13,13 +13,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Refused,
-    SharedMeasurement,
-)
+from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.pool import Alone, Lost, Task
+from gi_cuda.results.measurement import Measurement
 
 Answer = Measurement | Lost | Refused
 """What became of one variant in one measurement."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 from gi_cuda.genome.genotype import Genotype, key, rule_order
 from gi_cuda.genome.notation import read_genotype
@@ -14,7 +16,7 @@ from gi_cuda.grammar import Rules
 
 
 class Genetics:
-    """The part of :class:`~gi_cuda.search.Variation` that is the same at every level.
+    """The part of :class:`Variation` that is the same at every level.
 
     Attributes:
         grammar: the rules of what is evolved.
@@ -45,3 +47,47 @@ class Genetics:
     def read(self, text: str) -> Genotype:
         """The genotype that a text in notation stands for."""
         return read_genotype(text, self.space, self.grammar)
+
+
+class Variation(Protocol):
+    """How genotypes vary."""
+
+    @property
+    def original(self) -> Genotype:
+        """What the first individuals are mutants of: as a rule the reference's genotype."""
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for; ``str`` gives the text back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seeded:
+    """Variation that begins with a genotype of one's own instead of the reference's."""
+
+    subject: Variation
+    original: Genotype
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+        return self.subject.mutate(genotype, rng)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return self.subject.crossover(first, second, rng)
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+        return self.subject.key(genotype)
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for."""
+        return self.subject.read(text)

@@ -17,12 +17,7 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome.edits import (
-    Delete,
-    Edit,
-    Insert,
-    Replace,
-)
+from gi_cuda.genome.edits import Delete, Edit, Insert, Replace
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration, Space, spell
 from gi_cuda.grammar import Operation, Rules

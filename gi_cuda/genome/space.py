@@ -11,13 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from gi_cuda.spec.target import (
-    Constraint,
-    Parameter,
-    ParameterKind,
-    Target,
-    Value,
-)
+from gi_cuda.spec.target import Constraint, Parameter, ParameterKind, Target, Value
 
 
 @dataclass(frozen=True)

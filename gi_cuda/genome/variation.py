@@ -11,13 +11,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
-from gi_cuda.genome.edits import (
-    Delete,
-    Edit,
-    Insert,
-    Replace,
-    repeats,
-)
+from gi_cuda.genome.edits import Delete, Edit, Insert, Replace, repeats
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
 from gi_cuda.grammar import Offering, Operation, Rules

@@ -1,19 +1,9 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
+from gi_cuda.grammar.facts import Function
 from gi_cuda.grammar.frontends.cuda import convert
-from gi_cuda.grammar.frontends.cuda.several import (
-    Joined,
-    KeptInclude,
-    Tree,
-    read_files,
-    read_tree,
-)
-from gi_cuda.grammar.grammar import (
-    Function,
-    Grammar,
-    View,
-    operations,
-)
+from gi_cuda.grammar.frontends.cuda.several import Joined, KeptInclude, Tree, read_files, read_tree
+from gi_cuda.grammar.grammar import Grammar, View, operations
 from gi_cuda.grammar.guard import instrument, touched_loops
 from gi_cuda.grammar.interface import Offering, Rules, Selection
 from gi_cuda.grammar.kinds import Operation

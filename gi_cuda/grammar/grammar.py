@@ -7,75 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 
-from gi_cuda.grammar.kinds import (
-    DONOR_TYPES,
-    KINDS,
-    SPECIAL_TYPES,
-    Join,
-    Operation,
-    type_of,
-)
-from gi_cuda.grammar.offers import (
-    Donor,
-    Offers,
-    PlaceClass,
-    is_deduplicated,
-)
+from gi_cuda.grammar.facts import Changes, Function, RuleFacts
+from gi_cuda.grammar.kinds import DONOR_TYPES, KINDS, SPECIAL_TYPES, Join, Operation, type_of
+from gi_cuda.grammar.offers import Donor, Offers, PlaceClass, is_deduplicated
 from gi_cuda.grammar.presence import Presence
-from gi_cuda.grammar.rule import (
-    Loop,
-    Rule,
-    RuleType,
-    Source,
-)
-from gi_cuda.grammar.scope import (
-    Declaration,
-    NameUse,
-    Scope,
-    same_meaning,
-)
-from gi_cuda.grammar.values import Value
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """A function that evolves: its name, whether it is a kernel, and its span."""
-
-    name: str
-    kernel: bool
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class RuleFacts:
-    """What the front end knows of a rule's text.
-
-    Attributes:
-        function: number of the function it stands in.
-        region: its presence region.
-        uses: the names it uses and does not declare itself.
-        assigns: the names it assigns to.
-        declares: for a loop header that declares: names and types.
-        at: where the names are looked up of what is put in its place.
-        value: for the types that go by value: what it is and what its place takes.
-    """
-
-    function: int
-    region: int
-    uses: tuple[NameUse, ...]
-    assigns: frozenset[str]
-    declares: tuple[tuple[str, str], ...] = ()
-    at: int = 0
-    value: Value | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Changes:
-    """How a hand-edited ``.scope`` differs from the front end's: pairs of (donor, place)."""
-
-    granted: frozenset[tuple[str, str]] = frozenset()
-    forbidden: frozenset[tuple[str, str]] = frozenset()
+from gi_cuda.grammar.rule import Loop, Rule, RuleType, Source
+from gi_cuda.grammar.scope import Declaration, Scope, same_meaning
 
 
 @dataclass(frozen=True)
@@ -108,7 +45,7 @@ class Grammar:
     host_spans: tuple[tuple[int, int], ...] = ()
     includes: tuple[tuple[int, int], ...] = ()
     macros: frozenset[str] = frozenset()
-    changes: Changes = Changes()
+    changes: Changes = field(default_factory=Changes)
     _index: dict[str, Rule] = field(init=False, repr=False, compare=False)
     _views: dict[object, View] = field(init=False, repr=False, compare=False)
 

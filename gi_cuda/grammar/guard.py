@@ -7,19 +7,8 @@ from typing import NamedTuple
 
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.kinds import KINDS
-from gi_cuda.grammar.rule import (
-    Expansion,
-    Loop,
-    Rule,
-    RuleType,
-)
-from gi_cuda.grammar.splice import (
-    Splice,
-    closing,
-    newline,
-    opening,
-    splice,
-)
+from gi_cuda.grammar.rule import Expansion, Loop, Rule, RuleType
+from gi_cuda.grammar.splice import Splice, closing, newline, opening, splice
 
 UNSEEN_LIMIT = 1000
 """Iterations allowed to a loop for which no limit is given."""

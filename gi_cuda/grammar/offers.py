@@ -8,21 +8,15 @@ taking the same values.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
+from gi_cuda.grammar.facts import RuleFacts
 from gi_cuda.grammar.kinds import DONOR_TYPES
+from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import PAPER_TYPES, Rule, RuleType
-from gi_cuda.grammar.scope import (
-    FILE_LEVEL,
-    Declaration,
-    NameUse,
-    same_meaning,
-)
+from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, NameUse, Scope, same_meaning
 from gi_cuda.grammar.values import Demand, Value, fits
-
-if TYPE_CHECKING:
-    from gi_cuda.grammar.grammar import Grammar, RuleFacts
 
 _VALUED = frozenset({RuleType.RHS, RuleType.OP})
 
@@ -75,10 +69,33 @@ class _Clan(NamedTuple):
     functions: dict[int, list[_Kin]]
 
 
+class CutSource(Protocol):
+    """What the offers of a grammar are made of."""
+
+    @property
+    def rules(self) -> Sequence[Rule]:
+        """In source order."""
+
+    @property
+    def facts(self) -> Mapping[str, RuleFacts]:
+        """By rule name, what its text uses."""
+
+    @property
+    def scope(self) -> Scope:
+        """All declarations."""
+
+    @property
+    def presence(self) -> Presence:
+        """The conditional structure of the source."""
+
+    def text(self, donor: str) -> str:
+        """The original text of a rule."""
+
+
 class Offers:
     """The tables of one grammar, made as they are asked for."""
 
-    def __init__(self, grammar: Grammar) -> None:
+    def __init__(self, grammar: CutSource) -> None:
         self.grammar = grammar
         self._tables: dict[PlaceClass, tuple[Donor, ...]] = {}
         self._clans: dict[RuleType, list[_Clan]] = {}

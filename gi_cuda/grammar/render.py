@@ -8,12 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.guard import guards, loops_in, touched_loops
 from gi_cuda.grammar.kinds import KINDS, Join
-from gi_cuda.grammar.rule import (
-    Expansion,
-    Rule,
-    RuleType,
-    Source,
-)
+from gi_cuda.grammar.rule import Expansion, Rule, RuleType, Source
 from gi_cuda.grammar.splice import (
     Splice,
     closing,

@@ -1,15 +1,11 @@
 """From a source file to a target folder, to be completed by someone who knows the kernel."""
 
-from gi_cuda.init.compilation import (
-    Compilation,
-    from_database,
-    from_options,
-    joined,
-)
+from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.proposal import Proposal, propose
-from gi_cuda.init.text import MARK, files
+from gi_cuda.init.text import files
 from gi_cuda.init.tuning import Proposing
 from gi_cuda.init.write import check_free, write_folder
+from gi_cuda.spec.target import MARK
 
 __all__ = [
     "MARK",

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.code import Code, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.code import Code, signature, walk
 
 
 class Access(Flag):

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar import Function
+from gi_cuda.grammar.frontends.cuda.code import Code, inside_function, walk
+from gi_cuda.grammar.frontends.cuda.elements import Element, Types
 from gi_cuda.init.access import Access
-from gi_cuda.init.code import Code, inside_function, walk
-from gi_cuda.init.elements import Element, Types
 from gi_cuda.init.sizes import constant
 
 _WORD = re.compile(r"[A-Za-z_]\w*")

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.init.code import Code, KernelSource
-from gi_cuda.init.elements import Types
+from gi_cuda.grammar.frontends.cuda.code import Code, KernelSource
+from gi_cuda.grammar.frontends.cuda.elements import Types
 from gi_cuda.init.host_code import bracketed
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import Extent, constant

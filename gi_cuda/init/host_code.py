@@ -8,14 +8,9 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.code import Code, first, plain_type, walk
+from gi_cuda.grammar.frontends.cuda.elements import Types
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.code import (
-    Code,
-    first,
-    plain_type,
-    walk,
-)
-from gi_cuda.init.elements import Types
 from gi_cuda.init.sizes import is_count_name
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression

@@ -9,13 +9,8 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.init.code import (
-    Argument,
-    Code,
-    KernelSource,
-    walk,
-)
-from gi_cuda.init.elements import Types
+from gi_cuda.grammar.frontends.cuda.code import Argument, Code, KernelSource, walk
+from gi_cuda.grammar.frontends.cuda.elements import Types
 from gi_cuda.init.host_code import KnownNames, Resolver
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

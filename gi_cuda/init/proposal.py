@@ -9,23 +9,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import (
-    Function,
-    KeptInclude,
-    LineIndex,
-    convert,
-)
-from gi_cuda.init.access import Access, accesses, is_compared
-from gi_cuda.init.buffers import ProposedBuffer, role_of, variables
-from gi_cuda.init.code import (
+from gi_cuda.grammar import Function, KeptInclude, LineIndex, convert
+from gi_cuda.grammar.frontends.cuda.code import (
     Argument,
     Code,
     KernelSource,
     read_code,
     source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.elements import Element, Types, read_types
+from gi_cuda.init.access import Access, accesses, is_compared
+from gi_cuda.init.buffers import ProposedBuffer, role_of, variables
 from gi_cuda.init.compilation import Compilation, Headers, find_headers
-from gi_cuda.init.elements import Element, Types, read_types
 from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
 from gi_cuda.init.host_code import KnownNames as HostStanding
 from gi_cuda.init.launching import LaunchSite, uses

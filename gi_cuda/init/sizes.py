@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from gi_cuda.init.code import CONSTANT, Code
+from gi_cuda.grammar.frontends.cuda.code import CONSTANT, Code
 from gi_cuda.init.tuning import is_count
 from gi_cuda.spec.expression import ExpressionError, parse
 

@@ -7,23 +7,15 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gi_cuda.grammar import (
-    Grammar,
-    KeptInclude,
-    LineIndex,
-    Tree,
-    convert,
-    read_files,
-    read_tree,
-)
-from gi_cuda.grammar.scope import FILE_LEVEL
-from gi_cuda.init.code import (
+from gi_cuda.grammar import Grammar, KeptInclude, LineIndex, Tree, convert, read_files, read_tree
+from gi_cuda.grammar.frontends.cuda.code import (
     Code,
     KernelSource,
     choose_kernel,
     of_source,
     read_code,
 )
+from gi_cuda.grammar.scope import FILE_LEVEL
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _VARIABLE = re.compile(

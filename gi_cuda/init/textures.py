@@ -7,17 +7,12 @@ from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.code import Argument, Code, signature, walk
+from gi_cuda.grammar.frontends.cuda.elements import Element, Types
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.code import (
-    Argument,
-    Code,
-    signature,
-    walk,
-)
-from gi_cuda.init.elements import Element, Types
 
 _OBJECT = "cudaTextureObject_t"
 _FETCH = re.compile(r"(?:::)?tex1Dfetch\s*(?:<(?P<type>[^()]*)>)?")

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from gi_cuda.grammar import Function
+from gi_cuda.grammar.frontends.cuda.code import Code, source_constants
 from gi_cuda.grammar.presence import Macro
-from gi_cuda.init.code import Code, source_constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*")

@@ -8,13 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.grammar import (
-    Grammar,
-    KeptInclude,
-    Operation,
-    View,
-    operations,
-)
+from gi_cuda.grammar import Grammar, KeptInclude, Operation, View, operations
 from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
 from gi_cuda.grammar.frontends.ptx import PtxGrammar
 from gi_cuda.report.tables import table as empty_table

@@ -8,12 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.interactions.interactions import Interactions
-from gi_cuda.report.tables import (
-    change_column,
-    counted,
-    print_table,
-    table,
-)
+from gi_cuda.report.tables import change_column, counted, print_table, table
 
 
 def print_interactions(console: Console, name: str, result: Interactions) -> None:

@@ -8,13 +8,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from gi_cuda.backends.protocol.requests import (
-    Measurement,
-    Sample,
-    Survival,
-    Verdict,
-)
-from gi_cuda.results.statistics import judge, ratio_interval, ratios
+from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.statistics import ratio_interval, ratios
+from gi_cuda.results.verdict import Verdict, judge
 
 
 class Outcome(StrEnum):

@@ -7,23 +7,14 @@ bootstrap here: a gain that belongs to the source shows in all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
-from gi_cuda.backends.protocol.requests import Sample, Verdict
-from gi_cuda.genome import Genotype
-from gi_cuda.results.statistics import (
-    CONFIDENCE,
-    LOOSE,
-    central,
-    cluster_interval,
-    medians,
-    ratios,
-)
+from gi_cuda.results.measurement import Sample
+from gi_cuda.results.statistics import central, cluster_interval, medians, ratios
 
 DRAWS = 2000
 """Resamples of a bootstrap."""
@@ -85,13 +76,6 @@ class Reading:
         return Reading((*self.builds, *other.builds), self.failure or other.failure)
 
 
-class Measurer(Protocol):
-    """Whatever can say how genotypes do: workers on a device, or a recording."""
-
-    def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
-        """Read genotypes, all compiled in one batch and measured beside the reference."""
-
-
 def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
     """The speed-up that pairs of times show, over all builds.
 
@@ -102,23 +86,6 @@ def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
     low, high = cluster_interval(values)
     middle = float(medians(np.array([medians(one) for one in values])))
     return SpeedUp(1 / middle, 1 / high, 1 / low)
-
-
-def verdict(builds: Sequence[Sequence[Sample]], floor: float) -> Verdict:
-    """The verdict on pairs of times in several builds, as certain as that on pairs in one (see
-    :func:`gi_cuda.results.statistics.judge`).
-
-    Args:
-        floor: noise floor as a fraction.
-    """
-    values = [ratios(samples) for samples in builds]
-    _, high = cluster_interval(values, confidence=CONFIDENCE)
-    if high < 1 - floor:
-        return Verdict.FASTER
-    low, high = cluster_interval(values, confidence=LOOSE)
-    if low > 1 + floor:
-        return Verdict.SLOWER
-    return Verdict.SAME if 1 - floor <= low and high <= 1 + floor else Verdict.UNCERTAIN
 
 
 def contrast(terms: Sequence[tuple[int, Reading]]) -> SpeedUp:
@@ -134,38 +101,3 @@ def contrast(terms: Sequence[tuple[int, Reading]]) -> SpeedUp:
     drawn = -np.sum([exponent * one.resampled for exponent, one in terms], axis=0)
     low, high = central(drawn, 0.95)
     return SpeedUp(*(float(np.exp(one)) for one in (value, low, high)))
-
-
-class ReadingCache:
-    """Readings by genotype; a genotype that is read again adds to what is known of it.
-
-    Attributes:
-        batches: how often the measurer was asked.
-        variants: how many genotypes it was asked for in all.
-    """
-
-    def __init__(self, measurer: Measurer) -> None:
-        self._measurer = measurer
-        self._readings: dict[Genotype, Reading] = {}
-        self.batches = self.variants = 0
-
-    def __getitem__(self, genotype: Genotype) -> Reading:
-        return self._readings[genotype]
-
-    def __contains__(self, genotype: Genotype) -> bool:
-        return genotype in self._readings
-
-    def read(self, genotypes: Iterable[Genotype]) -> None:
-        """Read genotypes in one batch; those that failed before are not asked for again."""
-        wanted = [g for g in dict.fromkeys(genotypes) if g not in self or self[g].right]
-        if not wanted:
-            return
-        for genotype, reading in zip(wanted, self._measurer(wanted), strict=True):
-            before = self._readings.get(genotype)
-            self._readings[genotype] = before.with_more(reading) if before else reading
-        self.batches += 1
-        self.variants += len(wanted)
-
-    def read_new(self, genotypes: Iterable[Genotype]) -> None:
-        """Read those genotypes in one batch that were not read before."""
-        self.read([genotype for genotype in genotypes if genotype not in self])

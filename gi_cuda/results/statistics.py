@@ -13,16 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from gi_cuda.backends.protocol.requests import Sample, Verdict
-
-CONFIDENCE = 0.98
-"""For "faster", on which selection rests; high, because sampling stops when it is reached."""
-
-FAR = 50.0
-"""This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
-
-LOOSE = 0.85
-"""For "slower" and "same", on which nothing rests; low, so that a short screening can tell."""
+from gi_cuda.results.measurement import Sample
 
 
 def ratios(samples: Sequence[Sample]) -> np.ndarray:
@@ -144,21 +135,3 @@ def cluster_interval(
     which = rng.integers(0, len(clusters), size=(draws, len(clusters)))
     rows, columns = np.indices(which.shape)
     return central(medians(drawn[which, rows, columns]), confidence)
-
-
-def judge(values: np.ndarray, floor: float) -> Verdict:
-    """The verdict on ratios: certain only where the whole interval lies on one side.
-
-    Far slower needs no interval: fifty times the noise floor, in every pair.
-    """
-    if len(values) and values.min() > 1 + FAR * floor:
-        return Verdict.SLOWER
-    _, high = ratio_interval(values, CONFIDENCE)
-    if high < 1 - floor:
-        return Verdict.FASTER
-    low, high = median_interval(values, LOOSE)
-    if low > 1 + floor:
-        return Verdict.SLOWER
-    if low >= 1 - floor and high <= 1 + floor:
-        return Verdict.SAME
-    return Verdict.UNCERTAIN

@@ -29,20 +29,14 @@ from gi_cuda.evaluate.replicates import (
     in_fresh_processes,
 )
 from gi_cuda.evaluate.validation import Validation, validate
-from gi_cuda.genome import Genotype
+from gi_cuda.genome import Genotype, Variation
+from gi_cuda.genome.genetics import Seeded
 from gi_cuda.grammar import Source
-from gi_cuda.runs.stored import (
-    Plan,
-    stored_baseline,
-    stored_plan,
-    stored_start,
-    stored_subject,
-)
-from gi_cuda.search import Variation
+from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
 from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.source import Seeded, Subject, Tuning
+from gi_cuda.subject.source import Subject, Tuning
 from gi_cuda.subject.start import Start, Started, beginning
 
 DATABASE = "run.db"

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.backends.protocol.requests import Verdict
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Settings
 from gi_cuda.spec import Target, content_hash, file_hashes
 from gi_cuda.store import Store

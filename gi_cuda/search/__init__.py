@@ -1,21 +1,8 @@
 """The search: tabu, population, strategies and breeding. Knows nothing of CUDA."""
 
 from gi_cuda.search.breeding import Offspring, breed
-from gi_cuda.search.individuals import (
-    BARRACUDA,
-    Child,
-    FitnessEvaluator,
-    Member,
-    Origin,
-    Settings,
-    Variation,
-)
-from gi_cuda.search.strategies import (
-    PRESETS,
-    Barracuda,
-    RandomSearch,
-    Strategy,
-)
+from gi_cuda.search.individuals import BARRACUDA, Child, FitnessEvaluator, Member, Origin, Settings
+from gi_cuda.search.strategies import PRESETS, Barracuda, RandomSearch, Strategy
 from gi_cuda.search.tabu import Tabu
 
 __all__ = [
@@ -31,6 +18,5 @@ __all__ = [
     "Settings",
     "Strategy",
     "Tabu",
-    "Variation",
     "breed",
 ]

@@ -7,12 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.genome import Genotype
-from gi_cuda.search.individuals import (
-    Child,
-    FitnessEvaluator,
-    Settings,
-    Variation,
-)
+from gi_cuda.genome.genetics import Variation
+from gi_cuda.search.individuals import Child, FitnessEvaluator, Settings
 from gi_cuda.search.recipes import Fresh, Recipe, fill
 from gi_cuda.search.tabu import Tabu
 

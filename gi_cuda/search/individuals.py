@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -70,26 +69,6 @@ class Settings:
 
 BARRACUDA = Settings()
 """The published numbers of the BarraCUDA experiment (GECCO 2015, section 2.6)."""
-
-
-class Variation(Protocol):
-    """How genotypes vary."""
-
-    @property
-    def original(self) -> Genotype:
-        """What the first individuals are mutants of: as a rule the reference's genotype."""
-
-    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        """A mutant, or None where nothing can be changed."""
-
-    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
-
-    def key(self, genotype: Genotype) -> bytes:
-        """The genotypic tabu key."""
-
-    def read(self, text: str) -> Genotype:
-        """The genotype that a text in notation stands for; ``str`` gives the text back."""
 
 
 class FitnessEvaluator(Protocol):

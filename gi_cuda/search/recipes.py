@@ -6,13 +6,8 @@ import random
 from dataclasses import dataclass, field
 
 from gi_cuda.genome import Genotype
-from gi_cuda.search.individuals import (
-    Child,
-    Member,
-    Origin,
-    Settings,
-    Variation,
-)
+from gi_cuda.genome.genetics import Variation
+from gi_cuda.search.individuals import Child, Member, Origin, Settings
 from gi_cuda.search.tabu import Tabu
 
 

@@ -7,12 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.search.individuals import Member, Settings
-from gi_cuda.search.recipes import (
-    Crossover,
-    Fresh,
-    Mutation,
-    Recipe,
-)
+from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Recipe
 
 
 @dataclass(frozen=True, slots=True)

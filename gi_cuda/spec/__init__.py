@@ -1,11 +1,6 @@
 """A target: what to evolve, how to launch it, its inputs and its oracle."""
 
-from gi_cuda.spec.cases import (
-    CaseData,
-    cases_for,
-    find_case,
-    load_case,
-)
+from gi_cuda.spec.cases import CaseData, cases_for, find_case, load_case
 from gi_cuda.spec.configuration import compiler_options, defaults, macros
 from gi_cuda.spec.fingerprint import content_hash, file_hashes, input_hashes
 from gi_cuda.spec.launches import (

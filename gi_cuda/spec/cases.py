@@ -15,14 +15,7 @@ from gi_cuda.spec.configuration import defaults
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.hints import did_you_mean
 from gi_cuda.spec.modules import line_of, load_function
-from gi_cuda.spec.target import (
-    Buffer,
-    Case,
-    CaseRole,
-    Scalar,
-    Target,
-    Texture,
-)
+from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, Texture
 
 
 @dataclass(frozen=True, slots=True)

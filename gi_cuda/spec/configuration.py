@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.spec.target import (
-    Configuration,
-    Parameter,
-    ParameterKind,
-    Target,
-    Value,
-)
+from gi_cuda.spec.target import Configuration, Parameter, ParameterKind, Target, Value
 
 
 def defaults(target: Target) -> dict[str, Value]:

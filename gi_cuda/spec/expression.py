@@ -19,12 +19,7 @@ from typing import Any
 from pycparser import c_ast, c_parser
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.c_words import (
-    CASTS,
-    SIZES,
-    read_character,
-    read_integer,
-)
+from gi_cuda.spec.c_words import CASTS, SIZES, read_character, read_integer
 
 Names = Mapping[str, int]
 Calls = Mapping[str, Callable[..., int]]

@@ -11,14 +11,7 @@ import numpy as np
 from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData, typed_scalar
 from gi_cuda.spec.expression import Expression, ExpressionError
-from gi_cuda.spec.target import (
-    Configuration,
-    KernelStep,
-    LaunchSequence,
-    Scalar,
-    Target,
-    Texture,
-)
+from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target, Texture
 
 
 @dataclass(frozen=True, slots=True)

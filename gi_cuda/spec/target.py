@@ -274,3 +274,7 @@ class Target:
     headers: tuple[Path, ...] = ()
     extras: tuple[str, ...] = ()
     textures: tuple[Texture, ...] = ()
+
+
+MARK = "FILL IN"
+"""Stands wherever the user knows more than the source says."""

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from gi_cuda.genome import Genotype, Space
+from gi_cuda.genome import Genotype, Space, Variation
 from gi_cuda.grammar import Rules
-from gi_cuda.search import Variation
 from gi_cuda.spec import CaseRole, Configuration, Target
 
 LEVELS = ("source", "ptx")

@@ -12,14 +12,7 @@ from pathlib import Path
 
 import xxhash
 
-from gi_cuda.genome import (
-    Genetics,
-    Genotype,
-    Rates,
-    Space,
-    expansions,
-    mutate,
-)
+from gi_cuda.genome import Genetics, Genotype, Rates, Space, expansions, mutate
 from gi_cuda.grammar import Source, rendered
 from gi_cuda.grammar.frontends.ptx import (
     PtxGrammar,

@@ -12,13 +12,7 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome import (
-    Genetics,
-    Genotype,
-    Space,
-    expansions,
-    mutate,
-)
+from gi_cuda.genome import Genetics, Genotype, Space, Variation, expansions, mutate
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.grammar import (
     EDIT_SETS,
@@ -36,7 +30,6 @@ from gi_cuda.grammar import (
     write_bnf,
     write_scope,
 )
-from gi_cuda.search import Variation
 from gi_cuda.spec import (
     CaseRole,
     Configuration,
@@ -195,30 +188,6 @@ class Tuning:
         """A mutant with another value; None where there is no other value."""
         configuration = mutate_configuration(genotype.configuration, rng)
         return None if configuration is None else Genotype(configuration, genotype.edits)
-
-    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
-        return self.subject.crossover(first, second, rng)
-
-    def key(self, genotype: Genotype) -> bytes:
-        """The genotypic tabu key."""
-        return self.subject.key(genotype)
-
-    def read(self, text: str) -> Genotype:
-        """The genotype that a text in notation stands for."""
-        return self.subject.read(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Seeded:
-    """Variation that begins with a genotype of one's own instead of the reference's."""
-
-    subject: Variation
-    original: Genotype
-
-    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        """A mutant, or None where nothing can be changed."""
-        return self.subject.mutate(genotype, rng)
 
     def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
         """A child of two, or None where there is none."""

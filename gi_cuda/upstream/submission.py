@@ -15,8 +15,9 @@ from gi_cuda.evaluate.validation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
 from gi_cuda.subject.diffs import by_path
+from gi_cuda.subject.scratch import apply_in_scratch
 from gi_cuda.subject.source import Subject
-from gi_cuda.upstream.steps import PatchStep, apply_in_scratch, elsewhere
+from gi_cuda.upstream.steps import PatchStep, elsewhere
 
 
 @dataclass(frozen=True, slots=True)

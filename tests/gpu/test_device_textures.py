@@ -9,15 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Program,
-    Record,
-    Sampling,
-    Verdict,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.evaluate.baseline import compile_reference, establish
+from gi_cuda.results.measurement import Measurement
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Tools, open_tools
 from gi_cuda.subject.source import load_subject
 from tests.command import gi_cuda

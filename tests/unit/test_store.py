@@ -13,16 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.backends.protocol.requests import Sample, Survival, Verdict
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.store import (
-    Individual,
-    Phases,
-    Store,
-    Tabued,
-    Tally,
-)
+from gi_cuda.results.measurement import Sample, Survival
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
 
 NUMBERS = st.floats(allow_nan=False)
 SECONDS = st.floats(0, 1e6)

@@ -7,15 +7,10 @@ from dataclasses import dataclass
 
 from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.explain.resources import resources
-from gi_cuda.backends.protocol.requests import Verdict
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
-from gi_cuda.results.speed_up import (
-    Reading,
-    SpeedUp,
-    speed_up,
-    verdict,
-)
+from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
+from gi_cuda.results.verdict import Verdict, verdict
 from gi_cuda.runs.run import Tools
 
 

@@ -11,14 +11,7 @@ from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.genome import Change, Configuration, Setting
 from gi_cuda.grammar import Grammar, RuleType
 from gi_cuda.grammar.rule import Rule
-from gi_cuda.grammar.splice import (
-    Splice,
-    closing,
-    newline,
-    opening,
-    replacing,
-    splice,
-)
+from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
 from gi_cuda.runs.run import Run
 from gi_cuda.subject.ptx import PtxSubject
 

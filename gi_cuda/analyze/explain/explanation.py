@@ -13,14 +13,7 @@ from gi_cuda.analyze.explain.resources import resources
 from gi_cuda.analyze.interactions.interactions import Interactions
 from gi_cuda.analyze.minimize.minimization import KeptChange
 from gi_cuda.analyze.winner.chosen import ChosenIndividual, stored_dependencies
-from gi_cuda.genome import (
-    Change,
-    Changed,
-    Delete,
-    Insert,
-    Replace,
-    Setting,
-)
+from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
 from gi_cuda.grammar.kinds import SPECIALS, type_of
 from gi_cuda.grammar.rule import Rule

@@ -8,13 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gi_cuda.genome import (
-    Change,
-    Delete,
-    Insert,
-    Replace,
-    Setting,
-)
+from gi_cuda.genome import Change, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
 from gi_cuda.grammar.frontends.ptx import PtxGrammar, SourceLines, origins
 from gi_cuda.grammar.places import LineIndex, SourceLine

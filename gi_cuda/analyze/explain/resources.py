@@ -8,13 +8,7 @@ from collections.abc import Mapping, Sequence
 from gi_cuda.backends.protocol.variants import Binary, BlockSize
 from gi_cuda.evaluate.replicates import Candidate, build_candidates
 from gi_cuda.runs.run import Tools
-from gi_cuda.spec import (
-    Configuration,
-    LaunchError,
-    find_case,
-    load_case,
-    plan,
-)
+from gi_cuda.spec import Configuration, LaunchError, find_case, load_case, plan
 
 
 def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str, int]]:

@@ -12,14 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
-from gi_cuda.results.speed_up import (
-    Measurer,
-    Reading,
-    ReadingCache,
-    SpeedUp,
-    contrast,
-)
+from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
 
 THRESHOLD = 0.01
 """GEVO's: what costs less than one percent is not worth an edit."""

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from gi_cuda.backends.protocol.variants import (
-    Built,
-    Compiler,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import Built, Compiler, Phenotype, Variant
 
 
 def build_batch(compiler: Compiler, variants: Sequence[Variant], folder: Path) -> dict[int, Built]:

@@ -27,14 +27,7 @@ from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRe
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import (
-    Argument,
-    BufferRole,
-    CaseData,
-    Launch,
-    Target,
-    Texture,
-)
+from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, Texture
 
 
 @cache

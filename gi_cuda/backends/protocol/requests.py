@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
@@ -149,61 +148,6 @@ class GetReady:
 
 
 Request = Measure | SharedMeasurement | Record | CountLoops | TryBackwards | TellInputs
-
-
-class Survival(StrEnum):
-    """What became of the worker. Whether the answers were right is another question."""
-
-    NORMAL = "normal"
-    CRASHED = "crashed"
-    HUNG = "hung"
-    REFUSED = "refused"
-
-
-class Verdict(StrEnum):
-    """A variant's speed beside the reference's."""
-
-    FASTER = "faster"
-    SLOWER = "slower"
-    SAME = "same"
-    UNCERTAIN = "uncertain"
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One pair of timed runs over one case, in seconds."""
-
-    case: str
-    variant: float
-    reference: float
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """What measuring one variant gave.
-
-    Attributes:
-        ident: the variant's number.
-        survival: what became of the worker.
-        penalty: the oracle's penalty summed over the cases; 0 where all answers were acceptable,
-            None where it never came to that.
-        message: why it was wrong, crashed, hung or was refused.
-        samples: every pair of timed runs.
-        run_seconds, verify_seconds: wall time the worker spent on each.
-    """
-
-    ident: int
-    survival: Survival
-    penalty: float | None = None
-    message: str = ""
-    samples: tuple[Sample, ...] = ()
-    run_seconds: float = 0.0
-    verify_seconds: float = 0.0
-
-    @property
-    def correct(self) -> bool:
-        """Whether it ran to its end and all its answers were acceptable."""
-        return self.survival is Survival.NORMAL and self.penalty == 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,9 @@ from multiprocessing.connection import Connection
 from typing import NoReturn
 
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
-from gi_cuda.backends.protocol.requests import Survival
 from gi_cuda.backends.protocol.session import HUNG_STATUS, Session, understood
 from gi_cuda.errors import UserError
+from gi_cuda.results.measurement import Survival
 
 _POOL_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 """How it shows that the pool's process ended, at whatever moment; nothing is to be said then."""

@@ -13,17 +13,15 @@ from gi_cuda.backends.protocol.device import LaunchRefused, Loaded
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
     Measure,
-    Measurement,
     Program,
     Refused,
-    Sample,
     Sampling,
     SharedMeasurement,
-    Survival,
-    Verdict,
 )
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.results.statistics import judge, ratios
+from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.statistics import ratios
+from gi_cuda.results.verdict import Verdict, judge
 from gi_cuda.spec import Judgement
 
 

@@ -24,16 +24,12 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar, cast
 
-from gi_cuda.backends.protocol.requests import (
-    GetReady,
-    Program,
-    Request,
-    Survival,
-)
+from gi_cuda.backends.protocol.requests import GetReady, Program, Request
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.threads import ONE_THREAD
 from gi_cuda.backends.workers.fork_server import Forked, Gone
 from gi_cuda.errors import UserError, WorkerFault
+from gi_cuda.results.measurement import Survival
 
 Key = TypeVar("Key")
 

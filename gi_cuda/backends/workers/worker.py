@@ -9,12 +9,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, TypeAlias
 
-from gi_cuda.backends.protocol.device import (
-    Device,
-    LaunchCrashed,
-    LaunchHung,
-    LaunchRefused,
-)
+from gi_cuda.backends.protocol.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
     CountLoops,

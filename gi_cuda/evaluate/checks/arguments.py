@@ -16,15 +16,9 @@ from gi_cuda.backends.protocol.variants import Compiler, Phenotype, Variant
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.macros import Preprocessor
 from gi_cuda.grammar import Source
+from gi_cuda.grammar.frontends.cuda.code import Argument, Code, of_source, plain_type, signature
+from gi_cuda.grammar.frontends.cuda.elements import Types
 from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
-from gi_cuda.init.code import (
-    Argument,
-    Code,
-    of_source,
-    plain_type,
-    signature,
-)
-from gi_cuda.init.elements import Types
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.keys import keys_of

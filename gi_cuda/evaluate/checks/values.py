@@ -9,12 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Program,
-    Refused,
-    Sampling,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.checks.finding import Finding

@@ -13,7 +13,8 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.grammar import Changes, Grammar
+from gi_cuda.grammar.facts import Changes
+from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.kinds import DONOR_TYPES, SPECIAL_TYPES, type_of
 from gi_cuda.grammar.offers import PlaceClass
 from gi_cuda.grammar.rule import Rule, RuleType

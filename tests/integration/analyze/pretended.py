@@ -10,18 +10,16 @@ from gi_cuda.backends.protocol.requests import (
     CountLoops,
     LoopCounts,
     Measure,
-    Measurement,
     Program,
     Record,
     Recorded,
-    Sample,
     SharedMeasurement,
-    Survival,
     TryBackwards,
 )
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import Processes, open_compiler
 from gi_cuda.backends.workers.pool import Alone
+from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.runs.run import Run
 from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution

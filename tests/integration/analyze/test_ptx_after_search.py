@@ -17,16 +17,7 @@ from gi_cuda.analyze.winner.selection import stored_winner
 from gi_cuda.backends.cuda import Toolkit, query
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli import evolve as evolve_verb
-from gi_cuda.cli import (
-    explain,
-    history,
-    interactions,
-    minimize,
-    patch,
-    resume,
-    show,
-    validate,
-)
+from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.runs.run import open_run, open_store

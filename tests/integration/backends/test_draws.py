@@ -8,15 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Program,
-    Record,
-    Recorded,
-    Sampling,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Record, Recorded, Sampling
 from gi_cuda.evaluate.baseline import compile_reference, establish, try_broken
+from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.run import Tools, open_tools
 from gi_cuda.subject.source import load_subject
 

@@ -22,12 +22,7 @@ from gi_cuda.backends.cuda.compile import nvcc as room
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler, shard_text
 from gi_cuda.backends.cuda.compile.staged import Prepared, compile_to_ptx, same_code
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
-from gi_cuda.backends.protocol.variants import (
-    BuildFailure,
-    Built,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, Variant
 from gi_cuda.backends.table import nvcc_compiler
 from gi_cuda.evaluate.levels import load_evolvable
 

@@ -8,16 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import (
-    Measure,
-    Measurement,
-    Program,
-    Record,
-    Sampling,
-    Survival,
-)
+from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.run import Tools, open_tools
 from gi_cuda.subject.source import load_subject
 from tests.command import gi_cuda

@@ -8,20 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.explain.coverage import (
-    Coverage,
-    coverage,
-    marked,
-    marked_where_true,
-)
+from gi_cuda.analyze.explain.coverage import Coverage, coverage, marked, marked_where_true
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import Verdict
 from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.baseline import Baseline, establish
 from gi_cuda.evaluate.replicates import GenotypeMeasurer, Replicates
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Plan, Run, Tools
 from gi_cuda.search import Settings
 from gi_cuda.store import Store

@@ -18,20 +18,15 @@ import pytest
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.analyze.winner.selection import Winner, stored_winner
-from gi_cuda.backends.protocol.requests import Survival, Verdict
 from gi_cuda.cli.common import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.validation import Validation
 from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import DATABASE
-from gi_cuda.store import (
-    Individual,
-    Phases,
-    Store,
-    Tabued,
-    Tally,
-)
+from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
 from tests.command import gi_cuda
 
 from .conftest import WASTE, git

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import Survival
 from gi_cuda.genome import Delete, Genotype
+from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import Settings
 from gi_cuda.subject.source import load_subject

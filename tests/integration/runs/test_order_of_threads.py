@@ -9,12 +9,7 @@ from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.genome import Delete, Genotype
-from gi_cuda.runs.run import (
-    Plan,
-    Run,
-    create_run,
-    open_tools,
-)
+from gi_cuda.runs.run import Plan, Run, create_run, open_tools
 from gi_cuda.search import Settings
 from gi_cuda.subject.source import Subject, load_subject
 

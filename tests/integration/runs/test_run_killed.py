@@ -22,10 +22,12 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import Sampling, Survival, Verdict
+from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import DATABASE, Tools
 from gi_cuda.runs.stored import stored_baseline, stored_plan
 from gi_cuda.search import PRESETS

@@ -184,7 +184,7 @@ class Tissue:
         self.case = case
         self.runtime = host.Runtime(host.build_library())
         self.shard = self.runtime.open(library)
-        self.calls: dict[int, list[host.Call]] = {}
+        self.calls: dict[int, list[host.BoundLaunch]] = {}
         shipped = target()
         sizes = buffer_sizes(shipped, defaults(shipped), case)
         self.buffers = {
@@ -206,7 +206,7 @@ class Tissue:
         judged = [buffer.name for buffer in shipped.buffers if buffer.role.judged]
         return {name: self.buffers[storage[name]].copy() for name in judged}
 
-    def prepared(self, number: int, configuration: Configuration) -> Iterator[host.Call]:
+    def prepared(self, number: int, configuration: Configuration) -> Iterator[host.BoundLaunch]:
         """A run's launches: their arguments are the same in every run."""
         shipped = target()
         kernels = {name: self.shard.kernel(f"v{number}", name) for name in shipped.kernels}

@@ -9,13 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from gi_cuda.backends.protocol.requests import Sample
-from gi_cuda.genome import (
-    Changed,
-    Delete,
-    Genotype,
-    Space,
-)
+from gi_cuda.genome import Changed, Delete, Genotype, Space
+from gi_cuda.results.measurement import Sample
 from gi_cuda.results.speed_up import Reading
 
 NOISE = 0.01

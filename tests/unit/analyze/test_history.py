@@ -11,28 +11,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gi_cuda.analyze.history.history import (
-    History,
-    price,
-    tell,
-    words,
-)
-from gi_cuda.backends.protocol.requests import Survival, Verdict
-from gi_cuda.report.figures import (
-    OF_ALL,
-    OF_WINNERS,
-    added,
-    save,
-)
+from gi_cuda.analyze.history.history import History, price, tell, words
+from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
 from gi_cuda.report.history import print_added, print_history
 from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
-from gi_cuda.store import (
-    Generation,
-    Individual,
-    Phases,
-    Tally,
-)
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.store import Generation, Individual, Phases, Tally
 
 POOL = [f"<_kernel.cu_{line}>" for line in range(100, 140)]
 GOOD = POOL[:6]

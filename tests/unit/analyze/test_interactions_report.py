@@ -8,13 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gi_cuda.analyze.interactions.interactions import (
-    Dependency,
-    Group,
-    Interactions,
-    Pair,
-    Single,
-)
+from gi_cuda.analyze.interactions.interactions import Dependency, Group, Interactions, Pair, Single
 from gi_cuda.report.figures import save
 from gi_cuda.report.graph import graph
 from gi_cuda.report.interactions import dot, print_interactions

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.backends.compile.preprocess import (
-    batch_text,
-    key,
-    normalised,
-    prelude,
-    split,
-)
+from gi_cuda.backends.compile.preprocess import batch_text, key, normalised, prelude, split
 from gi_cuda.backends.protocol.variants import Variant
 
 SOURCE = """#include <stdint.h>

@@ -10,18 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.backends.compile.process import Finished
-from gi_cuda.backends.compile.shards import (
-    Sizes,
-    attribute,
-    build,
-    cut,
-)
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Built,
-    Phenotype,
-)
+from gi_cuda.backends.compile.shards import Sizes, attribute, build, cut
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Phenotype
 
 OPTIONS = st.lists(st.sampled_from([(), ("-O3",), ("-maxrregcount=32",)]), min_size=1, max_size=60)
 

@@ -9,13 +9,7 @@ from typer.testing import CliRunner
 
 from gi_cuda.backends.cuda import Driver
 from gi_cuda.cli import doctor
-from gi_cuda.cli.doctor import (
-    Examined,
-    Purpose,
-    examine,
-    table,
-    usable_backends,
-)
+from gi_cuda.cli.doctor import Examined, Purpose, examine, table, usable_backends
 
 app = typer.Typer()
 app.command()(doctor.command)

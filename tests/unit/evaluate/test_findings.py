@@ -15,12 +15,7 @@ from gi_cuda.evaluate.checks.buffers import never_written, partly_written, writt
 from gi_cuda.evaluate.checks.cases import hashes_here, too_long, unsteady
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.checks.marks import left_to_fill_in
-from gi_cuda.evaluate.checks.values import (
-    TriedValue,
-    affordable,
-    evenly,
-    wrong_values,
-)
+from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
 from gi_cuda.subject.source import Subject
 
 

@@ -7,16 +7,15 @@ from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import (
     Measure,
-    Measurement,
     Program,
     Refused,
     Sampling,
     SharedMeasurement,
-    Survival,
 )
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Alone, Lost, Task
 from gi_cuda.evaluate.scheduler import MeasurementScheduler
+from gi_cuda.results.measurement import Measurement, Survival
 
 REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))
 

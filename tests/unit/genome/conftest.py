@@ -5,21 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from gi_cuda.genome import (
-    Delete,
-    Edit,
-    Genotype,
-    Insert,
-    Replace,
-    Space,
-)
-from gi_cuda.grammar import (
-    Grammar,
-    Operation,
-    Source,
-    convert,
-    operations,
-)
+from gi_cuda.genome import Delete, Edit, Genotype, Insert, Replace, Space
+from gi_cuda.grammar import Grammar, Operation, Source, convert, operations
 from gi_cuda.spec import Constraint, Parameter, ParameterKind
 from gi_cuda.spec.expression import parse
 

@@ -15,12 +15,7 @@ from gi_cuda.genome import (
     read_genotype,
 )
 from gi_cuda.genome.edits import repeats
-from gi_cuda.grammar import (
-    Expansion,
-    Source,
-    convert,
-    render,
-)
+from gi_cuda.grammar import Expansion, Source, convert, render
 
 EXAMPLES = [(kind, example) for kind in EDIT_TYPES for example in kind.examples]
 

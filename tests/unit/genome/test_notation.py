@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome import (
-    Delete,
-    Genotype,
-    Insert,
-    Replace,
-    Space,
-    read_genotype,
-)
+from gi_cuda.genome import Delete, Genotype, Insert, Replace, Space, read_genotype
 from gi_cuda.genome.space import spell
 from gi_cuda.spec import Parameter, ParameterKind
 

@@ -8,13 +8,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.genome import Space
-from gi_cuda.spec import (
-    Parameter,
-    ParameterKind,
-    Target,
-    load_target,
-    macros,
-)
+from gi_cuda.spec import Parameter, ParameterKind, Target, load_target, macros
 
 TARGETS = Path(__file__).parents[3] / "targets"
 

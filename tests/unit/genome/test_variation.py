@@ -24,12 +24,7 @@ from gi_cuda.genome import (
     read_genotype,
     rule_order,
 )
-from gi_cuda.genome.variation import (
-    cross_edits,
-    cross_values,
-    draw_edit,
-    mutate_configuration,
-)
+from gi_cuda.genome.variation import cross_edits, cross_values, draw_edit, mutate_configuration
 from gi_cuda.grammar import Source, convert
 from gi_cuda.spec import Constraint, Parameter, ParameterKind
 from gi_cuda.spec.expression import parse

@@ -10,15 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import (
-    Expansion,
-    RuleType,
-    Source,
-    convert,
-    instrument,
-    read_source,
-    render,
-)
+from gi_cuda.grammar import Expansion, RuleType, Source, convert, instrument, read_source, render
 
 SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.init.code import Code, read_code
+from gi_cuda.grammar.frontends.cuda.code import Code, read_code
 
 Reader = Callable[[str], Code]
 

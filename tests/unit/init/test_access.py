@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from gi_cuda.grammar.frontends.cuda.code import Code, kernels
 from gi_cuda.init.access import Access, accesses, is_compared
 from gi_cuda.init.buffers import role_of
-from gi_cuda.init.code import Code, kernels
 
 HELPERS = """
 __device__ float get(const float *from, int i) { return from[i]; }

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.init.code import Code, kernels
-from gi_cuda.init.elements import Element, read_types
+from gi_cuda.grammar.frontends.cuda.code import Code, kernels
+from gi_cuda.grammar.frontends.cuda.elements import Element, read_types
 
 SOURCE = """
 #define real double

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.init.code import Code, kernels
-from gi_cuda.init.elements import read_types
+from gi_cuda.grammar.frontends.cuda.code import Code, kernels
+from gi_cuda.grammar.frontends.cuda.elements import read_types
 from gi_cuda.init.host_code import KnownNames
 from gi_cuda.init.launching import LaunchSite, uses
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
+from gi_cuda.grammar.frontends.cuda.code import Code, kernels
+from gi_cuda.grammar.frontends.cuda.elements import read_types
 from gi_cuda.init.access import Access
-from gi_cuda.init.code import Code, kernels
-from gi_cuda.init.elements import read_types
 from gi_cuda.init.textures import is_texture, memory_of
 
 HELPERS = """

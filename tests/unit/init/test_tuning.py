@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from gi_cuda.grammar import convert
-from gi_cuda.init.code import Code
+from gi_cuda.grammar.frontends.cuda.code import Code
 from gi_cuda.init.tuning import Proposing, Tunable, tunables
 
 

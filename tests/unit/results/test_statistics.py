@@ -9,17 +9,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.protocol.requests import Sample, Verdict
+from gi_cuda.results.measurement import Sample
 from gi_cuda.results.statistics import (
     _student,
     central,
     cluster_interval,
-    judge,
     median_interval,
     medians,
     ratio_interval,
     ratios,
 )
+from gi_cuda.results.verdict import Verdict, judge
 
 RATIOS = st.lists(st.floats(0.1, 10), min_size=1, max_size=60).map(np.array)
 

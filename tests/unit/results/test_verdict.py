@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from gi_cuda.backends.protocol.requests import Sample, Verdict
-from gi_cuda.results.speed_up import verdict
+from gi_cuda.results.measurement import Sample
+from gi_cuda.results.verdict import Verdict, verdict
 
 
 def builds(*ratios: float, noise: float = 0.003, seed: int = 0) -> list[list[Sample]]:

@@ -25,12 +25,7 @@ from gi_cuda.search import (
     Tabu,
     breed,
 )
-from gi_cuda.search.recipes import (
-    Crossover,
-    Fresh,
-    Mutation,
-    fill,
-)
+from gi_cuda.search.recipes import Crossover, Fresh, Mutation, fill
 from gi_cuda.subject.source import Subject
 
 Make = Callable[..., Any]

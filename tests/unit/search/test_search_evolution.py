@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.backends.protocol.requests import Survival, Verdict
 from gi_cuda.genome import Genotype, Rates, mutate
 from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Origin
 from gi_cuda.search.loop import End, Evolution, Progress
 from gi_cuda.store import Store

@@ -6,12 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec import (
-    CaseData,
-    CaseRole,
-    load_case,
-    load_target,
-)
+from gi_cuda.spec import CaseData, CaseRole, load_case, load_target
 
 from .conftest import DATA, Write
 

@@ -21,12 +21,7 @@ from gi_cuda.spec import (
     load_target,
     macros,
 )
-from gi_cuda.spec.oracle import (
-    Exact,
-    Python,
-    Sigma,
-    Tolerance,
-)
+from gi_cuda.spec.oracle import Exact, Python, Sigma, Tolerance
 
 from .conftest import DATA, TARGET, Write
 

@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from gi_cuda.spec.oracle import (
-    Exact,
-    Oracle,
-    OutputCheck,
-    Python,
-    Reference,
-    Sigma,
-    Tolerance,
-)
+from gi_cuda.spec.oracle import Exact, Oracle, OutputCheck, Python, Reference, Sigma, Tolerance
 
 Outputs = dict[str, NDArray[Any]]
 

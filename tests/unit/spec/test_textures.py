@@ -6,15 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec import (
-    Launch,
-    Target,
-    Texture,
-    defaults,
-    load_case,
-    load_target,
-    plan,
-)
+from gi_cuda.spec import Launch, Target, Texture, defaults, load_case, load_target, plan
 
 from .conftest import DATA, Write
 

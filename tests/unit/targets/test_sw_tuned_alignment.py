@@ -3,13 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from .sw_tuned_alignment import (
-    NO_ALIGNMENT,
-    Alignment,
-    Scores,
-    align,
-    align_by_trying,
-)
+from .sw_tuned_alignment import NO_ALIGNMENT, Alignment, Scores, align, align_by_trying
 
 SEQUENCES = st.lists(st.sampled_from([0, 1, 4]), min_size=1, max_size=4)
 SCORES = st.integers(1, 3).flatmap(

@@ -8,13 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.spec import (
-    defaults,
-    find_case,
-    load_case,
-    load_target,
-    plan,
-)
+from gi_cuda.spec import defaults, find_case, load_case, load_target, plan
 
 from .sw_tuned_alignment import NO_ALIGNMENT, Scores, align
 

@@ -9,13 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.spec import (
-    CaseData,
-    Target,
-    find_case,
-    load_case,
-    load_target,
-)
+from gi_cuda.spec import CaseData, Target, find_case, load_case, load_target
 
 from .sw_tuned_alignment import Scores, align
 

@@ -16,14 +16,10 @@ from gi_cuda.genome import Changed, Genotype
 from gi_cuda.grammar import render
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.subject.diffs import blob, by_path, unified_diff
+from gi_cuda.subject.scratch import apply_in_scratch
 from gi_cuda.subject.source import Subject, load_subject
 from gi_cuda.upstream.mail import Letter, Provenance, mail
-from gi_cuda.upstream.steps import (
-    apply_in_scratch,
-    elsewhere,
-    in_one,
-    steps,
-)
+from gi_cuda.upstream.steps import elsewhere, in_one, steps
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 TARGETS = sorted(path.parent.name for path in SHIPPED.glob("*/target.toml"))

@@ -14,12 +14,7 @@ import numpy as np
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
 from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, WINDOW, Context
-from gi_cuda.backends.cuda.device.memory import (
-    Memory,
-    MemoryCheck,
-    Region,
-    guards,
-)
+from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, guards
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
@@ -29,15 +24,7 @@ from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import (
-    Buffer,
-    BufferRole,
-    CaseData,
-    CaseRole,
-    Launch,
-    Target,
-    Texture,
-)
+from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
 
 _SCRUB_THREADS = 1024

@@ -22,13 +22,7 @@ from gi_cuda.backends.cuda.compile.nvcc import (
 )
 from gi_cuda.backends.cuda.imports.interface import Interface
 from gi_cuda.backends.cuda.imports.llvm import ptx_of_ir
-from gi_cuda.backends.cuda.imports.signature import (
-    Signature,
-    difference,
-    in_cubin,
-    in_ptx,
-    spelled,
-)
+from gi_cuda.backends.cuda.imports.signature import Signature, difference, in_cubin, in_ptx, spelled
 from gi_cuda.backends.cuda.imports.symbols import plain_name
 from gi_cuda.backends.cuda.ptx.batch import assemble, messages
 from gi_cuda.errors import UserError

@@ -8,14 +8,10 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
+from gi_cuda.grammar.facts import Function
 from gi_cuda.grammar.frontends.cuda.body import BodyReader
 from gi_cuda.grammar.frontends.cuda.findings import Findings
-from gi_cuda.grammar.frontends.cuda.functions import (
-    Definition,
-    definitions,
-    evolved,
-    host_spans,
-)
+from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, evolved, host_spans
 from gi_cuda.grammar.frontends.cuda.infer import Inference
 from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.operands import OperandReader
@@ -23,7 +19,6 @@ from gi_cuda.grammar.frontends.cuda.reading import read
 from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.frontends.cuda.toplevel import declare_file_level, read_head
 from gi_cuda.grammar.frontends.cuda.types import read_types
-from gi_cuda.grammar.grammar import Function
 from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
 from gi_cuda.grammar.scope import Scope

@@ -11,12 +11,7 @@ from collections.abc import Iterable
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import LoopDraft, RuleDraft
-from gi_cuda.grammar.frontends.cuda.names import (
-    NAME_READERS,
-    NameReader,
-    NodePlace,
-    Pending,
-)
+from gi_cuda.grammar.frontends.cuda.names import NAME_READERS, NameReader, NodePlace, Pending
 from gi_cuda.grammar.rule import RuleType
 
 

@@ -11,13 +11,7 @@ from gi_cuda.grammar.frontends.cuda.findings import Findings, RuleDraft
 from gi_cuda.grammar.frontends.cuda.infer import Inference
 from gi_cuda.grammar.frontends.cuda.types import Signature
 from gi_cuda.grammar.rule import RuleType
-from gi_cuda.grammar.values import (
-    INT,
-    Demand,
-    Strictness,
-    Type,
-    Value,
-)
+from gi_cuda.grammar.values import INT, Demand, Strictness, Type, Value
 
 _LOGICAL = frozenset({"&&", "||", "and", "or"})
 _COMPARISONS = frozenset({"==", "!=", "<", ">", "<=", ">=", "not_eq"})

@@ -11,12 +11,7 @@ from gi_cuda.grammar.frontends.cuda.findings import Findings
 from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.frontends.cuda.types import Signature, TypeBook
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, Scope
-from gi_cuda.grammar.values import (
-    BOOL,
-    INT,
-    Type,
-    arithmetic_result,
-)
+from gi_cuda.grammar.values import BOOL, INT, Type, arithmetic_result
 
 _DEEPEST = 60
 """Nesting beyond which an expression's type is not worked out."""

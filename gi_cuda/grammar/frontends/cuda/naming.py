@@ -6,18 +6,13 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from gi_cuda.grammar.facts import RuleFacts
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis
 from gi_cuda.grammar.frontends.cuda.findings import Findings, LoopDraft, RuleDraft
-from gi_cuda.grammar.grammar import Grammar, RuleFacts
+from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.places import LineIndex
 from gi_cuda.grammar.presence import spans_of
-from gi_cuda.grammar.rule import (
-    PAPER_TYPES,
-    Loop,
-    Rule,
-    RuleType,
-    Source,
-)
+from gi_cuda.grammar.rule import PAPER_TYPES, Loop, Rule, RuleType, Source
 from gi_cuda.grammar.scope import NameUse, Scope
 
 

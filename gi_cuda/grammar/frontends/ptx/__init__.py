@@ -2,12 +2,7 @@
 
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.lines import SourceLines, origins
-from gi_cuda.grammar.frontends.ptx.render import (
-    instrument_ptx,
-    mark_ptx,
-    rehearse_ptx,
-    render_ptx,
-)
+from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
 
 __all__ = [
     "PtxGrammar",

@@ -17,94 +17,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.ptx.flow import Flow, FlowStep
+from gi_cuda.grammar.frontends.ptx.body import Body
 from gi_cuda.grammar.frontends.ptx.loops import loops_of
-from gi_cuda.grammar.frontends.ptx.operands import Instruction, OperandUse
-from gi_cuda.grammar.frontends.ptx.syntax import (
-    Label,
-    PtxFunction,
-    Statement,
-    read_functions,
-)
+from gi_cuda.grammar.frontends.ptx.operands import OperandUse
+from gi_cuda.grammar.frontends.ptx.syntax import PtxFunction, read_functions
 from gi_cuda.grammar.kinds import Operation
 from gi_cuda.grammar.places import LineIndex
-from gi_cuda.grammar.rule import (
-    OPERAND_TYPES,
-    Loop,
-    Rule,
-    RuleType,
-    Source,
-)
-
-
-class Body:
-    """The body of an evolved function.
-
-    Attributes:
-        function: its text's items.
-        statements: the instructions among them.
-        steps: as many, and one more where labels stand at the end; with the labels before each.
-        label_starts: where each label stands in the module's text.
-        bits: which bit stands for each register that an instruction names.
-        writers: by register, the numbers of the statements that write it.
-        flow: of the text as it is.
-    """
-
-    def __init__(self, function: PtxFunction) -> None:
-        self.function = function
-        self.statements: list[Statement] = []
-        self.steps: list[FlowStep] = []
-        self.bits: dict[str, int] = {}
-        self.writers: dict[str, list[int]] = {}
-        waiting: list[str] = []
-        self.label_starts: dict[str, int] = {}
-        for item in function.items:
-            if isinstance(item, Label):
-                waiting.append(item.name)
-                self.label_starts[item.name] = item.start
-            else:
-                self.statements.append(item)
-                for name in item.instruction.defines:
-                    self.writers.setdefault(name, []).append(len(self.statements) - 1)
-                for name in _registers(item.instruction):
-                    self.bits.setdefault(name, 1 << len(self.bits))
-                self.steps.append(
-                    FlowStep(
-                        tuple(waiting),
-                        item.instruction,
-                        item.targets,
-                        self.mask(use.name for use in item.instruction.uses if use.name),
-                        self.mask(item.instruction.defines),
-                    )
-                )
-                waiting = []
-        if waiting:
-            self.steps.append(FlowStep(tuple(waiting), None))
-        self.flow = Flow(self.steps)
-
-    @cached_property
-    def narrow(self) -> frozenset[str]:
-        """The registers of 32 bits."""
-        registers = self.function.registers
-        return frozenset(name for name, kind in registers.items() if kind is RuleType.B32)
-
-    @cached_property
-    def risky(self) -> tuple[int, ...]:
-        """The numbers of the statements that have an address in brackets, or wait for others."""
-        texts = [one.instruction.text for one in self.statements]
-        return tuple(n for n, text in enumerate(texts) if "[" in text or ".sync" in text)
-
-    def mask(self, names: Iterable[str]) -> int:
-        """Registers as a set of bits."""
-        mask = 0
-        for name in names:
-            mask |= self.bits[name]
-        return mask
-
-
-def _registers(instruction: Instruction) -> Iterator[str]:
-    yield from instruction.defines
-    yield from (use.name for use in instruction.uses if use.name)
+from gi_cuda.grammar.rule import OPERAND_TYPES, Loop, Rule, RuleType, Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from gi_cuda.grammar.places import LineIndex
 from gi_cuda.grammar.rule import Loop
 
 if TYPE_CHECKING:
-    from gi_cuda.grammar.frontends.ptx.grammar import Body
+    from gi_cuda.grammar.frontends.ptx.body import Body
 
 _BETWEEN_THREADS = frozenset({"shfl", "vote", "match", "activemask", "redux", "call", "elect"})
 

@@ -7,23 +7,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from gi_cuda.grammar.frontends.ptx.confine import confine
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.frontends.ptx.guard import (
-    Guards,
-    counters,
-    guard,
-    loops_in,
-    touched,
-)
+from gi_cuda.grammar.frontends.ptx.guard import Guards, counters, guard, loops_in, touched
 from gi_cuda.grammar.frontends.ptx.variant import Altered, Placed, alter
 from gi_cuda.grammar.rule import Expansion
-from gi_cuda.grammar.splice import (
-    Splice,
-    indent,
-    is_first,
-    line_start,
-    replacing,
-    splice,
-)
+from gi_cuda.grammar.splice import Splice, indent, is_first, line_start, replacing, splice
 
 _REST_OF_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
 

@@ -16,7 +16,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gi_cuda.grammar.frontends.ptx.grammar import Body, PtxGrammar
+from gi_cuda.grammar.frontends.ptx.body import Body
+from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
 from gi_cuda.grammar.frontends.ptx.operands import Instruction, read_instruction
 from gi_cuda.grammar.rule import Expansion, RuleType
 

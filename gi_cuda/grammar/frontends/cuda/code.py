@@ -13,12 +13,7 @@ from pathlib import Path
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import (
-    LineIndex,
-    Source,
-    SourceLine,
-    read_source,
-)
+from gi_cuda.grammar import LineIndex, Source, SourceLine, read_source
 from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, function_declarator
 from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.reading import read

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from tree_sitter import Node
 
+from gi_cuda.grammar.frontends.cuda.code import Code, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.code import Code, plain_type, walk
 
 _FIXED = {
     **{"bool": "uint8", "char": "int8", "uchar": "uint8", "byte": "uint8", "uint": "uint32"},

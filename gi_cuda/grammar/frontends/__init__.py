@@ -1,0 +1,1 @@
+"""Front ends: from a text to a grammar of it, and back."""

@@ -1,0 +1,73 @@
+"""A patch applied by git to a source, in a repository of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+
+
+def apply_in_scratch(
+    before: Mapping[str, str], texts: list[str], folder: Path, *, mailed: bool
+) -> dict[str, str]:
+    """What git makes of files when patches are applied to them in a repository of their own.
+
+    Args:
+        before: the files' texts by their paths in the repository.
+        texts: the patches, in order.
+        folder: an empty folder.
+        mailed: whether they are mails, for ``git am``.
+
+    Raises:
+        UserError: git is not there, or does not take a patch.
+    """
+    for path, text in before.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        _write(folder / path, text)
+    _git(folder, "init", "--quiet")
+    _git(folder, "add", "--all")
+    _git(folder, "commit", "--quiet", "--message=as it is")
+    patch = folder.parent / f"{folder.name}.patch"
+    for text in texts:
+        _write(patch, text)
+        words = ["am", "--quiet", "--keep-cr"] if mailed else ["apply"]
+        _git(folder, *words, str(patch.resolve()))
+    return {path: _read(folder / path) for path in before}
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "surrogateescape")
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode("utf-8", "surrogateescape"))
+
+
+def _git(folder: Path, *words: str) -> None:
+    git = shutil.which("git")
+    if git is None:
+        raise UserError(
+            "git is not on PATH", where="--check", hint="install it, or go without --check"
+        )
+    who = {"GIT_AUTHOR_NAME": "gi-cuda", "GIT_AUTHOR_EMAIL": "gi-cuda@localhost"}
+    who |= {"GIT_COMMITTER_NAME": "gi-cuda", "GIT_COMMITTER_EMAIL": "gi-cuda@localhost"}
+    # What the user's own configuration does to line ends, signatures and hooks is not wanted here.
+    plain = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1"}
+    done = subprocess.run(
+        [git, *words],
+        cwd=folder,
+        env={**os.environ, **who, **plain},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    if done.returncode:
+        raise UserError(
+            f"`git {words[0]}` does not take the patch: {done.stderr.strip()}", where="--check"
+        )

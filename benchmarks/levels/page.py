@@ -10,9 +10,9 @@ from pathlib import Path
 
 from benchmarks.levels.plan import KINDS, Cell
 from gi_cuda.analyze.compare.contestants import Milestone, Search, milestones
-from gi_cuda.analyze.winner.selection import Winner, stored_winner
-from gi_cuda.report.figures import save
-from gi_cuda.report.race import race
+from gi_cuda.analyze.winner import Winner, stored_winner
+from gi_cuda.report.figures.compare import race
+from gi_cuda.report.figures.drawing import save
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.runs.run import DATABASE
 from gi_cuda.store import Store

@@ -1,1 +1,1 @@
-"""What a result is worth: statistics and validation."""
+"""After the search: what is a winner worth, what of it, and why? A module or folder a question."""

@@ -35,7 +35,7 @@ from gi_cuda.evaluate.checks.values import (
 )
 from gi_cuda.evaluate.levels import load_evolvable, source_under
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
-from gi_cuda.report.steps import Steps
+from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Tools, open_tools

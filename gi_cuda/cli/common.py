@@ -106,8 +106,8 @@ def check_edits(name: str) -> str:
 
 @contextmanager
 def working(doing: str) -> Iterator[None]:
-    """Say what is being done while it is (see :class:`~gi_cuda.report.steps.Steps`)."""
-    from gi_cuda.report.steps import Steps
+    """Say what is being done while it is (see :class:`~gi_cuda.report.progress.Steps`)."""
+    from gi_cuda.report.progress import Steps
 
     with Steps(console) as tell:
         tell(doing)

@@ -50,7 +50,7 @@ def command(
     from gi_cuda.analyze.compare.comparison import compare
     from gi_cuda.analyze.compare.contestants import Reader
     from gi_cuda.evaluate.baseline import establish
-    from gi_cuda.report.comparison import comma_separated, print_comparison
+    from gi_cuda.report.compare import comma_separated, print_comparison
     from gi_cuda.runs.run import open_tools
     from gi_cuda.subject.source import load_subject
 
@@ -79,8 +79,8 @@ def command(
         files.append(output)
     searches = [one.search for one in entered if one.search and one.search.milestones]
     if figures is not None and searches:
-        from gi_cuda.report.figures import save
-        from gi_cuda.report.race import race
+        from gi_cuda.report.figures.compare import race
+        from gi_cuda.report.figures.drawing import save
 
         files += save(race(searches), figures, "race")
     elif figures is not None:

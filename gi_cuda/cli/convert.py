@@ -15,7 +15,7 @@ from gi_cuda.evaluate.levels import check_level, ptx_subject
 from gi_cuda.genome import Space
 from gi_cuda.grammar import EDIT_SETS, Joined, convert, read_files, write_bnf, write_scope
 from gi_cuda.grammar.frontends.cuda.account import account
-from gi_cuda.report.explain import edits_table, kept_lines, lines_table, ptx_table, share_table
+from gi_cuda.report.convert import edits_table, kept_lines, lines_table, ptx_table, share_table
 from gi_cuda.report.tables import print_table
 from gi_cuda.spec import load_target
 from gi_cuda.subject.source import load_subject

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.winner.predecessor import predecessor
+from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli.common import (
     Backend,

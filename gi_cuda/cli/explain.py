@@ -9,8 +9,8 @@ def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound
     """Explain the winner's changes one by one: the diff, the kinds of rules, what each is worth,
     on which cases its place is executed, and what it changes in the compiled kernel."""
     from gi_cuda.analyze.explain.explanation import explain
-    from gi_cuda.analyze.winner.chosen import choose_individual
-    from gi_cuda.report.explanation import print_explanations
+    from gi_cuda.analyze.winner import choose_individual
+    from gi_cuda.report.explain import print_explanations
     from gi_cuda.runs.run import open_run
 
     with open_run(run) as opened:

@@ -9,8 +9,8 @@ from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console, w
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
-    from gi_cuda.analyze.history.history import Survivor
-    from gi_cuda.analyze.winner.chosen import ChosenIndividual
+    from gi_cuda.analyze.history import Survivor
+    from gi_cuda.analyze.winner import ChosenIndividual
     from gi_cuda.results.speed_up import SpeedUp
     from gi_cuda.runs.run import Run
 
@@ -19,8 +19,9 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
     from gi_cuda.analyze.explain.quotes import source_lines
-    from gi_cuda.analyze.history.history import tell
-    from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
+    from gi_cuda.analyze.history import tell
+    from gi_cuda.report.figures.drawing import save
+    from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
     from gi_cuda.report.history import print_added, print_history
     from gi_cuda.runs.run import open_run
 
@@ -59,8 +60,7 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
 
 
 def _winner(run: Run) -> ChosenIndividual | None:
-    from gi_cuda.analyze.winner.chosen import choose_individual
-    from gi_cuda.analyze.winner.selection import stored_winner
+    from gi_cuda.analyze.winner import choose_individual, stored_winner
 
     if stored_winner(run.store) is None:
         return None

@@ -20,7 +20,7 @@ from gi_cuda.init import (
     propose,
     write_folder,
 )
-from gi_cuda.report.explain import kept_lines
+from gi_cuda.report.convert import kept_lines
 
 
 def command(

@@ -30,10 +30,10 @@ def command(
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
-    from gi_cuda.analyze.interactions.interactions import WrongWhole, interactions
-    from gi_cuda.analyze.winner.chosen import choose_individual, keep_dependencies
-    from gi_cuda.report.figures import save
-    from gi_cuda.report.graph import graph
+    from gi_cuda.analyze.interactions.algorithm import WrongWhole, interactions
+    from gi_cuda.analyze.winner import choose_individual, keep_dependencies
+    from gi_cuda.report.figures.drawing import save
+    from gi_cuda.report.figures.interactions import graph
     from gi_cuda.report.interactions import dot, print_interactions
     from gi_cuda.runs.run import open_run
     from gi_cuda.spec import CaseRole

@@ -22,9 +22,9 @@ def command(
 ) -> None:
     """Leave out of the winner every change that does not pay; the commands after this one go on
     with what is left."""
-    from gi_cuda.analyze.minimize.minimization import WrongWinner, minimize
-    from gi_cuda.analyze.winner.chosen import Minimized, choose_individual, keep_minimized
-    from gi_cuda.report.minimization import print_minimized
+    from gi_cuda.analyze.minimize import WrongWinner, minimize
+    from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized
+    from gi_cuda.report.minimize import print_minimized
     from gi_cuda.runs.run import open_run
     from gi_cuda.spec import CaseRole
 

@@ -71,7 +71,7 @@ def command(
     file: no loop guards, changed configuration values as the source's own defaults.
 
     Of a run on PTX, write the winner's whole PTX."""
-    from gi_cuda.analyze.winner.chosen import choose_individual
+    from gi_cuda.analyze.winner import choose_individual
     from gi_cuda.runs.run import open_run
     from gi_cuda.upstream.letters import mails
     from gi_cuda.upstream.ptx_module import ptx_module

@@ -12,8 +12,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
-from gi_cuda.analyze.winner.chosen import how_to_go_on
-from gi_cuda.analyze.winner.selection import select_winner
+from gi_cuda.analyze.winner import how_to_go_on, select_winner
 from gi_cuda.cli.common import console, working
 from gi_cuda.report.progress import Score, display
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner

@@ -7,8 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.analyze.explain.quotes import source_lines
-from gi_cuda.analyze.winner.chosen import choose_individual
-from gi_cuda.analyze.winner.selection import stored_winner
+from gi_cuda.analyze.winner import choose_individual, stored_winner
 from gi_cuda.cli.common import RunPath, console
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype

@@ -21,7 +21,7 @@ from gi_cuda.cli.common import (
 from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
-    from gi_cuda.analyze.winner.chosen import ChosenIndividual
+    from gi_cuda.analyze.winner import ChosenIndividual
     from gi_cuda.backends.sanitize import Sanitizer
     from gi_cuda.runs.run import Run
 
@@ -55,8 +55,8 @@ def command(
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
     from gi_cuda.analyze.validate import portability
     from gi_cuda.analyze.validate.acceptance import Entry, accept, entries, remember
-    from gi_cuda.report.acceptance import portability_table, print_acceptance
     from gi_cuda.report.tables import print_table
+    from gi_cuda.report.validate import portability_table, print_acceptance
     from gi_cuda.runs.run import open_run
 
     check_choice("--sanitizers", sanitizers, SANITIZERS)
@@ -94,7 +94,7 @@ def _winners(
     run: Run, individual: int | None, best: int, *, as_found: bool
 ) -> list[ChosenIndividual]:
     """Whom the validation is about, in the order in which they are tried."""
-    from gi_cuda.analyze.winner.chosen import choose_individual, how_to_go_on
+    from gi_cuda.analyze.winner import choose_individual, how_to_go_on
 
     store, subject, folder = run.store, run.subject, run.folder
     if individual is not None:

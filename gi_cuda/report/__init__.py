@@ -1,1 +1,1 @@
-"""Tables and progress for people."""
+"""Tables, figures and progress for people; a module is called like the command it serves."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from gi_cuda.analyze.history.history import Ancestor, History
+from gi_cuda.analyze.history import Ancestor, History
 from gi_cuda.report.tables import BY_WHAT_IS_SURE, change_column, print_table, table
 from gi_cuda.results.speed_up import SpeedUp
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from rich.console import Console
 from rich.text import Text
 
-from gi_cuda.analyze.interactions.interactions import Interactions
+from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.report.tables import change_column, counted, print_table, table
 
 

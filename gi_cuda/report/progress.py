@@ -1,17 +1,23 @@
-"""Progress of a search: a live display on a terminal, plain lines elsewhere."""
+"""What is said to those who wait: the progress of a search, and which step a command is at.
+
+On a terminal that is a live display; elsewhere plain lines."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import Event, Thread
+from types import TracebackType
 from typing import Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
 from rich.progress_bar import ProgressBar
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -156,3 +162,53 @@ def display(console: Console) -> Iterator[Display]:
         return
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         yield _Screen(live)
+
+
+REMINDED = 60.0
+"""Seconds between two lines that say that a step goes on, where there is no terminal."""
+
+
+class Steps:
+    """Shows the steps that it is told of, one at a time, while its context lasts: on a terminal in
+    one moving line, elsewhere as lines on standard error, since what a command finds goes to
+    standard output."""
+
+    def __init__(self, console: Console) -> None:
+        self._status: Status | None = console.status("") if console.is_terminal else None
+        self._done = Event()
+        self._at = ("", 0.0)
+        self._reminder = Thread(target=self._remind, daemon=True)
+
+    def __enter__(self) -> Steps:
+        if self._status is not None:
+            self._status.start()
+        else:
+            self._reminder.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._status is not None:
+            self._status.stop()
+        else:
+            self._done.set()
+            self._reminder.join()
+
+    def __call__(self, step: str) -> None:
+        """From now on it is at this step."""
+        if self._status is not None:
+            self._status.update(step)
+        else:
+            self._at = (step, time.monotonic())
+            print(step, file=sys.stderr, flush=True)
+
+    def _remind(self) -> None:
+        while not self._done.wait(REMINDED):
+            step, begun = self._at
+            if not step:
+                continue  # nothing was begun
+            print(f"{step}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from gi_cuda.analyze.winner.selection import Winner
+from gi_cuda.analyze.winner import Winner
 
 
 def print_winner(console: Console, winner: Winner | None, measured_on: str) -> None:

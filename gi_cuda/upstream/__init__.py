@@ -1,0 +1,1 @@
+"""From a winner to what a maintainer gets: diffs, mails, PTX."""

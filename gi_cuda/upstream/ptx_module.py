@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gi_cuda.analyze.winner.chosen import ChosenIndividual
+from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.backends.cuda.compile.cubin import name_parts
 from gi_cuda.backends.cuda.ptx.batch import check_assembles, names_alone
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gi_cuda.analyze.winner.chosen import ChosenIndividual
+from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.replicates import Candidate, unmodified

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.analyze.compare.contestants import Contestant
-from gi_cuda.analyze.explain.resources import resources
+from gi_cuda.analyze.resources import resources
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up

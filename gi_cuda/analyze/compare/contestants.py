@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gi_cuda.analyze.compare.imports import Importer, as_import
 from gi_cuda.analyze.compare.patched import patched
-from gi_cuda.analyze.winner.chosen import choose_individual
+from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import ptx_subject

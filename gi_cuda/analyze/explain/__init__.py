@@ -1,0 +1,1 @@
+"""What each change of a winner does, and where."""

@@ -9,10 +9,10 @@ from typing import Protocol
 
 from gi_cuda.analyze.explain.coverage import coverage
 from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
-from gi_cuda.analyze.explain.resources import resources
-from gi_cuda.analyze.interactions.interactions import Interactions
-from gi_cuda.analyze.minimize.minimization import KeptChange
-from gi_cuda.analyze.winner.chosen import ChosenIndividual, stored_dependencies
+from gi_cuda.analyze.interactions.algorithm import Interactions
+from gi_cuda.analyze.minimize import KeptChange
+from gi_cuda.analyze.resources import resources
+from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import RuleType, Source
 from gi_cuda.grammar.kinds import SPECIALS, type_of

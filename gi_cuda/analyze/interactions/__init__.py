@@ -1,0 +1,1 @@
+"""How a winner's changes depend on each other."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from gi_cuda.analyze.validate.findings import (
+from gi_cuda.analyze.validate.sanitizer_logs import (
     SanitizerFinding,
     compiled_in,
     from_outside,
     new_findings,
 )
-from gi_cuda.analyze.winner.chosen import ChosenIndividual, Minimized, keep_minimized
-from gi_cuda.analyze.winner.selection import Winner
+from gi_cuda.analyze.winner import ChosenIndividual, Minimized, Winner, keep_minimized
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.sanitize import DEVICE_TOOLS, Sanitizer

@@ -9,7 +9,7 @@ from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
-from gi_cuda.analyze.winner.selection import Winner
+from gi_cuda.analyze.winner import Winner
 from gi_cuda.cli import evolve
 from gi_cuda.evaluate.validation import Validation
 from gi_cuda.genome import Delete, Genotype, Insert, Replace

@@ -13,7 +13,7 @@ import pytest
 import typer
 
 import gi_cuda.runs.run as gi_cuda_run
-from gi_cuda.analyze.winner.selection import stored_winner
+from gi_cuda.analyze.winner import stored_winner
 from gi_cuda.backends.cuda import Toolkit, query
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli import evolve as evolve_verb

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.winner.selection import select_winner
+from gi_cuda.analyze.winner import select_winner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.results.evaluation import Outcome

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.validate.findings import SanitizerFinding, compiled_in
+from gi_cuda.analyze.validate.sanitizer_logs import SanitizerFinding, compiled_in
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.session import Session

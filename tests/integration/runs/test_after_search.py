@@ -17,7 +17,7 @@ import pytest
 
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.analyze.winner.selection import Winner, stored_winner
+from gi_cuda.analyze.winner import Winner, stored_winner
 from gi_cuda.cli.common import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.validation import Validation

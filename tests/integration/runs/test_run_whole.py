@@ -12,7 +12,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.analyze.winner.selection import stored_winner
+from gi_cuda.analyze.winner import stored_winner
 from gi_cuda.evaluate.replicates import Candidate
 from gi_cuda.genome import Insert, Replace
 from gi_cuda.results.evaluation import Evaluation, Outcome

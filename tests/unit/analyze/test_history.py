@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from gi_cuda.analyze.history.history import History, price, tell, words
-from gi_cuda.report.figures import OF_ALL, OF_WINNERS, added, save
+from gi_cuda.analyze.history import History, price, tell, words
+from gi_cuda.report.figures.drawing import save
+from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
 from gi_cuda.report.history import print_added, print_history
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.measurement import Survival

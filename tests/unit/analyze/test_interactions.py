@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from gi_cuda.analyze.interactions.interactions import Interactions, WrongWhole, interactions
+from gi_cuda.analyze.interactions.algorithm import Interactions, WrongWhole, interactions
 
 from .conftest import Truth, changed, measurer
 

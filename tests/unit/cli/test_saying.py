@@ -15,7 +15,7 @@ from gi_cuda.cli import app, common
 from gi_cuda.cli.mutate import print_failures
 from gi_cuda.evaluate.sampling import Trials
 from gi_cuda.genome import Genotype
-from gi_cuda.report import steps
+from gi_cuda.report import progress
 from gi_cuda.report.winner import device_words, print_next_steps
 
 
@@ -35,7 +35,7 @@ def test_where_there_is_no_terminal_work_is_told_of_in_lines(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = Listener()
-    monkeypatch.setattr(steps, "REMINDED", 0.001)
+    monkeypatch.setattr(progress, "REMINDED", 0.001)
     monkeypatch.setattr(sys, "stderr", said)
     with common.working("measuring"):
         assert said.reminded.wait(60)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from gi_cuda.grammar import EDIT_SETS, convert, read_source
 from gi_cuda.grammar.frontends.cuda.account import account
-from gi_cuda.report.explain import lines_table
+from gi_cuda.report.convert import lines_table
 from gi_cuda.report.tables import change_column, print_table, table
 
 CHANGE = "<_a_rather_long_file_name.cu_126>+<_a_rather_long_file_name.cu_948>"

@@ -7,7 +7,7 @@ import pytest
 from matplotlib.axes import Axes
 
 from gi_cuda.analyze.compare.contestants import Milestone, Search
-from gi_cuda.report.race import race
+from gi_cuda.report.figures.compare import race
 
 
 def search(seed: int, *speeds: float | None, kind: str = "barracuda") -> Search:

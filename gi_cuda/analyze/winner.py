@@ -1,18 +1,51 @@
-"""Which individual a command is about, and in which form: minimized, or as the search found it."""
+"""A run's winner, and which individual a command is about: minimized, or as the search found it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from gi_cuda.analyze.interactions.interactions import Interactions
-from gi_cuda.analyze.minimize.minimization import Minimization
-from gi_cuda.analyze.winner.selection import stored_winner
+from gi_cuda.analyze.interactions.algorithm import Interactions
+from gi_cuda.analyze.minimize import Minimization
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.validation import Validation
 from gi_cuda.genome import Changed, Genotype
+from gi_cuda.runs.run import Run, open_store
+from gi_cuda.runs.stored import stored_subject
+from gi_cuda.spec import load_target
 from gi_cuda.store import Individual, Store
 from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject.start import Start
+
+
+@dataclass(frozen=True, slots=True)
+class Winner:
+    """A validated individual."""
+
+    ident: int
+    genotype: str
+    validation: Validation
+
+
+def select_winner(run: Run) -> Winner | None:
+    """Validate the best individuals, best first, until one is correct and faster; store it.
+
+    None where none holds; what was stored before is then forgotten.
+    """
+    finalists = run.finalists()
+    validations = run.validate([run.candidate(genotype) for _, genotype in finalists])
+    for (ident, genotype), validation in zip(finalists, validations, strict=True):
+        if validation.faster:
+            winner = Winner(ident, str(genotype), validation)
+            run.store.put(champion=asdict(winner))
+            return winner
+    run.store.put(champion=None)
+    return None
+
+
+def stored_winner(store: Store) -> Winner | None:
+    """The winner as it was stored last."""
+    return store.load("champion", Winner)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +179,40 @@ def _find(store: Store, folder: Path, individual: int | None) -> Individual:
             hint=f"gi-cuda show {folder} lists the best",
         )
     return found
+
+
+def predecessor(folder: Path, target: Path) -> Start:
+    """The winner of a run as what another one on the same target starts from; its minimized form
+    where there is one.
+
+    Args:
+        folder: the run's.
+        target: the target's folder or its ``target.toml``.
+
+    Raises:
+        UserError: there is no such run, it has no winner, its target is another one or has
+            changed, or it evolves PTX.
+    """
+    with open_store(folder) as store:
+        if store.get("level", "source") != "source":
+            raise UserError(
+                "this run evolves PTX itself, and only source can be started from",
+                where=str(folder),
+                hint=f"go on with it: gi-cuda resume {folder} --generations N",
+            )
+        own = stored_subject(store, folder)
+        if own.target.file.resolve() != load_target(target).file.resolve():
+            raise UserError(
+                f"the run is of another target: {own.target.folder}",
+                where=str(folder),
+                hint=f"gi-cuda evolve {own.target.folder} starts from it",
+            )
+        if stored_winner(store) is None:
+            raise UserError(
+                "the run has no validated winner to start from",
+                where=str(folder),
+                hint=f"search further (gi-cuda resume {folder}), or leave --from out",
+            )
+        winner = choose_individual(store, own, folder, None, as_found=False)
+    files = tuple(map(str, own.grammar_files))
+    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files)

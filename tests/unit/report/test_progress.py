@@ -7,7 +7,7 @@ import io
 import pytest
 from rich.console import Console
 
-from gi_cuda.report.steps import Steps
+from gi_cuda.report.progress import Steps
 
 
 def test_without_a_terminal_steps_are_lines_on_standard_error(

@@ -6,8 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from gi_cuda.analyze.interactions.interactions import Group, Interactions
-from gi_cuda.report.figures import DARK, LIGHT, MIDDLE, short
+from gi_cuda.analyze.interactions.algorithm import Group, Interactions
+from gi_cuda.report.figures.drawing import DARK, LIGHT, MIDDLE, short
 
 ROW = 0.42
 """Height of a change, inches."""

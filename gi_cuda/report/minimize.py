@@ -5,8 +5,8 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from gi_cuda.analyze.minimize.minimization import DroppedChange, KeptChange, Minimization
-from gi_cuda.analyze.winner.chosen import Minimized
+from gi_cuda.analyze.minimize import DroppedChange, KeptChange, Minimization
+from gi_cuda.analyze.winner import Minimized
 from gi_cuda.report.tables import change_column, print_table, table
 
 

@@ -1,26 +1,28 @@
-"""Figures as SVG and PNG, readable in grey. Needs matplotlib, so import it only to draw."""
+"""Figures of a run's history (Langdon et al., GECCO 2015, figures 1 and 4 to 6)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from pathlib import Path
 
-import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 
-from gi_cuda.analyze.history.history import Ancestor, History
-from gi_cuda.errors import UserError
+from gi_cuda.analyze.history import Ancestor, History
+from gi_cuda.report.figures.drawing import (
+    DARK,
+    HEIGHT,
+    LIGHT,
+    MIDDLE,
+    SPEED_UP,
+    WIDTH,
+    legend,
+    new_figure,
+    short,
+)
 from gi_cuda.results.speed_up import SpeedUp
-
-FORMATS = ("svg", "png")
-WIDTH, HEIGHT = 7.0, 4.2
-DARK, MIDDLE, LIGHT = "0.0", "0.45", "0.75"
-LONGEST = 44
-"""Characters of a change that a label shows."""
 
 MOST_NAMED = 40
 """Ancestors that a family tree names at most."""
@@ -28,50 +30,8 @@ MOST_NAMED = 40
 MOST_DRAWN = 2000
 """Points that an SVG file holds one by one; more are an image in it."""
 
-SPEED_UP = "speed-up (reference time / variant time)"
 CHANGES = "changes of an individual (number)"
 GENERATION = "generation"
-
-
-def save(figure: Figure, folder: Path, name: str) -> list[Path]:
-    """Write a figure in every format; the files.
-
-    Raises:
-        UserError: one cannot be written.
-    """
-    files = [folder / f"{name}.{suffix}" for suffix in FORMATS]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        # Text stays text, and one figure gives the same file every time.
-        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
-            for file in files:
-                metadata = {"Date": None} if file.suffix == ".svg" else None
-                figure.savefig(file, dpi=150, metadata=metadata)
-                figure.set_layout_engine("none")  # as laid out for the first format
-    except OSError as error:
-        raise UserError(
-            f"figures cannot be written: {error.strerror}", where=str(error.filename or folder)
-        ) from None
-    return files
-
-
-def short(change: str) -> str:
-    """A change as a label."""
-    return change if len(change) <= LONGEST else f"{change[: LONGEST - 1]}…"
-
-
-def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Axes]:
-    """An empty figure in the style of all of them; sizes in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure, axes
-
-
-def legend(figure: Figure, axes: Axes) -> None:
-    """What the marks mean, under the axes, where it covers none of them."""
-    handles, labels = axes.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)
 
 
 def _generations(axes: Axes, history: History) -> np.ndarray:

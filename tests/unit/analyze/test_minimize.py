@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from gi_cuda.analyze.minimize.minimization import Minimization, WrongWinner, minimize
+from gi_cuda.analyze.minimize import Minimization, WrongWinner, minimize
 from gi_cuda.genome import Genotype
 from gi_cuda.results.speed_up import Reading
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from gi_cuda.analyze.interactions.interactions import Dependency, Group, Interactions, Pair, Single
-from gi_cuda.report.figures import save
-from gi_cuda.report.graph import graph
+from gi_cuda.analyze.interactions.algorithm import Dependency, Group, Interactions, Pair, Single
+from gi_cuda.report.figures.drawing import save
+from gi_cuda.report.figures.interactions import graph
 from gi_cuda.report.interactions import dot, print_interactions
 from gi_cuda.results.speed_up import SpeedUp
 

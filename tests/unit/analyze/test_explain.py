@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.explain.explanation import Explanation, describe
-from gi_cuda.analyze.minimize.minimization import KeptChange
-from gi_cuda.report.explanation import facts
+from gi_cuda.analyze.minimize import KeptChange
+from gi_cuda.report.explain import facts
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.subject.source import Subject, load_subject
 

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from gi_cuda.analyze.compare.contestants import Milestone, Search
-from gi_cuda.report.figures import HEIGHT, LIGHT, SPEED_UP, WIDTH, legend
+from gi_cuda.report.figures.drawing import HEIGHT, LIGHT, SPEED_UP, WIDTH, legend
 
 _LINES = ("-", "--", ":", "-.", (0, (6, 1, 1, 1, 1, 1)))
 _COLORS = ("#000000", "#d55e00", "#0072b2", "#009e73", "#cc79a7")

@@ -1,0 +1,134 @@
+"""What a grammar makes of its source, line by line: tables for ``convert --explain``."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from gi_cuda.grammar import Grammar, KeptInclude, Operation, View, operations
+from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
+from gi_cuda.grammar.frontends.ptx import PtxGrammar
+from gi_cuda.report.tables import table as empty_table
+
+_WIDEST, _NARROWEST = 60, 16
+"""Characters of a line of source: at most, and where the terminal has no room for more."""
+
+
+def lines_table(grammar: Grammar, parts: Sequence[AccountedPart], width: int | None) -> Table:
+    """For each part of the evolved functions its line, its rules, or why it is fixed.
+
+    Args:
+        width: columns of the terminal; source lines are cut for it, and nothing else. None: no
+            terminal limits it.
+    """
+    table = empty_table("lines")
+    several = len(grammar.source.names) > 1
+    lines = [f"{part.file}:{part.line}" if several else str(part.line) for part in parts]
+    longest = max(map(len, ["line", *lines]))
+    table.add_column("line", justify="right", no_wrap=True, min_width=longest)
+    table.add_column("source", no_wrap=True)
+    for name in ("what", "rules", "why it is fixed"):
+        table.add_column(name, no_wrap=True)
+    said = [(str(part.kind), _rules(grammar, part), part.reason) for part in parts]
+    others = [max(map(len, column), default=0) for column in zip(*said, strict=True)]
+    taken = longest + sum(others) + _BETWEEN * (1 + len(others)) + _BESIDE
+    most = _WIDEST if width is None else max(_NARROWEST, min(_WIDEST, width - taken))
+    for line, part, others_of_it in zip(lines, parts, said, strict=True):
+        text = " ".join(grammar.source.text[part.start : part.end].split())
+        shown = text if len(text) <= most else text[: most - 1] + "…"
+        table.add_row(line, Text(shown), *map(Text, others_of_it))
+    return table
+
+
+_BETWEEN, _BESIDE = 2, 3
+"""Characters between two columns, and beside all of them."""
+
+
+def _rules(grammar: Grammar, part: AccountedPart) -> str:
+    """The rule that a part is, and how many of each type are within it."""
+    within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
+    whole = [f"<{part.rules[0]}>"] if part.whole else []
+    return " ".join([*whole, *(f"{kind}:{n}" for kind, n in within.items())])
+
+
+def kept_lines(kept: Sequence[KeptInclude]) -> Iterator[str]:
+    """For each header that was to evolve and does not, one line that says why."""
+    for one in kept:
+        place = "" if one.place is None else f"{one.place}: "
+        yield f"{place}{one.header} stays an include: {one.reason}"
+
+
+def share_table(parts: Sequence[AccountedPart]) -> Table:
+    """How many statements, conditions and headers can change."""
+    table = empty_table("variable parts")
+    for name in ("kind", "number", "as a whole", "in part", "fixed", "variable"):
+        table.add_column(name, justify="left" if name == "kind" else "right")
+    for kind in PartKind:
+        found = [part for part in parts if part.kind is kind]
+        if found:
+            table.add_row(str(kind), *_counts(found))
+    table.add_row(
+        "all but declarations and jumps",
+        *_counts([part for part in parts if part.kind in EXPECTED]),
+        style="bold",
+    )
+    return table
+
+
+def _counts(parts: Sequence[AccountedPart]) -> Iterator[str]:
+    whole = sum(part.whole for part in parts)
+    some = sum(part.variable and not part.whole for part in parts)
+    yield from map(str, (len(parts), whole, some, len(parts) - whole - some))
+    yield f"{variable_share(parts):.1%}"
+
+
+def variable_share(parts: Sequence[AccountedPart]) -> float:
+    """The share of parts that can change, as a whole or in part; 1 where there are none."""
+    return sum(part.variable for part in parts) / len(parts) if parts else 1.0
+
+
+def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
+    """Rules by type, and how many single edits they allow."""
+    everywhere, here = single_edits(grammar), single_edits(grammar.under(macros))
+    numbers = Counter(rule.type for rule in grammar.rules)
+    table = empty_table("rules")
+    table.add_column("type")
+    for name in ("number", "edits in some configuration", "edits in the default one"):
+        table.add_column(name, justify="right")
+    for kind, number in numbers.items():
+        table.add_row(str(kind), *map(str, (number, everywhere[kind], here[kind])))
+    totals = (numbers.total(), everywhere.total(), here.total())
+    table.add_row("all", *map(str, totals), style="bold")
+    return table
+
+
+def ptx_table(grammar: PtxGrammar) -> Table:
+    """Rules of PTX by type, and how many single edits they allow."""
+    numbers = Counter(rule.type for rule in grammar.rules)
+    edits: Counter[str] = Counter()
+    for rule in grammar.rules:
+        offered, donors = grammar.operations(rule.name), grammar.count(rule.name)
+        edits[rule.type] += sum(1 if one is Operation.DELETE else donors for one in offered)
+    table = empty_table("rules")
+    table.add_column("type")
+    for name in ("number", "single edits"):
+        table.add_column(name, justify="right")
+    for kind, number in numbers.items():
+        table.add_row(str(kind), str(number), str(edits[kind]))
+    table.add_row("all", str(numbers.total()), str(edits.total()), style="bold")
+    return table
+
+
+def single_edits(offers: Grammar | View) -> Counter[str]:
+    """By rule type, the number of single edits on offer."""
+    grammar = offers.grammar if isinstance(offers, View) else offers
+    names = offers.mutable if isinstance(offers, View) else [rule.name for rule in grammar.rules]
+    found: Counter[str] = Counter()
+    for name in names:
+        for operation in operations(offers, name):
+            many = 1 if operation is Operation.DELETE else offers.count(name)
+            found[grammar.rule(name).type] += many
+    return found

@@ -1,0 +1,60 @@
+"""What all figures have in common: SVG and PNG files, readable in grey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from gi_cuda.errors import UserError
+
+FORMATS = ("svg", "png")
+WIDTH, HEIGHT = 7.0, 4.2
+DARK, MIDDLE, LIGHT = "0.0", "0.45", "0.75"
+LONGEST = 44
+"""Characters of a change that a label shows."""
+
+SPEED_UP = "speed-up (reference time / variant time)"
+
+
+def save(figure: Figure, folder: Path, name: str) -> list[Path]:
+    """Write a figure in every format; the files.
+
+    Raises:
+        UserError: one cannot be written.
+    """
+    files = [folder / f"{name}.{suffix}" for suffix in FORMATS]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # Text stays text, and one figure gives the same file every time.
+        with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+            for file in files:
+                metadata = {"Date": None} if file.suffix == ".svg" else None
+                figure.savefig(file, dpi=150, metadata=metadata)
+                figure.set_layout_engine("none")  # as laid out for the first format
+    except OSError as error:
+        raise UserError(
+            f"figures cannot be written: {error.strerror}", where=str(error.filename or folder)
+        ) from None
+    return files
+
+
+def short(change: str) -> str:
+    """A change as a label."""
+    return change if len(change) <= LONGEST else f"{change[: LONGEST - 1]}…"
+
+
+def new_figure(height: float = HEIGHT, width: float = WIDTH) -> tuple[Figure, Axes]:
+    """An empty figure in the style of all of them; sizes in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.add_subplot()
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def legend(figure: Figure, axes: Axes) -> None:
+    """What the marks mean, under the axes, where it covers none of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", frameon=False, ncols=2, fontsize=9)

@@ -114,7 +114,7 @@ def _build(table: schema.TargetFile, files: Files) -> BuildOptions:
         include=tuple(files.find_folder(name, ("build", "include")) for name in build.include),
         define=dict(build.define),
         standard=build.standard,
-        options={"host": tuple(build.host), "cuda": tuple(build.cuda)},
+        options={name: tuple(said) for name, said in (build.model_extra or {}).items()},
     )
 
 

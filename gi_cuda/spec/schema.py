@@ -10,6 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import PydanticCustomError
 
 from gi_cuda.spec.hints import did_you_mean
+from gi_cuda.spec.target import BACKENDS
 
 TYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
@@ -85,6 +86,12 @@ def _truth(value: Any) -> Any:
     return int(value) if isinstance(value, bool) else value
 
 
+def _backend(name: str) -> str:
+    if name not in BACKENDS:
+        raise mistake(f"it should be {' or '.join(map(repr, BACKENDS))}, but is {name!r}")
+    return name
+
+
 Name = Annotated[str, AfterValidator(_name)]
 Text = Annotated[str, Field(min_length=1)]
 ExpressionText = Annotated[str, BeforeValidator(_expression_text)]
@@ -93,7 +100,7 @@ Triple = Annotated[
     list[ExpressionText], BeforeValidator(_one_or_many), Field(min_length=1, max_length=3)
 ]
 ParameterValue = Annotated[Any, AfterValidator(_value)]
-Backends = Annotated[list[Literal["host", "cuda"]], Field(min_length=1)]
+Backends = Annotated[list[Annotated[str, AfterValidator(_backend)]], Field(min_length=1)]
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -102,11 +109,16 @@ class Table(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
+    @classmethod
+    def keys(cls) -> list[str]:
+        """All keys that there are."""
+        return list(cls.model_fields)
+
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, data: Any) -> Any:
         if isinstance(data, dict):
-            known = list(cls.model_fields)
+            known = cls.keys()
             for key in data:
                 if key not in known:
                     raise PydanticCustomError(
@@ -133,13 +145,19 @@ class TargetTable(Table):
 
 
 class BuildTable(Table):
-    """``[build]``"""
+    """``[build]``. Under the name of a back end are options of its compiler."""
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, list[str]] = Field(init=False)
 
     include: list[str] = []
     define: dict[Name, Annotated[str, BeforeValidator(_expression_text)]] = {}
     standard: Annotated[str, Field(pattern=r"^(c|gnu)\+\+\d[\da-z]$")] = "c++17"
-    host: list[str] = []
-    cuda: list[str] = []
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Those of the table itself, then the back ends."""
+        return [*super().keys(), *BACKENDS]
 
 
 class ParameterTable(Table):
@@ -151,7 +169,7 @@ class ParameterTable(Table):
     default: Annotated[ParameterValue, BeforeValidator(_truth)]
     text: str = ""
     help: str = ""
-    backends: Backends = ["host", "cuda"]
+    backends: Backends = list(BACKENDS)
 
     @model_validator(mode="after")
     def _consistent(self) -> ParameterTable:
@@ -355,7 +373,7 @@ class CaseTable(Table):
     name: Text
     role: Literal["train", "held-out"]
     args: dict[str, Any] = {}
-    backends: Backends = ["host", "cuda"]
+    backends: Backends = list(BACKENDS)
 
 
 class TimingTable(Table):

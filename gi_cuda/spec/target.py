@@ -20,6 +20,8 @@ Configuration = Mapping[str, Value]
 """A value for every parameter of a target."""
 
 BACKENDS = ("host", "cuda")
+"""The names of all back ends; the first is the default. Each has a folder of its name in
+:mod:`gi_cuda.backends`."""
 
 
 class ParameterKind(StrEnum):

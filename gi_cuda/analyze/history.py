@@ -158,9 +158,10 @@ def _epochs(
     for generation in generations:
         here = members[generation.number]
         ratios = [
-            (record.sure_ratio or record.ratio, record.ratio)
+            (record.rank, record.ratio)
             for one in here
-            if (record := evaluations.get(one.ident)) and record.selectable and record.ratio
+            if (record := evaluations.get(one.ident)) and record.selectable
+            if record.rank and record.ratio
         ]
         best = min(ratios, default=None)
         so_far = min((one for one in (so_far, best) if one is not None), default=None)

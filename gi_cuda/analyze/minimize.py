@@ -15,9 +15,7 @@ from dataclasses import dataclass, field
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
-
-THRESHOLD = 0.01
-"""GEVO's: what costs less than one percent is not worth an edit."""
+from gi_cuda.results.verdict import LEAST_GAIN, may_pay, pays
 
 EXTENSIONS = 4
 """Further batches for variants of which it is not certain whether they cost more than that."""
@@ -70,8 +68,7 @@ class KeptChange:
     @property
     def stepping_stone(self) -> bool:
         """Whether it is of no use alone, and others fail without it (Liou et al. 2022)."""
-        useless = self.alone is None or self.alone.low <= 1 + THRESHOLD
-        return bool(self.without) and useless
+        return bool(self.without) and not (self.alone and pays(self.alone))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,7 @@ class Minimization:
 
 
 def minimize(
-    winner: Changed, train: Measurer, held_out: Measurer, threshold: float = THRESHOLD
+    winner: Changed, train: Measurer, held_out: Measurer, threshold: float = LEAST_GAIN
 ) -> Minimization:
     """Leave out what is wrong on held-out cases, then what does not pay on the train cases.
 
@@ -223,23 +220,17 @@ class _Search:
         return contrast([(1, self.anchor), (-1, self.train[genotype])])
 
     def _is_unclear(self, genotype: Genotype) -> bool:
-        if not self.train[genotype].right:
-            return False
-        loss = self._loss(genotype)
-        return loss.low <= 1 + self.threshold < loss.value
+        return self.train[genotype].right and may_pay(self._loss(genotype), self.threshold)
 
     def _is_good(self, genotype: Genotype) -> bool:
         """Right on the train cases, and not measurably slower than the winner."""
-        return self.train[genotype].right and self._is_bearable(self._loss(genotype))
-
-    def _is_bearable(self, loss: SpeedUp) -> bool:
-        return loss.low <= 1 + self.threshold
+        return self.train[genotype].right and not pays(self._loss(genotype), self.threshold)
 
     def _free(self) -> list[int]:
         """The changes without which the rest is good, the least contribution first."""
         variants = {at: self._without(at) for at in sorted(self.left)}
         losses = {at: self._loss(one) for at, one in variants.items() if self.train[one].right}
-        free = [at for at, loss in losses.items() if self._is_bearable(loss)]
+        free = [at for at, loss in losses.items() if not pays(loss, self.threshold)]
         return sorted(free, key=lambda at: losses[at].value)
 
     def _drop_largest(self, free: list[int], anchored: Genotype) -> bool:

@@ -8,8 +8,9 @@ from pathlib import Path
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.minimize import Minimization
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.validation import Validation
 from gi_cuda.genome import Changed, Genotype
+from gi_cuda.results.evaluation import Validation
+from gi_cuda.results.verdict import is_certainly_slower
 from gi_cuda.runs.run import Run, open_store
 from gi_cuda.runs.stored import stored_subject
 from gi_cuda.spec import load_target
@@ -65,9 +66,8 @@ class Minimized:
     @property
     def loses(self) -> bool:
         """Whether what went pays on the held-out cases, for certain."""
-        if self.before is None or self.before.overall is None or self.validation.overall is None:
-            return False
-        return self.validation.overall.high < self.before.overall.low
+        before = self.before.overall if self.before else None
+        return is_certainly_slower(self.validation.overall, before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,8 @@ from gi_cuda.evaluate.levels import load_evolvable, source_under
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table
-from gi_cuda.results.verdict import Verdict
+from gi_cuda.results.verdict import is_too_noisy
 from gi_cuda.runs.run import Tools, open_tools
-
-NOISIEST = 0.2
-"""A noise floor above this makes any search pointless."""
 
 
 def command(
@@ -88,7 +85,7 @@ def command(
             *left_to_fill_in(read_files(subject.target)),
         ],
     )
-    if baseline.floor > NOISIEST or baseline.verdict in (Verdict.FASTER, Verdict.SLOWER):
+    if is_too_noisy(baseline.floor, baseline.verdict):
         raise UserError(
             f"a copy of the reference measures as {baseline.verdict}, with a noise floor of"
             f" {baseline.floor:.1%}: this machine is too noisy to evolve on",

@@ -36,8 +36,15 @@ from gi_cuda.evaluate.levels import source_under
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement
-from gi_cuda.results.statistics import median_interval, ratios
-from gi_cuda.results.verdict import Verdict, judge
+from gi_cuda.results.statistics import ratios
+from gi_cuda.results.verdict import (
+    MOST_FLOOR,
+    NOISY,
+    Verdict,
+    noise_floor,
+    spread,
+    verdict_on_pairs,
+)
 from gi_cuda.spec import CaseRole, Configuration
 from gi_cuda.subject.protocol import Evolvable
 
@@ -47,16 +54,7 @@ COPIES = 4
 PAIRS = 25
 """Pairs of launches for each of them."""
 
-LEAST_FLOOR = 0.01
-"""Differences below one percent are never taken for more than noise."""
-
-NOISY = 0.05
-"""Where copies differ more than that, they are timed again."""
-
 ATTEMPTS = 3
-
-MOST_FLOOR = 0.5
-"""Beyond that no gain could be told from noise."""
 
 SLACK = 20.0
 """A launch over this multiple of the reference's time counts as hung."""
@@ -186,7 +184,8 @@ def establish(
     copied = [_program(subject, copy, train) for copy in copies]
     tell("timing copies of the reference")
     timed = _time_quietly(subject, pool, copied, program)
-    floor = max(LEAST_FLOOR, _spread(timed[:COPIES]))
+    *measured, apart = [ratios(one.samples) for one in timed]
+    floor = noise_floor(measured)
     if floor > MOST_FLOOR:
         raise UserError(
             f"copies of the reference differ in speed by up to {floor:.0%}, and so would any"
@@ -197,7 +196,6 @@ def establish(
         )
     by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
     seconds = sum(float(np.median(times)) for times in by_case)
-    *measured, apart = [ratios(one.samples) for one in timed]
     tell("running the reference backwards")
     limit = max(LEAST_LIMIT, SLACK * seconds)
     # It may wait for another block for ever then, and take its worker down.
@@ -210,7 +208,7 @@ def establish(
         loops=_count_loops(subject, compiler, pool, folder / "counted"),
         limit=limit,
         penalties=recorded.penalties,
-        verdict=judge(apart, floor),
+        verdict=verdict_on_pairs(apart, floor),
         backwards=backwards,
         unwritten=recorded.unwritten,
     )
@@ -293,14 +291,14 @@ def _time_quietly(
     attempts = []
     for _ in range(ATTEMPTS):
         attempts.append([_time(subject, pool, copy, program) for copy in copies])
-        if _spread(attempts[-1][:COPIES]) <= NOISY:
+        if _spread(attempts[-1]) <= NOISY:
             break
-    return min(attempts, key=lambda timed: _spread(timed[:COPIES]))
+    return min(attempts, key=_spread)
 
 
 def _spread(timed: Sequence[Measurement]) -> float:
-    """How far from 1 the ratio of a copy to the reference may seem to be."""
-    return max(abs(bound - 1) for one in timed for bound in median_interval(ratios(one.samples)))
+    """How much the copies that find the noise floor differ."""
+    return spread(ratios(one.samples) for one in timed[:COPIES])
 
 
 def _time(subject: Evolvable, pool: Pool[int], copy: Program, program: Program) -> Measurement:

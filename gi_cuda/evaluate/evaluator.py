@@ -31,6 +31,7 @@ from gi_cuda.evaluate.scheduler import Answer, Answered, MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
 from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
 from gi_cuda.results.measurement import Measurement, Survival
+from gi_cuda.results.verdict import is_suspicious
 from gi_cuda.spec import Configuration
 from gi_cuda.store import Phases
 from gi_cuda.subject.protocol import Evolvable
@@ -39,9 +40,6 @@ T = TypeVar("T")
 
 REFERENCE = 0
 """The number of the reference in every batch."""
-
-SUSPICIOUS = 0.6
-"""A ratio below this share of the best one so far is measured again before it is believed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -321,11 +319,9 @@ class Evaluator:
         """Whether a result looks too good; a plausible one becomes the mark to beat."""
         if not evaluation.selectable or evaluation.ratio is None:
             return False
-        if evaluation.ratio < SUSPICIOUS * self.best:
-            self.best = evaluation.ratio
-            return True
+        suspicious = is_suspicious(evaluation.ratio, self.best)
         self.best = min(self.best, evaluation.ratio)
-        return False
+        return suspicious
 
 
 def _once_built(requests: Iterator[T | None], stop: Callable[[], bool]) -> Iterator[T]:

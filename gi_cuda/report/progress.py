@@ -59,9 +59,9 @@ class Score:
         self.done += 1
         self.evaluated += 1
         self.counts[progress.evaluation.outcome] += 1
-        ratio = progress.evaluation.sure_ratio
+        ratio = progress.evaluation.rank
         if progress.evaluation.selectable and ratio is not None:
-            best = self.best[1].sure_ratio if self.best else None
+            best = self.best[1].rank if self.best else None
             if best is None or ratio < best:
                 self.best = (progress.ident, progress.evaluation)
 

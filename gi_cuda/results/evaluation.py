@@ -1,4 +1,5 @@
-"""What evaluating one individual gave: its build, its worker's survival, its answers, its speed."""
+"""What evaluating one individual gave: its build, its worker's survival, its answers, its speed;
+and what measuring it on the held-out cases gave."""
 
 from __future__ import annotations
 
@@ -9,8 +10,17 @@ from enum import StrEnum
 import numpy as np
 
 from gi_cuda.results.measurement import Measurement, Sample, Survival
-from gi_cuda.results.statistics import ratio_interval, ratios
-from gi_cuda.results.verdict import Verdict, judge
+from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
+from gi_cuda.results.statistics import ratios
+from gi_cuda.results.verdict import (
+    Verdict,
+    interval_of_pairs,
+    is_faster,
+    is_selectable,
+    rank,
+    sure_ratio,
+    verdict_on_pairs,
+)
 
 
 class Outcome(StrEnum):
@@ -72,9 +82,13 @@ class Evaluation:
 
     @property
     def sure_ratio(self) -> float | None:
-        """The upper end of the ratio's interval: it is at least as fast as that. Individuals are
-        ranked by it, since among a thousand some median looks good by luck."""
-        return self.ratio if self.high is None else self.high
+        """What the ratio surely is at most; None without a ratio."""
+        return sure_ratio(self.ratio, self.high)
+
+    @property
+    def rank(self) -> float | None:
+        """What individuals are ordered by, the smallest first; None without a ratio."""
+        return rank(self.ratio, self.high)
 
     @property
     def right(self) -> bool:
@@ -83,8 +97,8 @@ class Evaluation:
 
     @property
     def selectable(self) -> bool:
-        """Zero penalty and faster than the reference beyond the noise."""
-        return self.verdict is Verdict.FASTER
+        """Whether it may become a parent or the winner."""
+        return is_selectable(self.verdict)
 
 
 def not_built(message: str) -> Evaluation:
@@ -106,12 +120,12 @@ def measured(measurement: Measurement, floor: float) -> Evaluation:
     """
     values = ratios(measurement.samples) if measurement.correct else np.empty(0)
     timed = len(values) > 0
-    low, high = ratio_interval(values) if timed else (None, None)
+    low, high = interval_of_pairs(values) if timed else (None, None)
     return Evaluation(
         built=True,
         survival=measurement.survival,
         penalty=measurement.penalty,
-        verdict=judge(values, floor) if timed else None,
+        verdict=verdict_on_pairs(values, floor) if timed else None,
         ratio=float(np.median(values)) if timed else None,
         low=low,
         high=high,
@@ -128,3 +142,38 @@ def mean_and_deviation(samples: Sequence[Sample]) -> tuple[float | None, float |
         return None, None
     times = np.array([sample.variant for sample in samples])
     return float(times.mean()), float(times.std(ddof=1)) if len(times) > 1 else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """What became of one candidate on the held-out cases.
+
+    Attributes:
+        correct: whether it built, ran and was right everywhere and every time.
+        message: why not.
+        overall: geometric mean over the cases; None where it was not correct.
+        cases: each case's own.
+    """
+
+    correct: bool
+    message: str = ""
+    overall: SpeedUp | None = None
+    cases: Mapping[str, SpeedUp] | None = None
+
+    @property
+    def faster(self) -> bool:
+        """Whether it is correct and certainly faster than the reference."""
+        return is_faster(self.overall)
+
+
+def validation(reading: Reading) -> Validation:
+    """What a reading on the held-out cases says."""
+    if not reading.right:
+        return Validation(False, reading.failure)
+    cases = dict.fromkeys(sample.case for sample in reading.builds[0])
+    by_case = {c: [[s for s in one if s.case == c] for one in reading.builds] for c in cases}
+    return Validation(
+        True,
+        overall=speed_up(reading.builds),
+        cases={case: speed_up(some) for case, some in by_case.items()},
+    )

@@ -1,13 +1,20 @@
-"""What counts as faster, as sure and as accepted: the only place that says so."""
+"""What counts as faster, as sure and as accepted: the only place that decides it.
+
+Everything else asks here, and no query of the run database decides either: it reads what was
+decided when an evaluation was stored. A ratio is variant / reference, so that below 1 is faster; a
+speed-up is the inverse. The noise floor is a fraction: ratios within 1 ± floor count as the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import numpy as np
 
 from gi_cuda.results.measurement import Sample
+from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.statistics import cluster_interval, median_interval, ratio_interval, ratios
 
 
@@ -20,48 +27,194 @@ class Verdict(StrEnum):
     UNCERTAIN = "uncertain"
 
 
+# -- verdicts --------------------------------------------------------------------------------------
+
 CONFIDENCE = 0.98
 """For "faster", on which selection rests; high, because sampling stops when it is reached."""
 
-
 FAR = 50.0
 """This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
-
 
 LOOSE = 0.85
 """For "slower" and "same", on which nothing rests; low, so that a short screening can tell."""
 
 
-def judge(values: np.ndarray, floor: float) -> Verdict:
-    """The verdict on ratios: certain only where the whole interval lies on one side.
+def verdict_on_pairs(values: np.ndarray, floor: float) -> Verdict:
+    """The verdict on ratios from one build: certain only where the whole interval lies on one side.
 
     Far slower needs no interval: fifty times the noise floor, in every pair.
     """
     if len(values) and values.min() > 1 + FAR * floor:
         return Verdict.SLOWER
-    _, high = ratio_interval(values, CONFIDENCE)
-    if high < 1 - floor:
-        return Verdict.FASTER
-    low, high = median_interval(values, LOOSE)
-    if low > 1 + floor:
-        return Verdict.SLOWER
-    if low >= 1 - floor and high <= 1 + floor:
-        return Verdict.SAME
-    return Verdict.UNCERTAIN
+    strict, loose = ratio_interval(values, CONFIDENCE), median_interval(values, LOOSE)
+    return _verdict(strict, loose, floor)
 
 
-def verdict(builds: Sequence[Sequence[Sample]], floor: float) -> Verdict:
-    """The verdict on pairs of times in several builds, as certain as that on pairs in one (see
-    :func:`gi_cuda.results.verdict.judge`).
-
-    Args:
-        floor: noise floor as a fraction.
-    """
+def verdict_on_builds(builds: Sequence[Sequence[Sample]], floor: float) -> Verdict:
+    """The verdict on pairs of times in several builds, as certain as that on pairs in one."""
     values = [ratios(samples) for samples in builds]
-    _, high = cluster_interval(values, confidence=CONFIDENCE)
-    if high < 1 - floor:
+    strict = cluster_interval(values, confidence=CONFIDENCE)
+    return _verdict(strict, cluster_interval(values, confidence=LOOSE), floor)
+
+
+def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: float) -> Verdict:
+    if strict[1] < 1 - floor:
         return Verdict.FASTER
-    low, high = cluster_interval(values, confidence=LOOSE)
+    low, high = loose
     if low > 1 + floor:
         return Verdict.SLOWER
     return Verdict.SAME if 1 - floor <= low and high <= 1 + floor else Verdict.UNCERTAIN
+
+
+# -- individuals of a search -----------------------------------------------------------------------
+
+SUSPICIOUS = 0.6
+"""A ratio below this share of the best one so far is measured again before it is believed."""
+
+_WORTHWHILE = 1e-4
+"""Seconds that a launch must take more than the reference's, for one pair to be enough; the times
+of shorter ones differ by more than their noise floor now and then, and little would be saved."""
+
+
+def interval_of_pairs(values: np.ndarray) -> tuple[float, float]:
+    """The interval of a ratio that is stored and shown; its upper end ranks individuals."""
+    return ratio_interval(values, 0.95)
+
+
+def is_selectable(verdict: Verdict | None) -> bool:
+    """Whether an individual may become a parent or the winner; None: its answers are not right."""
+    return verdict is Verdict.FASTER
+
+
+def sure_ratio(ratio: float | None, high: float | None) -> float | None:
+    """What a ratio surely is at most: the upper end of its interval; None without a ratio."""
+    return ratio if high is None else high
+
+
+def rank(ratio: float | None, high: float | None) -> float | None:
+    """What individuals are ordered by, the smallest first; None without a ratio.
+
+    What is sure counts, since among a thousand some median looks good by luck.
+    """
+    return sure_ratio(ratio, high)
+
+
+def is_suspicious(ratio: float, best: float) -> bool:
+    """Whether a ratio is so far below the best so far that it must be measured again."""
+    return ratio < SUSPICIOUS * best
+
+
+def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:
+    """Whether more pairs of a variant are not worth their time.
+
+    They are for those that look faster and are not yet certain to be, after a few for all but
+    those that are far slower.
+
+    Args:
+        screen: so many pairs all others get.
+    """
+    values = ratios(samples)
+    verdict = verdict_on_pairs(values, floor)
+    if len(values) < screen:
+        more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
+        return more > _WORTHWHILE and verdict is Verdict.SLOWER
+    looks_faster = float(np.median(values)) < 1 - floor
+    return not looks_faster or verdict is Verdict.FASTER
+
+
+# -- noise -----------------------------------------------------------------------------------------
+
+LEAST_FLOOR = 0.01
+"""Differences below one percent are never taken for more than noise."""
+
+NOISY = 0.05
+"""Where copies of the reference differ more than that, they are timed again."""
+
+NOISIEST = 0.2
+"""A noise floor above this makes any search pointless."""
+
+MOST_FLOOR = 0.5
+"""Beyond that no gain could be told from noise."""
+
+
+def spread(copies: Iterable[np.ndarray]) -> float:
+    """How far from 1 the ratio of a copy of the reference to it may seem to be.
+
+    Args:
+        copies: the ratios of each.
+    """
+    return max(abs(bound - 1) for values in copies for bound in median_interval(values))
+
+
+def noise_floor(copies: Iterable[np.ndarray]) -> float:
+    """The noise floor that copies of the reference show."""
+    return max(LEAST_FLOOR, spread(copies))
+
+
+def noise_floor_beside(floor: float, noise: SpeedUp) -> float:
+    """A noise floor with what a copy of the reference measured as in another session."""
+    return max(floor, *(abs(bound - 1) for bound in (noise.low, noise.high)))
+
+
+def is_too_noisy(floor: float, copy: Verdict) -> bool:
+    """Whether a search would be pointless.
+
+    Args:
+        copy: what a copy of the reference measured as.
+    """
+    return floor > NOISIEST or copy in (Verdict.FASTER, Verdict.SLOWER)
+
+
+# -- after the search ------------------------------------------------------------------------------
+
+
+def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None) -> bool:
+    """Whether a whole interval lies above 1, and above the noise.
+
+    Args:
+        overall: of a variant on the held-out cases; None where it was not right.
+        noise: what a copy of the reference measured as beside it.
+    """
+    return overall is not None and overall.low > max(1.0, noise.high if noise else 1.0)
+
+
+def is_acceptable(
+    overall: SpeedUp | None, noise: SpeedUp, findings: Iterable[Collection[str]]
+) -> bool:
+    """Whether a candidate may go upstream: right, faster beyond the noise, and no sanitizer found
+    anything in it that the reference does not do."""
+    return is_faster(overall, noise) and not any(findings)
+
+
+def is_certainly_slower(one: SpeedUp | None, other: SpeedUp | None) -> bool:
+    """Whether the first of two speed-ups of one measurement is the lower one for certain; not so
+    where one of them is unknown."""
+    return one is not None and other is not None and one.high < other.low
+
+
+# -- single changes --------------------------------------------------------------------------------
+
+LEAST_GAIN = 0.01
+"""GEVO's threshold: what costs less than one percent is not worth an edit."""
+
+
+def pays(gain: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
+    """Whether a gain certainly exceeds the threshold."""
+    return gain.low > 1 + threshold
+
+
+def may_pay(gain: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
+    """Whether a gain seems to exceed the threshold, and does not for certain."""
+    return gain.value > 1 + threshold and not pays(gain, threshold)
+
+
+def interacts(factor: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
+    """Whether a factor between what changes gain together and apart certainly lies beyond the
+    threshold, in either direction."""
+    return pays(factor, threshold) or factor.high < 1 / (1 + threshold)
+
+
+def may_interact(factor: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
+    """Whether such a factor seems to lie beyond the threshold, and does not for certain."""
+    beyond = abs(math.log(factor.value)) > math.log(1 + threshold)
+    return beyond and not interacts(factor, threshold)

@@ -28,10 +28,10 @@ from gi_cuda.evaluate.replicates import (
     candidate,
     in_fresh_processes,
 )
-from gi_cuda.evaluate.validation import Validation, validate
 from gi_cuda.genome import Genotype, Variation
 from gi_cuda.genome.genetics import Seeded
 from gi_cuda.grammar import Source
+from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
@@ -209,7 +209,7 @@ class Run:
             backwards=self.baseline.backwards,
             beside=beside,
         )
-        return validate(replicates, candidates)
+        return [validation(reading) for reading in replicates.read(candidates)]
 
     def session(self) -> Session:
         """What a process of its own needs to run a variant as the pool's workers do."""

@@ -169,5 +169,5 @@ class Evolution:
 
     def _member(self, one: Individual, evaluation: Evaluation) -> Member:
         genotype = self._read(one.genotype)
-        ratio = math.inf if evaluation.sure_ratio is None else evaluation.sure_ratio
+        ratio = math.inf if evaluation.rank is None else evaluation.rank
         return Member(one.ident, genotype, ratio, evaluation.selectable)

@@ -11,7 +11,7 @@ from email.header import Header
 from email.utils import format_datetime, formataddr, parseaddr
 
 import gi_cuda
-from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.evaluation import Validation
 
 WIDTH = 72
 
@@ -95,7 +95,7 @@ def _header(text: str) -> str:
 def _subject(letter: Letter, origin: Provenance) -> str:
     overall = letter.validation.overall
     assert overall is not None
-    if overall.low > 1:
+    if letter.validation.faster:
         return f"{origin.source}: {overall.value:.2f} times as fast"
     return f"{origin.source}: prepare for what follows"
 

@@ -11,7 +11,7 @@ from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.replicates import Candidate, unmodified
-from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
 from gi_cuda.subject.diffs import by_path

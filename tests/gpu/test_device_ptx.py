@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.winner import Winner
-from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.store import Store
 

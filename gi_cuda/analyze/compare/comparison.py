@@ -10,7 +10,7 @@ from gi_cuda.analyze.resources import resources
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
-from gi_cuda.results.verdict import Verdict, verdict
+from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
 from gi_cuda.runs.run import Tools
 
 
@@ -75,7 +75,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
     noise = original.speed_up
-    floor = max(baseline.floor, *(abs(bound - 1) for bound in (noise.low, noise.high)))
+    floor = noise_floor_beside(baseline.floor, noise)
     taken = resources(tools, candidates)
     return Comparison(
         noise,
@@ -84,7 +84,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
             Compared(
                 one,
                 reading.failure,
-                verdict(reading.builds, floor) if reading.right else None,
+                verdict_on_builds(reading.builds, floor) if reading.right else None,
                 _on(reading, tools.train()),
                 _on(reading, tools.held_out()),
                 takes,

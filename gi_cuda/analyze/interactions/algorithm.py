@@ -15,10 +15,11 @@ from itertools import chain
 from typing import TypeAlias
 
 from gi_cuda.analyze.interactions.subsets import Positions, Subsets, joined, square, subsets_of
-from gi_cuda.analyze.minimize import EXTENSIONS, THRESHOLD
+from gi_cuda.analyze.minimize import EXTENSIONS
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import SpeedUp, contrast
+from gi_cuda.results.verdict import LEAST_GAIN, interacts, may_interact
 
 BUDGET = 128
 """Subsets of the dependent changes that are read at most: all of them where there are seven."""
@@ -129,7 +130,7 @@ class WrongWhole(Exception):
 
 
 def interactions(
-    winner: Changed, measurer: Measurer, budget: int = BUDGET, threshold: float = THRESHOLD
+    winner: Changed, measurer: Measurer, budget: int = BUDGET, threshold: float = LEAST_GAIN
 ) -> Interactions:
     """Tell how a winner's changes depend on each other.
 
@@ -221,11 +222,10 @@ class _Search:
         return contrast(read) if read else SpeedUp(1.0, 1.0, 1.0)
 
     def _certain(self, factor: SpeedUp) -> bool:
-        return factor.low > 1 + self.threshold or factor.high < 1 / (1 + self.threshold)
+        return interacts(factor, self.threshold)
 
     def _unclear(self, factor: SpeedUp) -> bool:
-        beyond = abs(math.log(factor.value)) > math.log(1 + self.threshold)
-        return beyond and not self._certain(factor)
+        return may_interact(factor, self.threshold)
 
     # -- algorithm 2 -------------------------------------------------------------------------
 

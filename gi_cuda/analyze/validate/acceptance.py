@@ -16,10 +16,11 @@ from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.sanitize import DEVICE_TOOLS, Sanitizer
 from gi_cuda.evaluate.replicates import Candidate, unmodified
-from gi_cuda.evaluate.validation import Validation
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import is_acceptable, is_faster
 from gi_cuda.runs.run import Run
 
 
@@ -62,14 +63,16 @@ class Acceptance:
     watched: tuple[str, ...]
 
     def faster(self, tried: TriedCandidate) -> bool:
-        """Whether a candidate's whole interval lies above 1 and above the noise."""
-        overall = tried.validation.overall
-        return overall is not None and overall.low > max(1.0, self.noise.high)
+        """Whether a candidate is certainly faster, beyond the noise."""
+        return is_faster(tried.validation.overall, self.noise)
 
     @property
     def accepted(self) -> TriedCandidate | None:
         """The first candidate that is right, faster and clean."""
-        return next((one for one in self.tried if self.faster(one) and one.clean), None)
+        return next((one for one in self.tried if self._accepts(one)), None)
+
+    def _accepts(self, one: TriedCandidate) -> bool:
+        return is_acceptable(one.validation.overall, self.noise, one.findings.values())
 
 
 @dataclass(frozen=True, slots=True)

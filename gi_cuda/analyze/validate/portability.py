@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from gi_cuda.analyze.validate.acceptance import Acceptance, TriedCandidate
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.validation import Validation
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.store import Store
 from gi_cuda.subject.protocol import Evolvable

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
-
 from gi_cuda.backends.protocol.device import LaunchRefused, Loaded
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
@@ -20,8 +18,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.results.measurement import Measurement, Sample, Survival
-from gi_cuda.results.statistics import ratios
-from gi_cuda.results.verdict import Verdict, judge
+from gi_cuda.results.verdict import is_settled
 from gi_cuda.spec import Judgement
 
 
@@ -148,7 +145,7 @@ def _time(
 ) -> None:
     """Repetitions in which every variant and the reference run once in each case, as many as the
     sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
-    racing = list(runners)
+    racing, enough = list(runners), (sampling.screen, sampling.floor)
     reference = case_runner.reference(base)
     for case_plan in case_runner.plans(base):
         case_runner.device.make_room(case_plan)
@@ -167,7 +164,7 @@ def _time(
             share = (time.perf_counter() - begun) / len(racing)
             for runner, mine in zip(racing, zip(*samples, strict=True), strict=True):
                 runner.timed(mine, share)
-            racing = [one for one in racing if not _settled(one.samples, sampling)]
+            racing = [one for one in racing if not is_settled(one.samples, *enough)]
             done = wanted
             if not racing:
                 return
@@ -207,22 +204,6 @@ def _stages(sampling: Sampling) -> list[int]:
     if sampling.screen >= sampling.most:
         return [sampling.most]
     return [1, *range(sampling.screen, sampling.most, sampling.step), sampling.most]
-
-
-_WORTHWHILE = 1e-4
-"""Seconds that a launch must take more than the reference's, for one pair to be enough; the times
-of shorter ones differ by more than their noise floor now and then, and little would be saved."""
-
-
-def _settled(samples: list[Sample], sampling: Sampling) -> bool:
-    """More pairs are for those that look faster and are not yet certain to be, after a few for all
-    but those that are far slower."""
-    values = ratios(samples)
-    if len(values) < sampling.screen:
-        more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
-        return more > _WORTHWHILE and judge(values, sampling.floor) is Verdict.SLOWER
-    looks_faster = float(np.median(values)) < 1 - sampling.floor
-    return not looks_faster or judge(values, sampling.floor) is Verdict.FASTER
 
 
 class _Clock:

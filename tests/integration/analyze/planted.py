@@ -11,10 +11,9 @@ from typing import NamedTuple
 
 from gi_cuda.analyze.winner import Winner
 from gi_cuda.cli import evolve
-from gi_cuda.evaluate.validation import Validation
 from gi_cuda.genome import Delete, Genotype, Insert, Replace
 from gi_cuda.grammar import RuleType
-from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict

@@ -20,8 +20,7 @@ from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.analyze.winner import Winner, stored_winner
 from gi_cuda.cli.common import read_numbers
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.validation import Validation
-from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict

@@ -19,7 +19,7 @@ from gi_cuda.results.statistics import (
     ratio_interval,
     ratios,
 )
-from gi_cuda.results.verdict import Verdict, judge
+from gi_cuda.results.verdict import Verdict, verdict_on_pairs
 
 RATIOS = st.lists(st.floats(0.1, 10), min_size=1, max_size=60).map(np.array)
 
@@ -67,8 +67,8 @@ def test_clusters_that_disagree_widen_the_interval() -> None:
 def test_too_few_values_give_no_certainty() -> None:
     assert median_interval(np.full(5, 0.5), 0.95) == (-math.inf, math.inf)
     assert median_interval(np.arange(6.0), 0.95) == (0.0, 5.0)
-    assert judge(np.full(3, 0.5), 0.01) is Verdict.UNCERTAIN
-    assert judge(np.full(4, 0.5), 0.01) is Verdict.FASTER
+    assert verdict_on_pairs(np.full(3, 0.5), 0.01) is Verdict.UNCERTAIN
+    assert verdict_on_pairs(np.full(4, 0.5), 0.01) is Verdict.FASTER
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ def test_a_few_pairs_tell_by_how_they_scatter() -> None:
     close, apart = np.array([0.90, 0.901, 0.899, 0.9]), np.array([0.90, 0.85, 0.95, 0.9])
     low, high = ratio_interval(close, 0.98)
     assert 0.897 < low < 0.9 < high < 0.903
-    assert judge(close, 0.01) is Verdict.FASTER
-    assert judge(apart, 0.01) is Verdict.UNCERTAIN
+    assert verdict_on_pairs(close, 0.01) is Verdict.FASTER
+    assert verdict_on_pairs(apart, 0.01) is Verdict.UNCERTAIN
     # One that was disturbed is enough for doubt.
-    assert judge(np.array([0.90, 0.901, 0.899, 1.3]), 0.01) is Verdict.UNCERTAIN
+    assert verdict_on_pairs(np.array([0.90, 0.901, 0.899, 1.3]), 0.01) is Verdict.UNCERTAIN
     # With as many as they need, ranks decide.
     assert ratio_interval(np.arange(1.0, 8.0)) == median_interval(np.arange(1.0, 8.0))
 
@@ -124,7 +124,7 @@ def test_the_interval_s_coverage_is_what_it_says() -> None:
 def test_a_verdict_needs_the_whole_interval_on_one_side(
     values: np.ndarray, verdict: Verdict
 ) -> None:
-    assert judge(values, 0.01) is verdict
+    assert verdict_on_pairs(values, 0.01) is verdict
 
 
 def test_noise_alone_is_hardly_ever_called_faster() -> None:
@@ -132,5 +132,5 @@ def test_noise_alone_is_hardly_ever_called_faster() -> None:
     rng = np.random.default_rng(3)
     for count in (4, 7):
         draws = np.exp(rng.normal(0, 0.03, size=(4000, count)))
-        faster = [judge(values, 0.01) is Verdict.FASTER for values in draws]
+        faster = [verdict_on_pairs(values, 0.01) is Verdict.FASTER for values in draws]
         assert np.mean(faster) < 0.01

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from gi_cuda.results.measurement import Sample
-from gi_cuda.results.verdict import Verdict, verdict
+from gi_cuda.results.verdict import Verdict, verdict_on_builds
 
 
 def builds(*ratios: float, noise: float = 0.003, seed: int = 0) -> list[list[Sample]]:
@@ -32,8 +32,8 @@ def builds(*ratios: float, noise: float = 0.003, seed: int = 0) -> list[list[Sam
 )
 def test_only_what_is_certain_is_said(ratios: tuple[float, ...], said: Verdict) -> None:
     for seed in range(10):
-        assert verdict(builds(*ratios, seed=seed), 0.01) is said
+        assert verdict_on_builds(builds(*ratios, seed=seed), 0.01) is said
 
 
 def test_what_lies_within_the_noise_floor_is_the_same() -> None:
-    assert verdict(builds(*(0.9,) * 5), 0.2) is Verdict.SAME
+    assert verdict_on_builds(builds(*(0.9,) * 5), 0.2) is Verdict.SAME

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.validation import Validation
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.grammar import render
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.subject.diffs import blob, by_path, unified_diff
 from gi_cuda.subject.scratch import apply_in_scratch

@@ -25,11 +25,12 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
+from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.loop import Evolution
-from gi_cuda.store import Phases, Store
+from gi_cuda.store import Store
 from gi_cuda.subject.protocol import Evolvable
 
 ROOT = Path(__file__).parent.parent

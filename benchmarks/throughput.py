@@ -22,11 +22,11 @@ from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.report.tables import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
+from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.spec import BACKENDS
-from gi_cuda.store import Phases
 from gi_cuda.subject.protocol import LEVELS
 
 ROOT = Path(__file__).parent.parent

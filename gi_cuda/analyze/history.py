@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.store import Generation, Individual
+from gi_cuda.results.generation import Generation, Individual
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from gi_cuda.analyze.minimize import Minimization
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.evaluation import Validation
+from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower
 from gi_cuda.runs.run import Run, open_store
 from gi_cuda.runs.stored import stored_subject
 from gi_cuda.spec import load_target
-from gi_cuda.store import Individual, Store
+from gi_cuda.store import Store
 from gi_cuda.subject.protocol import Evolvable
 from gi_cuda.subject.start import Start
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.store import Generation, Individual, Phases
+from gi_cuda.results.generation import Generation, Individual, Phases
 
 _COLUMNS = {
     Outcome.NOT_BUILT: "not\nbuilt",

@@ -13,11 +13,12 @@ from enum import StrEnum
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.genetics import Variation
 from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.search.breeding import breed
 from gi_cuda.search.individuals import FitnessEvaluator, Member, Settings
 from gi_cuda.search.strategies import Strategy
 from gi_cuda.search.tabu import Tabu
-from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
+from gi_cuda.store import Store, Tabued
 
 
 class End(StrEnum):

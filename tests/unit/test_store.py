@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Sample, Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
+from gi_cuda.store import Store, Tabued
 
 NUMBERS = st.floats(allow_nan=False)
 SECONDS = st.floats(0, 1e6)

@@ -14,13 +14,14 @@ from gi_cuda.cli import evolve
 from gi_cuda.genome import Delete, Genotype, Insert, Replace
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.evaluation import Evaluation, Validation
+from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import Settings
-from gi_cuda.store import Individual, Phases, Tabued, Tally
+from gi_cuda.store import Tabued
 from gi_cuda.subject.protocol import Evolvable
 from gi_cuda.subject.ptx import PtxSubject
 

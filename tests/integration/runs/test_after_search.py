@@ -21,11 +21,12 @@ from gi_cuda.analyze.winner import Winner, stored_winner
 from gi_cuda.cli.common import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Validation
+from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import DATABASE
-from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
+from gi_cuda.store import Store, Tabued
 from tests.command import gi_cuda
 
 from .conftest import WASTE, git

@@ -26,13 +26,14 @@ from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import DATABASE, Tools
 from gi_cuda.runs.stored import stored_baseline, stored_plan
 from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
-from gi_cuda.store import Individual, Phases, Store
+from gi_cuda.store import Store
 from gi_cuda.subject.source import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
 

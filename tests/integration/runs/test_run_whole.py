@@ -16,11 +16,12 @@ from gi_cuda.analyze.winner import stored_winner
 from gi_cuda.evaluate.replicates import Candidate
 from gi_cuda.genome import Insert, Replace
 from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.run import DATABASE, Plan, Run, create_run, open_run
 from gi_cuda.search import BARRACUDA, PRESETS, Origin, Settings
 from gi_cuda.search.loop import End, Evolution
-from gi_cuda.store import Individual, Phases, Store, Tabued, Tally
+from gi_cuda.store import Store, Tabued
 from gi_cuda.subject.source import Subject, load_subject
 from tests.command import gi_cuda
 

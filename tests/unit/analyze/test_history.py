@@ -16,10 +16,10 @@ from gi_cuda.report.figures.drawing import save
 from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
 from gi_cuda.report.history import print_added, print_history
 from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.generation import Generation, Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.store import Generation, Individual, Phases, Tally
 
 POOL = [f"<_kernel.cu_{line}>" for line in range(100, 140)]
 GOOD = POOL[:6]

@@ -13,11 +13,12 @@ from xxhash import xxh3_64_intdigest, xxh3_128_digest
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source, convert
 from gi_cuda.results.evaluation import Evaluation, not_built
+from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import PRESETS, Settings
 from gi_cuda.search.loop import Evolution
-from gi_cuda.store import Phases, Store
+from gi_cuda.store import Store
 from gi_cuda.subject.source import Subject
 
 FLOOR = 0.01

@@ -16,12 +16,13 @@ import resource
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
 from gi_cuda.backends.table import open_compiler
+from gi_cuda.evaluate.batch import Trial
 from gi_cuda.evaluate.levels import load_evolvable
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
@@ -50,10 +51,9 @@ class Builder:
     folder: Path
     spent: Counter[str] = field(default_factory=Counter)
     once: float = 0.0
-    _found: dict[int, Phenotype | BuildFailure] = field(default_factory=dict)
 
-    def phenotypes(self, batch: Mapping[int, Genotype]) -> Mapping[int, bytes | None]:
-        """Keys of the preprocessed texts."""
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
+        """Rendered and preprocessed texts."""
         begun = time.process_time()
         variants = [
             Variant(
@@ -66,15 +66,20 @@ class Builder:
         ]
         self.spent["render"] += time.process_time() - begun
         begun = time.process_time()
-        self._found.update(self.compiler.preprocess(variants))
+        found = self.compiler.preprocess(variants)
         self.spent["preprocess"] += time.process_time() - begun
-        found = {ident: self._found[ident] for ident in batch}
-        return {i: None if isinstance(p, BuildFailure) else p.key for i, p in found.items()}
+        return {
+            ident: Trial(one.configuration, found[ident], "", one) for ident, one in batch.items()
+        }
 
-    def evaluate(self, batch: Mapping[int, Genotype]) -> Iterator[tuple[int, Evaluation]]:
+    def evaluate(
+        self, batch: Mapping[int, Trial], stop: object
+    ) -> Generator[tuple[int, Evaluation], None, None]:
         """Build a batch; good parents are those with an even number."""
-        ready = [p for i in batch if isinstance(p := self._found[i], Phenotype)]
-        self._found.clear()
+        for ident, trial in batch.items():
+            if isinstance(trial.phenotype, BuildFailure):
+                yield ident, not_built(trial.phenotype.message)
+        ready = [p for one in batch.values() if isinstance(p := one.phenotype, Phenotype)]
         begun = time.process_time()
         building = self.compiler.compile(ready, self.folder)
         self.once += time.process_time() - begun

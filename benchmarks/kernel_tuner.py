@@ -75,17 +75,12 @@ def ours(tools: Tools, configurations: Sequence[Configuration]) -> tuple[float, 
     )
     evaluator = Evaluator(
         subject,
-        tools.compiler,
-        tools.pool,
-        tools.train(),
-        tools.scratch("batch"),
+        tools.equipment(),
         Bounds(baseline.loops, Sampling(floor=baseline.floor, limit=baseline.limit)),
-        together=tools.backend.together,
     )
     batch = {i: Genotype(one) for i, one in enumerate(configurations, 1)}
     begun = time.perf_counter()
-    evaluator.phenotypes(batch)
-    evaluations = dict(evaluator.evaluate(batch))
+    evaluations = dict(evaluator.evaluate(evaluator.prepare(batch)))
     seconds = time.perf_counter() - begun
     best = min((e.ratio for e in evaluations.values() if e.selectable and e.ratio), default=1.0)
     print(f"reference {baseline.seconds * 1e3:.3f} ms, best {1 / best:.2f} times as fast")

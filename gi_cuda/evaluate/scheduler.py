@@ -9,12 +9,13 @@ many take their workers down, and a mistake costs one individual.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import count
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
-from gi_cuda.backends.workers.pool import Alone, Lost, Task
+from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement
 
 Answer = Measurement | Lost | Refused
@@ -38,8 +39,16 @@ class Answered:
     final: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Numbers of variants that are measured together."""
+
+    idents: tuple[int, ...]
+    alone: bool = False
+
+
 class MeasurementScheduler:
-    """Makes the tasks of a pool of what is to be measured, and results of the pool's answers.
+    """Makes tasks for a pool of what is to be measured, and results of the pool's answers.
 
     Args:
         together: most variants in one measurement.
@@ -50,66 +59,65 @@ class MeasurementScheduler:
         self._together = together
         self._rehearsal = rehearsal
         self._requests: dict[int, Measure] = {}
-        self._begun: dict[int, tuple[tuple[int, ...], bool]] = {}
-        self._again: deque[tuple[tuple[int, ...], bool]] = deque()
-        self._number = 0
+        self._new: deque[int] = deque()
+        self._again: deque[_Group] = deque()
+        self._begun: dict[int, _Group] = {}
+        self._numbers = count(1)
 
-    def tasks(self, requests: Iterable[tuple[int, Measure] | None]) -> Iterator[Task[int] | None]:
-        """The tasks, until all variants have final results.
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to be measured and nothing being measured."""
+        return not (self._new or self._again or self._begun)
+
+    def add(self, ident: int, request: Measure) -> None:
+        """Have a variant measured."""
+        self._requests[ident] = request
+        self._new.append(ident)
+
+    def repeat(self, ident: int) -> None:
+        """Measure a variant again, alone in a fresh worker."""
+        self._again.append(_Group((ident,), alone=True))
+
+    def next(self, *, more: bool) -> Task[int] | None:
+        """The next task, if there is one to be begun now.
 
         Args:
-            requests: by the number of the variant; None while there is nothing to be measured yet.
+            more: whether there are variants to come, for whose company others may wait while there
+                is something else to do.
         """
-        gathered: list[int] = []
-        for request in requests:
-            yield from self._repeated()
-            if request is not None:
-                ident, self._requests[ident] = request[0], request[1]
-                gathered.append(ident)
-            if len(gathered) >= self._together or (gathered and not request and not self._begun):
-                yield self._task(tuple(gathered), alone=False)
-                gathered.clear()
-            elif request is None:
-                yield None
-        if gathered:
-            yield self._task(tuple(gathered), alone=False)
-        while self._begun or self._again:
-            yield from self._repeated()
-            yield None
+        if self._again:
+            return self._task(self._again.popleft())
+        enough = self._together if more and self._begun else 1
+        if len(self._new) < enough:
+            return None
+        size = min(self._together, len(self._new))
+        return self._task(_Group(tuple(self._new.popleft() for _ in range(size))))
 
-    def _repeated(self) -> Iterator[Task[int]]:
-        while self._again:
-            idents, alone = self._again.popleft()
-            yield self._task(idents, alone=alone)
-
-    def _task(self, idents: tuple[int, ...], *, alone: bool) -> Task[int]:
-        self._number += 1
-        self._begun[self._number] = (idents, alone)
-        first = self._requests[idents[0]]
-        variants = tuple(self._requests[ident].variant for ident in idents)
+    def _task(self, group: _Group) -> Task[int]:
+        number = next(self._numbers)
+        self._begun[number] = group
+        first = self._requests[group.idents[0]]
+        variants = tuple(self._requests[ident].variant for ident in group.idents)
         # Whether it hung or crashed counts only when that is final.
-        final = alone or self._rehearsal
+        final = group.alone or self._rehearsal
         sampling = first.sampling if final else replace(first.sampling, grace=0.0)
-        shared = SharedMeasurement(variants, first.reference, sampling)
-        return self._number, (Alone(shared) if alone else shared)
+        return Task(number, SharedMeasurement(variants, first.reference, sampling), group.alone)
 
     def results(
         self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
     ) -> Iterator[Answered]:
         """What a task's answer says about its variants; what it says nothing about is repeated."""
-        idents, alone = self._begun.pop(number)
-        result = partial(Answered, alone=alone, final=alone or self._rehearsal)
+        group = self._begun.pop(number)
+        final = group.alone or self._rehearsal
+        result = partial(Answered, alone=group.alone, final=final)
+        idents = group.idents
         if isinstance(answer, tuple):
             for ident, one in zip(idents, answer, strict=True):
                 yield result(ident, one)
         elif len(idents) == 1:
             yield result(idents[0], answer)
         elif isinstance(answer, Lost) and answer.suspect in idents:
-            self._again.append((tuple(i for i in idents if i != answer.suspect), False))
+            self._again.append(_Group(tuple(i for i in idents if i != answer.suspect)))
             yield result(answer.suspect, answer)
         else:
-            self._again.extend(((ident,), False) for ident in idents)
-
-    def repeat(self, ident: int) -> None:
-        """Measure a variant again, alone in a fresh worker."""
-        self._again.append(((ident,), True))
+            self._again.extend(_Group((ident,)) for ident in idents)

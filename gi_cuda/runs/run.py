@@ -17,6 +17,7 @@ from gi_cuda.backends.table import Backend, open_backend
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish
+from gi_cuda.evaluate.batch import Equipment, Memory
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import source_of
 from gi_cuda.evaluate.replicates import (
@@ -62,6 +63,12 @@ class Tools:
     def scratch(self, name: str) -> Path:
         """A folder for binaries."""
         return self.folder / "build" / name
+
+    def equipment(self) -> Equipment:
+        """What batches of individuals are built and measured with."""
+        return Equipment(
+            self.compiler, self.pool, self.scratch("batch"), self.train(), self.backend.together
+        )
 
     def train(self) -> tuple[str, ...]:
         """The cases that give fitness."""
@@ -143,10 +150,7 @@ class Run:
         ratio = best[0][1].ratio if best else None
         return Evaluator(
             self.subject,
-            self.tools.compiler,
-            self.tools.pool,
-            self.tools.train(),
-            self.tools.scratch("batch"),
+            self.tools.equipment(),
             Bounds(
                 self.baseline.loops,
                 Sampling(
@@ -155,9 +159,7 @@ class Run:
                     backwards=self.baseline.backwards,
                 ),
             ),
-            together=self.tools.backend.together,
-            best=1.0 if ratio is None else ratio,
-            codes=self.store.codes(),
+            Memory(1.0 if ratio is None else ratio, self.store.codes()),
         )
 
     def finalists(self) -> list[tuple[int, Genotype]]:

@@ -5,26 +5,27 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Generic
 
-from gi_cuda.genome import Genotype
 from gi_cuda.genome.genetics import Variation
-from gi_cuda.search.individuals import Child, FitnessEvaluator, Settings
+from gi_cuda.search.individuals import Child, FitnessEvaluator, P, Settings
 from gi_cuda.search.recipes import Fresh, Recipe, fill
 from gi_cuda.search.tabu import Tabu
 
 
 @dataclass(frozen=True, slots=True)
-class Offspring:
+class Offspring(Generic[P]):
     """A bred generation.
 
     Attributes:
-        children: the new individuals by number, with their phenotypic keys (None where a child
-            has no phenotype, because it does not even preprocess).
+        children: the new individuals by number.
+        prepared: what they are evaluated as, likewise.
         created: how many children were made, duplicates included.
         genotype_duplicates, phenotype_duplicates: how many of them were tabu.
     """
 
-    children: Mapping[int, tuple[Child, bytes | None]]
+    children: Mapping[int, Child]
+    prepared: Mapping[int, P]
     created: int
     genotype_duplicates: int
     phenotype_duplicates: int
@@ -33,13 +34,13 @@ class Offspring:
 def breed(
     recipes: Sequence[Recipe],
     variation: Variation,
-    evaluator: FitnessEvaluator,
+    evaluator: FitnessEvaluator[P],
     tabu: Tabu,
     settings: Settings,
     rng: random.Random,
     *,
     first: int,
-) -> Offspring:
+) -> Offspring[P]:
     """Fill every place that can be filled with an individual that was never tried.
 
     Children whose phenotype is tabu are dropped and their places filled again by the same recipe,
@@ -50,7 +51,8 @@ def breed(
         first: number of the first new individual.
     """
     places: list[Recipe] = list(recipes)
-    kept: dict[int, tuple[Child, bytes | None]] = {}
+    children: dict[int, Child] = {}
+    prepared: dict[int, P] = {}
     made = genotypic = phenotypic = 0
     ident = first
     for _ in range(settings.rounds):
@@ -66,16 +68,15 @@ def breed(
             ident += 1
         if not batch:
             break
-        genotypes: dict[int, Genotype] = {i: child.genotype for i, (_, child) in batch.items()}
-        keys = evaluator.phenotypes(genotypes)
+        made_ready = evaluator.prepare({i: child.genotype for i, (_, child) in batch.items()})
         places = []
         for number, (recipe, child) in batch.items():
-            phenotype = keys[number]
+            phenotype = made_ready[number].key
             if phenotype is not None and not tabu.add_phenotype(phenotype):
                 phenotypic += 1
                 places.append(recipe.fallback() or Fresh(settings.depth))
             else:
-                kept[number] = (child, phenotype)
+                children[number], prepared[number] = child, made_ready[number]
         if not places:
             break
-    return Offspring(kept, made, genotypic, phenotypic)
+    return Offspring(children, prepared, made, genotypic, phenotypic)

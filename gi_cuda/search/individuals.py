@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
@@ -71,17 +71,28 @@ BARRACUDA = Settings()
 """The published numbers of the BarraCUDA experiment (GECCO 2015, section 2.6)."""
 
 
-class FitnessEvaluator(Protocol):
+class Prepared(Protocol):
+    """A genotype made ready to be evaluated."""
+
+    @property
+    def key(self) -> bytes | None:
+        """Its phenotypic tabu key; None for what has no phenotype at all."""
+
+
+P = TypeVar("P", bound=Prepared)
+
+
+class FitnessEvaluator(Protocol[P]):
     """Where genotypes become phenotypes and get their scores."""
 
-    def phenotypes(self, batch: Mapping[int, Genotype]) -> Mapping[int, bytes | None]:
-        """Phenotypic tabu keys of a batch; None for what has no phenotype at all."""
+    def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, P]:
+        """Make genotypes ready to be evaluated."""
 
     def evaluate(
-        self, batch: Mapping[int, Genotype], stop: Callable[[], bool]
+        self, batch: Mapping[int, P], stop: Callable[[], bool]
     ) -> Generator[tuple[int, Evaluation], None, None]:
-        """Evaluate a batch; yields each individual's number and record when it is done.
+        """Evaluate what was made ready; yields each individual's number and record when it is done.
 
         Args:
-            stop: asked while nothing is done for long; if true, the rest is left.
+            stop: asked now and then; if true, the rest is left.
         """

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from typing import Any
 
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.genetics import Variation
@@ -45,7 +46,7 @@ class Evolution:
 
     Attributes:
         store: where everything goes and, on resuming, comes from.
-        evaluator: makes phenotypes and evaluations.
+        evaluator: makes individuals ready and evaluates them.
         phases: takes what the evaluator spent since the last call, by phase.
         strategy, variation, settings: the search itself.
         seed: with it and the scores, every decision of the search can be repeated.
@@ -54,7 +55,7 @@ class Evolution:
     """
 
     store: Store
-    evaluator: FitnessEvaluator
+    evaluator: FitnessEvaluator[Any]
     phases: Callable[[], Phases]
     strategy: Strategy
     variation: Variation
@@ -74,7 +75,10 @@ class Evolution:
         number = len(done) - 1
         members: list[Member] = []
         if done:
-            yield from self._evaluate(number, time.process_time(), time.perf_counter())
+            work, wall = time.process_time(), time.perf_counter()
+            pending = {one.ident: self._read(one.genotype) for one in self.store.pending(number)}
+            prepared = self.evaluator.prepare(pending) if pending else {}
+            yield from self._evaluate(number, prepared, work, wall)
             members = self._members(number)
         while self.end is None:
             number += 1
@@ -90,7 +94,7 @@ class Evolution:
         """The reference counts as tried, in genotype and in phenotype."""
         original = self.variation.original
         tabu.add_genotype(self.variation.key(original))
-        phenotype = self.evaluator.phenotypes({0: original})[0]
+        phenotype = self.evaluator.prepare({0: original})[0].key
         if phenotype is not None:
             tabu.add_phenotype(phenotype)
 
@@ -111,12 +115,18 @@ class Evolution:
             return
         individuals = [
             Individual(
-                ident, number, str(child.genotype), child.key, key, child.origin, child.parents
+                ident,
+                number,
+                str(child.genotype),
+                child.key,
+                offspring.prepared[ident].key,
+                child.origin,
+                child.parents,
             )
-            for ident, (child, key) in offspring.children.items()
+            for ident, child in offspring.children.items()
         ]
         self._genotypes = {
-            str(child.genotype): child.genotype for child, _ in offspring.children.values()
+            str(child.genotype): child.genotype for child in offspring.children.values()
         }
         genotypes, phenotypes = tabu.take_new()
         tally = Tally(
@@ -126,12 +136,12 @@ class Evolution:
             number, tally, individuals, Tabued(frozenset(genotypes), frozenset(phenotypes))
         )
         yield Progress(number, None, len(individuals))
-        yield from self._evaluate(number, work, wall)
+        yield from self._evaluate(number, offspring.prepared, work, wall)
 
-    def _evaluate(self, number: int, work: float, wall: float) -> Iterator[Progress]:
+    def _evaluate(
+        self, number: int, batch: Mapping[int, Any], work: float, wall: float
+    ) -> Iterator[Progress]:
         """Evaluate what a generation has left; account for the time since ``work`` and ``wall``."""
-        pending = self.store.pending(number)
-        batch = {one.ident: self._read(one.genotype) for one in pending}
         finished = False
         try:
             if batch:

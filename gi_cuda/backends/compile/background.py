@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
@@ -13,54 +15,70 @@ from gi_cuda.backends.protocol.variants import Built
 class BackgroundBuild:
     """Follows a build in a thread of its own.
 
-    Iterating gives what has been built, and None while there is nothing new yet.
-
     Args:
         built: what :meth:`~gi_cuda.backends.protocol.variants.Compiler.compile` gives.
 
     Attributes:
-        seconds: wall time until the build ended; up to now while it goes on.
+        news: a descriptor that can be read when there is something to be taken.
+        ended: whether all that was built has been taken.
     """
 
     def __init__(self, built: Iterator[Built]) -> None:
+        self.ended = False
         self._built = built
         self._queue: SimpleQueue[Built | BaseException | None] = SimpleQueue()
         self._stop = Event()
+        self.news, self._tell = os.pipe()
+        os.set_blocking(self.news, False)
+        os.set_blocking(self._tell, False)
         self._begun = time.perf_counter()
-        self._ended: float | None = None
+        self._finished: float | None = None
         self._thread = Thread(target=self._follow, name="build", daemon=True)
         self._thread.start()
 
     def _follow(self) -> None:
+        last: BaseException | None = None
         try:
             for one in self._built:
-                self._queue.put(one)
+                self._put(one)
                 if self._stop.is_set():
                     break
-            self._queue.put(None)
         except BaseException as error:
-            self._queue.put(error)
-        finally:
-            self._ended = time.perf_counter()
+            last = error
+        self._finished = time.perf_counter()
+        self._put(last)
+
+    def _put(self, news: Built | BaseException | None) -> None:
+        self._queue.put(news)
+        with suppress(BlockingIOError):  # it is full of older news that nobody took
+            os.write(self._tell, b".")
 
     @property
     def seconds(self) -> float:
-        return (self._ended or time.perf_counter()) - self._begun
+        """Wall time until the build ended; up to now while it goes on."""
+        return (self._finished or time.perf_counter()) - self._begun
 
-    def __iter__(self) -> Iterator[Built | None]:
-        while True:
-            try:
+    def take(self) -> Iterator[Built]:
+        """What has been built since the last call.
+
+        Raises:
+            BaseException: what the build raised.
+        """
+        with suppress(BlockingIOError):
+            os.read(self.news, 65536)
+        with suppress(Empty):
+            while not self.ended:
                 one = self._queue.get_nowait()
-            except Empty:
-                yield None
-                continue
-            if one is None:
-                return
-            if isinstance(one, BaseException):
-                raise one
-            yield one
+                if isinstance(one, BaseException):
+                    raise one
+                if one is None:
+                    self.ended = True
+                else:
+                    yield one
 
     def close(self) -> None:
         """Begin no more shards, and wait for those that are being compiled."""
         self._stop.set()
         self._thread.join()
+        os.close(self.news)
+        os.close(self._tell)

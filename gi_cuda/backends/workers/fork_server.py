@@ -1,7 +1,9 @@
-"""The process that workers are forked from: target and cases are loaded here once.
+"""The process that workers are forked from: target and cases are loaded there once.
 
 Run as ``python -m gi_cuda.backends.workers.fork_server FD``. It holds no device context and has one
 thread, so a fork is safe and cheap. When the pool goes away, however it goes, the workers go too.
+The fork server of ``multiprocessing`` can neither load what only the session knows nor say why a
+worker ended.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import os
 import select
 import signal
 import socket
+import subprocess
 import sys
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -18,11 +21,12 @@ from typing import NoReturn
 
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, Session, understood
-from gi_cuda.errors import UserError
+from gi_cuda.backends.threads import ONE_THREAD
+from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.results.measurement import Survival
 
-_POOL_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
-"""How it shows that the pool's process ended, at whatever moment; nothing is to be said then."""
+_OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
+"""How it shows that the process at the other end of the line ended, at whatever moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Forked:
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class Exit:
     """A worker ended; ``suspect`` is the number of the variant that it says it ended over."""
 
     pid: int
@@ -42,23 +46,120 @@ class Gone:
     suspect: int | None = None
 
 
-def exit_reason(pid: int, status: int, words: str) -> Gone:
+def exit_reason(pid: int, status: int, words: str) -> Exit:
     """What a wait status says: a CPU limit is a hang, any other signal a crash."""
     last_words, suspect = understood(words)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name
         if number in (signal.SIGPROF, signal.SIGXCPU, signal.SIGVTALRM):
-            return Gone(pid, Survival.HUNG, last_words or "over its time limit", suspect)
+            return Exit(pid, Survival.HUNG, last_words or "over its time limit", suspect)
         said = f"{name}: {last_words}" if last_words else name
-        return Gone(pid, Survival.CRASHED, said, suspect)
+        return Exit(pid, Survival.CRASHED, said, suspect)
     code = os.WEXITSTATUS(status)
     if code == HUNG_STATUS:
-        return Gone(pid, Survival.HUNG, last_words or "over its time limit", suspect)
-    return Gone(pid, Survival.CRASHED, last_words or f"exit status {code}", suspect)
+        return Exit(pid, Survival.HUNG, last_words or "over its time limit", suspect)
+    return Exit(pid, Survival.CRASHED, last_words or f"exit status {code}", suspect)
 
 
-class _ForkServer:
+class ForkServer:
+    """The pool's end of the line: starts the process, has it fork workers, hears of their ends.
+
+    Args:
+        session: what every worker needs to have loaded.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._socket, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                env={**os.environ, **ONE_THREAD},
+                stdin=subprocess.DEVNULL,
+                start_new_session=True,
+            )
+        self._control = Connection(os.dup(self._socket.fileno()))
+        self._exits: list[Exit] = []
+        self._ready = False
+        self._control.send(session)
+
+    @property
+    def process_id(self) -> int:
+        """Its process number; its children are the workers."""
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """What can be read once a worker has ended."""
+        return self._control.fileno()
+
+    def fork(self) -> tuple[int, Connection]:
+        """A new worker's process number and the connection to it.
+
+        The first one comes when all is loaded; meanwhile others compile what is to be run.
+
+        Raises:
+            UserError: what keeps workers from working at all, as a target's data that cannot be
+                made.
+            WorkerFault: the process ended.
+        """
+        if not self._ready:
+            self._expect_ready()
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._control.send("fork")
+                socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
+            while not isinstance(message := self._control.recv(), Forked):
+                self._exits.append(message)
+        except _OTHER_END_GONE:
+            ours.close()
+            raise WorkerFault("the fork server process ended") from None
+        return message.pid, Connection(ours.detach())
+
+    def _expect_ready(self) -> None:
+        try:
+            answer = self._control.recv()
+        except EOFError:
+            raise WorkerFault("the worker process ended while it was starting") from None
+        if isinstance(answer, Exception):
+            raise answer
+        self._ready = True
+
+    def take_exits(self) -> list[Exit]:
+        """The workers that ended since the last call.
+
+        Raises:
+            WorkerFault: the process itself ended.
+        """
+        try:
+            while self._ready and self._control.poll():
+                self._exits.append(self._control.recv())
+        except _OTHER_END_GONE:
+            raise WorkerFault("the fork server process ended") from None
+        exits, self._exits = self._exits, []
+        return exits
+
+    def close(self) -> None:
+        """End it, and its workers with it."""
+        if not self._ready:
+            self._process.kill()  # it has no workers, and nobody needs what it is loading
+        self._control.close()
+        self._socket.close()
+        try:
+            self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+class _Server:
+    """What the process does.
+
+    Args:
+        descriptor: of its end of the line.
+    """
+
     def __init__(self, descriptor: int) -> None:
         self._socket = socket.socket(fileno=descriptor)
         self._control = Connection(os.dup(descriptor))
@@ -75,13 +176,13 @@ class _ForkServer:
 
         try:
             session: Session = self._control.recv()
-        except _POOL_GONE:
-            return
+        except _OTHER_END_GONE:
+            return  # nobody is left who could be told anything
         try:
             answer: WorkerContext | UserError = WorkerContext.open(session)
         except UserError as error:
             answer = error
-        with contextlib.suppress(*_POOL_GONE):
+        with contextlib.suppress(*_OTHER_END_GONE):
             if isinstance(answer, UserError):
                 self._control.send(answer)
                 return
@@ -165,4 +266,4 @@ if __name__ == "__main__":
     # The module must be the one that pickles name, not __main__.
     from gi_cuda.backends.workers import fork_server
 
-    fork_server._ForkServer(int(sys.argv[1])).run()
+    fork_server._Server(int(sys.argv[1])).run()

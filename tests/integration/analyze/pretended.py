@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -18,7 +19,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import Processes, open_compiler
-from gi_cuda.backends.workers.pool import Alone
+from gi_cuda.backends.workers.pool import Task
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.runs.run import Run
 from gi_cuda.search import PRESETS
@@ -32,7 +33,8 @@ class PretendedPool(Generic[Key]):
     """Says that every variant is right, and how long so much code takes."""
 
     def __init__(self, *_: object) -> None:
-        pass
+        self.has_room = True
+        self._answers: list[tuple[Key, Any]] = []
 
     def __enter__(self) -> PretendedPool[Key]:
         return self
@@ -48,8 +50,6 @@ class PretendedPool(Generic[Key]):
 
     def one(self, request: object) -> Any:
         match request:
-            case Alone(inner):
-                return self.one(inner)
             case Record(reference):
                 return Recorded(dict.fromkeys(reference.cases, 0.0), {})
             case TryBackwards():
@@ -63,10 +63,21 @@ class PretendedPool(Generic[Key]):
                 return _measured(variant, reference)
         raise AssertionError(request)
 
-    def map(self, tasks: Iterable[tuple[Key, object] | None]) -> Iterator[tuple[Key, Any]]:
-        for task in tasks:
-            if task is not None:
-                yield task[0], self.one(task[1])
+    def map(self, requests: Iterable[tuple[Key, object]]) -> Iterator[tuple[Key, Any]]:
+        for key, request in requests:
+            yield key, self.one(request)
+
+    def submit(self, task: Task[Key]) -> None:
+        self._answers.append((task.key, self.one(task.request)))
+
+    def wait(self, timeout: float, *others: int) -> list[tuple[Key, Any]]:
+        if not self._answers:
+            select.select(others, [], [], timeout)
+        answers, self._answers = self._answers, []
+        return answers
+
+    def abandon(self) -> None:
+        self._answers.clear()
 
 
 def _measured(variant: Program, reference: Program) -> Measurement:

@@ -23,12 +23,12 @@ def test_a_worker_never_runs_what_an_earlier_batch_left_loaded(
     with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
         evaluator = run.evaluator()
         for batch in ({1: right, 2: wrong}, {1: wrong, 2: right}, {3: right, 4: wrong}):
-            found = dict(evaluator.evaluate(batch))
+            found = dict(evaluator.evaluate(evaluator.prepare(batch)))
             assert {i for i, one in found.items() if one.right} == {
                 i for i, genotype in batch.items() if genotype is right
             }
-            assert evaluator.pool._died == 0
-            evaluator.codes.clear()  # so that the next batch is run
+            assert run.tools.pool._died == 0
+            evaluator.memory.codes.clear()  # so that the next batch is run
 
 
 def test_the_same_machine_code_is_measured_once(scale: Subject, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_the_same_machine_code_is_measured_once(scale: Subject, tmp_path: Path) 
     with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
         evaluator = run.evaluator()
         first, second, third = (
-            dict(evaluator.evaluate({ident: Genotype(chosen, edits)}))[ident]
+            dict(evaluator.evaluate(evaluator.prepare({ident: Genotype(chosen, edits)})))[ident]
             for ident, chosen, edits in [
                 (1, configuration, (HARMLESS,)),
                 (2, configuration, (HARMLESS, UNUSED)),

@@ -36,9 +36,9 @@ def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
     crashing, beside = (Genotype(configuration, e) for e in ((lethal,), (idle, lethal)))
     with create_run(subject, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 2)) as run:
         evaluator = run.evaluator()
-        ((_, alone),) = evaluator.evaluate({1: crashing})
-        ((_, together),) = evaluator.evaluate({2: beside})
-        ((_, fine),) = evaluator.evaluate({3: Genotype(configuration, (idle,))})
+        ((_, alone),) = evaluator.evaluate(evaluator.prepare({1: crashing}))
+        ((_, together),) = evaluator.evaluate(evaluator.prepare({2: beside}))
+        ((_, fine),) = evaluator.evaluate(evaluator.prepare({3: Genotype(configuration, (idle,))}))
     assert alone.survival is Survival.CRASHED
     assert "individual" not in alone.message
     assert together.survival is Survival.CRASHED

@@ -40,7 +40,8 @@ def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
         lines = (target / "kernel.cu").read_text().split("\n")
         barrier = Delete(f"_kernel.cu_{lines.index(BARRIER[:-1]) + 1}")
         racing = Genotype(run.subject.original.configuration, (barrier,))
-        ((_, found),) = run.evaluator().evaluate({1: racing})
+        evaluator = run.evaluator()
+        ((_, found),) = evaluator.evaluate(evaluator.prepare({1: racing}))
         (validation,) = run.validate([run.candidate(racing)])
         contestant = Reader(run.source, tmp_path / "imported", 1).read(str(barrier))
         (compared,) = compare(run.tools, [contestant], run.baseline).results
@@ -56,7 +57,8 @@ def test_where_the_reference_depends_on_the_order_variants_may(
 ) -> None:
     with run_of(target, tmp_path / "run", NEIGHBOUR) as run:
         assert not run.baseline.backwards
-        ((_, found),) = run.evaluator().evaluate({1: run.subject.original})
+        evaluator = run.evaluator()
+        ((_, found),) = evaluator.evaluate(evaluator.prepare({1: run.subject.original}))
     assert found.right
 
 

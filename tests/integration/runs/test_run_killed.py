@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.evaluate.batch import Trial
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival
@@ -218,10 +218,10 @@ class Unmeasured:
     """An evaluator with the real phenotypes, where everything measures as the same."""
 
     def __init__(self, evaluator: Evaluator) -> None:
-        self.phenotypes = evaluator.phenotypes
+        self.prepare = evaluator.prepare
 
     def evaluate(
-        self, batch: Mapping[int, Genotype], stop: object
+        self, batch: Mapping[int, Trial], stop: object
     ) -> Iterator[tuple[int, Evaluation]]:
         for ident in batch:
             yield ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.SAME, 1.0)
@@ -231,9 +231,7 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
     """The individuals of the same search without a pause. Random search asks for no times."""
     plan, baseline = stored_plan(killed), stored_baseline(killed)
     bounds = Bounds(baseline.loops, Sampling())
-    evaluator = Evaluator(
-        subject, tools.compiler, tools.pool, tools.train(), tools.scratch("x"), bounds
-    )
+    evaluator = Evaluator(subject, tools.equipment(), bounds)
     with Store(folder / "uninterrupted.db", create=True) as store:
         evolution = Evolution(
             store=store,

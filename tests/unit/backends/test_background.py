@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import select
 from collections.abc import Iterator
+from contextlib import closing
 from threading import Event
 
 import pytest
@@ -10,18 +12,29 @@ import pytest
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.protocol.variants import BuildFailure, Built
 
+LONG = 20.0
+
 
 def failures(*idents: int) -> list[Built]:
     return [BuildFailure(ident, "") for ident in idents]
 
 
-def test_all_that_is_built_comes_in_order_and_nothing_between() -> None:
-    ahead = BackgroundBuild(iter(failures(1, 2, 3)))
-    assert [one for one in ahead if one] == failures(1, 2, 3)
-    assert ahead.seconds > 0
+def wait(build: BackgroundBuild) -> list[Built]:
+    """What has been built, once there is news."""
+    assert select.select([build.news], [], [], LONG)[0]
+    return list(build.take())
 
 
-def test_while_nothing_is_ready_nobody_is_kept_waiting() -> None:
+def test_all_that_is_built_comes_in_order() -> None:
+    with closing(BackgroundBuild(iter(failures(1, 2, 3)))) as build:
+        found: list[Built] = []
+        while not build.ended:
+            found += wait(build)
+        assert found == failures(1, 2, 3)
+        assert build.seconds > 0
+
+
+def test_while_nothing_is_ready_there_is_no_news() -> None:
     ready = Event()
 
     def slow() -> Iterator[Built]:
@@ -29,35 +42,53 @@ def test_while_nothing_is_ready_nobody_is_kept_waiting() -> None:
         ready.wait()
         yield from failures(2)
 
-    found = iter(BackgroundBuild(slow()))
-    assert next(one for one in found if one) == failures(1)[0]
-    assert next(found) is None
-    ready.set()
-    assert [one for one in found if one] == failures(2)
+    with closing(BackgroundBuild(slow())) as build:
+        assert wait(build) == failures(1)
+        assert select.select([build.news], [], [], 0) == ([], [], [])
+        assert list(build.take()) == []
+        assert not build.ended
+        ready.set()
+        found: list[Built] = []
+        while not build.ended:
+            found += wait(build)
+        assert found == failures(2)
 
 
-def test_an_error_comes_out_where_the_answers_are_read() -> None:
+def test_more_news_than_the_pipe_holds_is_no_less_taken() -> None:
+    with closing(BackgroundBuild(iter(failures(*range(100_000))))) as build:
+        build._thread.join()
+        assert wait(build) == failures(*range(100_000))
+        assert build.ended
+
+
+def test_an_error_comes_out_where_the_answers_are_taken() -> None:
     def broken() -> Iterator[Built]:
         yield from failures(1)
         raise RuntimeError("no compiler")
 
-    with pytest.raises(RuntimeError, match="no compiler"):
-        list(BackgroundBuild(broken()))
+    def take_all() -> None:
+        while not build.ended:
+            wait(build)
+
+    with (
+        closing(BackgroundBuild(broken())) as build,
+        pytest.raises(RuntimeError, match="no compiler"),
+    ):
+        take_all()
 
 
 def test_a_build_that_is_closed_begins_nothing_more() -> None:
     begun, ready = [], Event()
 
-    def build() -> Iterator[Built]:
+    def built() -> Iterator[Built]:
         for ident in (1, 2, 3):
             begun.append(ident)
             yield from failures(ident)
             ready.wait()
 
-    ahead = BackgroundBuild(build())
-    found = iter(ahead)
-    next(one for one in found if one)
-    ahead._stop.set()
+    build = BackgroundBuild(built())
+    wait(build)
+    build._stop.set()
     ready.set()
-    ahead.close()
+    build.close()
     assert 3 not in begun

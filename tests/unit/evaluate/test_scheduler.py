@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import (
@@ -13,15 +13,20 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
 )
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.backends.workers.pool import Alone, Lost, Task
+from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.evaluate.scheduler import MeasurementScheduler
 from gi_cuda.results.measurement import Measurement, Survival
 
 REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))
 
 
-def request(ident: int) -> tuple[int, Measure]:
-    return ident, Measure(Program(Binary(ident, Path("1")), {}, ("train",)), REFERENCE, Sampling())
+def scheduler(together: int, variants: Iterable[int], **others: bool) -> MeasurementScheduler:
+    """One that has all of some variants."""
+    made = MeasurementScheduler(together, **others)
+    for ident in variants:
+        program = Program(Binary(ident, Path("1")), {}, ("train",))
+        made.add(ident, Measure(program, REFERENCE, Sampling()))
+    return made
 
 
 def fine(task: Task[int]) -> tuple[Measurement, ...]:
@@ -30,85 +35,88 @@ def fine(task: Task[int]) -> tuple[Measurement, ...]:
 
 
 def shared(task: Task[int]) -> SharedMeasurement:
-    asked = task[1].request if isinstance(task[1], Alone) else task[1]
-    assert isinstance(asked, SharedMeasurement)
-    return asked
+    assert isinstance(task.request, SharedMeasurement)
+    return task.request
 
 
 def idents(task: Task[int]) -> list[int]:
     return [program.binary.ident for program in shared(task).variants]
 
 
-def next_task(tasks: Iterator[Task[int] | None]) -> Task[int]:
-    return next(task for task in tasks if task is not None)
+def next_task(some: MeasurementScheduler, *, more: bool = False) -> Task[int]:
+    task = some.next(more=more)
+    assert task is not None
+    return task
 
 
 def test_variants_are_measured_together_and_what_is_left_over_too() -> None:
-    scheduler = MeasurementScheduler(3)
-    tasks = scheduler.tasks(request(ident) for ident in range(1, 6))
-    first, second = next_task(tasks), next_task(tasks)
+    some = scheduler(3, range(1, 6))
+    first, second = next_task(some), next_task(some)
     assert [idents(first), idents(second)] == [[1, 2, 3], [4, 5]]
     for task in (first, second):
-        found = list(scheduler.results(task[0], fine(task)))
+        assert not some.idle
+        found = list(some.results(task.key, fine(task)))
         assert [one.ident for one in found] == idents(task)
         assert not any(one.final for one in found)
-    assert not any(tasks)
+    assert some.idle
+    assert some.next(more=False) is None
 
 
 def test_no_variant_waits_for_company_while_there_is_nothing_else_to_do() -> None:
-    tasks = MeasurementScheduler(3).tasks(iter([request(1), None]))
-    assert idents(next_task(tasks)) == [1]
+    some = scheduler(3, [1])
+    first = next_task(some, more=True)
+    assert idents(first) == [1]
+    for ident in (2, 3):
+        some.add(ident, Measure(shared(first).variants[0], REFERENCE, Sampling()))
+    assert some.next(more=True) is None
+    list(some.results(first.key, fine(first)))
+    assert len(shared(next_task(some, more=True)).variants) == 2
 
 
-def test_tasks_go_on_while_answers_may_ask_for_more() -> None:
-    scheduler = MeasurementScheduler(1)
-    tasks = scheduler.tasks(iter([request(1)]))
-    first = next_task(tasks)
-    assert next(tasks) is None
-    list(scheduler.results(first[0], fine(first)))
-    scheduler.repeat(1)
-    again = next_task(tasks)
-    assert isinstance(again[1], Alone)
-    (result,) = scheduler.results(again[0], fine(again))
+def test_one_that_is_to_be_repeated_is_measured_alone_and_that_is_final() -> None:
+    some = scheduler(1, [1])
+    first = next_task(some)
+    assert some.next(more=False) is None
+    list(some.results(first.key, fine(first)))
+    some.repeat(1)
+    again = next_task(some)
+    assert again.alone
+    (result,) = some.results(again.key, fine(again))
     assert result.final
-    assert not any(tasks)
+    assert some.idle
 
 
 def test_one_that_takes_its_worker_down_is_told_from_the_others_which_are_measured_again() -> None:
-    scheduler = MeasurementScheduler(3)
-    tasks = scheduler.tasks(request(ident) for ident in range(1, 4))
-    task = next_task(tasks)
+    some = scheduler(3, range(1, 4))
+    task = next_task(some)
     lost = Lost(Survival.HUNG, "over its time limit", suspect=2)
-    (result,) = scheduler.results(task[0], lost)
+    (result,) = some.results(task.key, lost)
     assert (result.ident, result.answer, result.final) == (2, lost, False)
-    assert idents(next_task(tasks)) == [1, 3]
+    assert idents(next_task(some)) == [1, 3]
 
 
 def test_where_nobody_knows_which_one_it_was_each_is_measured_by_itself() -> None:
     for answer in (Lost(Survival.CRASHED, "SIGSEGV"), Refused("no memory")):
-        scheduler = MeasurementScheduler(3)
-        tasks = scheduler.tasks(request(ident) for ident in range(1, 4))
-        assert not list(scheduler.results(next_task(tasks)[0], answer))
-        assert [idents(next_task(tasks)) for _ in range(3)] == [[1], [2], [3]]
+        some = scheduler(3, range(1, 4))
+        assert not list(some.results(next_task(some).key, answer))
+        assert [idents(next_task(some)) for _ in range(3)] == [[1], [2], [3]]
 
 
 def test_whether_it_hung_or_crashed_is_waited_for_only_when_it_counts() -> None:
-    scheduler = MeasurementScheduler(1)
-    tasks = scheduler.tasks(iter([request(1)]))
-    assert shared(next_task(tasks)).sampling.grace == 0
-    scheduler.repeat(1)
-    assert shared(next_task(tasks)).sampling.grace > 0
+    some = scheduler(1, [1])
+    assert shared(next_task(some)).sampling.grace == 0
+    some.repeat(1)
+    assert shared(next_task(some)).sampling.grace > 0
 
 
 def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
-    scheduler = MeasurementScheduler(3, rehearsal=True)
-    tasks = scheduler.tasks(request(ident) for ident in range(1, 4))
-    task = next_task(tasks)
+    some = scheduler(3, range(1, 4), rehearsal=True)
+    task = next_task(some)
     assert shared(task).sampling.grace > 0
     lost = Lost(Survival.CRASHED, "an illegal instruction", suspect=2)
-    (result,) = scheduler.results(task[0], lost)
+    (result,) = some.results(task.key, lost)
     assert (result.ident, result.answer, result.final) == (2, lost, True)
-    again = next_task(tasks)
+    again = next_task(some)
     assert idents(again) == [1, 3]
-    assert all(one.final for one in scheduler.results(again[0], fine(again)))
-    assert not any(tasks)
+    assert all(one.final for one in some.results(again.key, fine(again)))
+    assert some.idle

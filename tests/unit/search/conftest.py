@@ -53,6 +53,14 @@ def landscape(genotype: Genotype) -> Evaluation:
     return Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio, ratio, ratio)
 
 
+@dataclass(frozen=True)
+class SimulatedTrial:
+    """A genotype with its phenotypic key."""
+
+    genotype: Genotype
+    key: bytes | None
+
+
 @dataclass
 class Simulated:
     """An evaluator that measures by a function, in an order of its own.
@@ -73,10 +81,10 @@ class Simulated:
     evaluated: dict[int, Genotype] = field(default_factory=dict)
     keys: dict[int, bytes | None] = field(default_factory=dict)
 
-    def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
-        keys = {ident: self.key(genotype) for ident, genotype in batch.items()}
-        self.keys |= keys
-        return keys
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, SimulatedTrial]:
+        trials = {ident: SimulatedTrial(one, self.key(one)) for ident, one in batch.items()}
+        self.keys |= {ident: trial.key for ident, trial in trials.items()}
+        return trials
 
     def key(self, genotype: Genotype) -> bytes | None:
         if xxh3_64_intdigest(str(genotype).encode()) % 31 == 0:
@@ -88,14 +96,14 @@ class Simulated:
         return xxh3_128_digest(f"{text}{macros}".encode())
 
     def evaluate(
-        self, batch: Mapping[int, Genotype], stop: object
+        self, batch: Mapping[int, SimulatedTrial], stop: object
     ) -> Iterator[tuple[int, Evaluation]]:
         idents = list(batch)
         self.order.shuffle(idents)
         for ident in idents:
             assert ident not in self.evaluated, f"{ident} is evaluated twice"
-            self.evaluated[ident] = batch[ident]
-            yield ident, self.measure(batch[ident])
+            genotype = self.evaluated[ident] = batch[ident].genotype
+            yield ident, self.measure(genotype)
 
 
 @pytest.fixture(scope="session")

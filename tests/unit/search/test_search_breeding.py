@@ -28,6 +28,8 @@ from gi_cuda.search import (
 from gi_cuda.search.recipes import Crossover, Fresh, Mutation, fill
 from gi_cuda.subject.source import Subject
 
+from .conftest import SimulatedTrial
+
 Make = Callable[..., Any]
 
 
@@ -196,12 +198,12 @@ def test_a_offspring_is_all_new_and_every_place_is_filled(
     tabu = Tabu(known, phenotypes)
     recipes = Barracuda(numbers).recipes(everyone, rng)
     offspring = breed(recipes, scale, evaluator, tabu, numbers, rng, first=100)
-    children = [child for child, _ in offspring.children.values()]
+    children = list(offspring.children.values())
     assert len(children) == population
     assert min(offspring.children) >= 100
     assert not {child.key for child in children} & set(known)
     assert len({child.key for child in children}) == population
-    keys = [key for _, key in offspring.children.values() if key is not None]
+    keys = [one.key for one in offspring.prepared.values() if one.key is not None]
     assert len(set(keys)) == len(keys)
     assert not set(keys) & set(phenotypes)
     assert (
@@ -227,9 +229,12 @@ class Alike:
     def __init__(self) -> None:
         self.asked = 0
 
-    def phenotypes(self, batch: Mapping[int, Genotype]) -> dict[int, bytes | None]:
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, SimulatedTrial]:
         self.asked += len(batch)
-        return {i: str(g.configuration.settings).encode() for i, g in batch.items()}
+        return {
+            ident: SimulatedTrial(one, str(one.configuration.settings).encode())
+            for ident, one in batch.items()
+        }
 
     def evaluate(self, batch: Mapping[int, Genotype], stop: object) -> Any:
         raise AssertionError("breeding evaluates nothing")

@@ -30,10 +30,10 @@ from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.scheduler import Answer, Answered, MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
 from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
+from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import is_suspicious
 from gi_cuda.spec import Configuration
-from gi_cuda.results.generation import Phases
 
 Record: TypeAlias = tuple[int, Evaluation]
 """An individual's number and its evaluation."""

@@ -10,9 +10,9 @@ from gi_cuda.backends.protocol.requests import Measure, Sampling
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.evaluate.batch import REFERENCE, Batch, Equipment, Memory, Record, Trial
 from gi_cuda.genome import Genotype
+from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.spec import Configuration
-from gi_cuda.results.generation import Phases
 from gi_cuda.subject.protocol import Evolvable
 
 

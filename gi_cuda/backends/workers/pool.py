@@ -224,13 +224,13 @@ class Pool(Generic[Key]):
         self._dispatch()
 
     def wait(self, timeout: float | None = None, *others: int) -> list[tuple[Key, Any]]:
-        """Wait for answers; ``(key, answer)`` of each that has come.
+        """Wait until something happens; ``(key, answer)`` of each answer that has come, if any.
 
         An answer is what the worker sent, or :class:`Lost`.
 
         Args:
-            timeout: seconds after which there may be none.
-            others: descriptors; when one can be read, there may be none either.
+            timeout: most seconds to wait.
+            others: descriptors; that one of them can be read ends the waiting, too.
 
         Raises:
             UserError: a worker could not open its device; no request will fare better.

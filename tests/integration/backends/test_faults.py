@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
-from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.backends.workers.pool import Lost, Pool, Task
+from gi_cuda.errors import WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.run import Tools, open_tools
@@ -137,6 +140,45 @@ def test_no_worker_starts_beside_a_single_request(
         list(tools.pool.map([(0, measure(programs, "fine 0"))]))
         workers = Path(f"/proc/{fork_server}/task/{fork_server}/children").read_text().split()
         assert len(workers) == 1
+
+
+def test_waiting_for_answers_ends_with_other_news(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    news, tell = os.pipe()
+    with open_tools(scale, tmp_path, workers=1, jobs=1) as tools:
+        pool = tools.pool
+        pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        endless = measure(programs, "endless loop")
+        pool.submit(Task(1, replace(endless, sampling=Sampling(limit=60.0))))
+        assert not pool.has_room
+        assert pool.wait(0.0) == []
+        os.write(tell, b".")
+        assert pool.wait(None, news) == []
+        pool.abandon()
+        assert pool.has_room
+        pool.submit(Task(2, measure(programs, "fine 0")))
+        while not (answers := pool.wait()):
+            pass  # the worker that was ended is gone now
+        ((key, answer),) = answers
+        assert key == 2
+        assert isinstance(answer, Measurement)
+    os.close(news)
+    os.close(tell)
+
+
+def test_without_a_fork_server_nothing_is_waited_for(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    with open_tools(scale, tmp_path, workers=1, jobs=1) as tools:
+        pool = tools.pool
+        pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        endless = measure(programs, "endless loop")
+        pool.submit(Task(1, replace(endless, sampling=Sampling(limit=60.0))))
+        os.kill(pool.process_id, signal.SIGKILL)
+        with pytest.raises(WorkerFault):
+            pool.wait()
+        pool.abandon()
 
 
 def test_workers_end_with_the_pool(tmp_path: Path, scale_tools: Tools, scale: Subject) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
+from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import Settings
@@ -29,6 +31,27 @@ def test_a_worker_never_runs_what_an_earlier_batch_left_loaded(
             }
             assert run.tools.pool._died == 0
             evaluator.memory.codes.clear()  # so that the next batch is run
+
+
+def test_records_come_as_soon_as_they_are_known(scale: Subject, tmp_path: Path) -> None:
+    """What cannot be built, and what was measured before, waits for no compiler and no worker."""
+    configuration = scale.original.configuration
+    fine = Genotype(configuration, (HARMLESS,))
+    with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
+        evaluator = run.evaluator()
+        trials = evaluator.prepare({1: fine, 2: fine, 3: fine})
+        failed = replace(trials[2], phenotype=BuildFailure(2, "kernel.cu:1: nonsense"))
+        with closing(evaluator.evaluate({1: trials[1], 2: failed})) as records:
+            ident, evaluation = next(records)
+            assert ident == 2
+            assert not evaluation.built
+            assert evaluation.message == "kernel.cu:1: nonsense"
+            assert run.tools.pool.has_room
+            assert next(records)[0] == 1
+        requests: list[object] = []
+        run.tools.pool.submit = requests.append  # type: ignore[method-assign]
+        assert [ident for ident, _ in evaluator.evaluate({3: trials[3]})] == [3]
+        assert requests == []
 
 
 def test_the_same_machine_code_is_measured_once(scale: Subject, tmp_path: Path) -> None:

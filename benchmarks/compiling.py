@@ -23,7 +23,7 @@ from pathlib import Path
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.batch import Trial
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
@@ -32,7 +32,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 ROOT = Path(__file__).parent.parent
 
@@ -46,7 +46,7 @@ class Builder:
         once: those before the first shards, most of them for what a run does once.
     """
 
-    subject: Evolvable
+    subject: Subject
     compiler: Compiler
     folder: Path
     spent: Counter[str] = field(default_factory=Counter)
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--profile", type=Path)
     options = parser.parse_args()
-    subject = load_evolvable(options.target, "cuda", edits=options.edits)
+    subject = open_subject(options.target, "cuda", edits=options.edits)
     compiler = open_compiler(subject, len(os.sched_getaffinity(0)))
     settings = replace(BARRACUDA, population=options.population, generations=options.generations)
     profile = cProfile.Profile(time.process_time)

@@ -37,10 +37,9 @@ from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, 
 from gi_cuda.backends.workers.case_runner import CaseRunner, count_loops, record
 from gi_cuda.backends.workers.measuring import measure
 from gi_cuda.genome import Genotype
-from gi_cuda.grammar import instrument
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.spec import CaseRole, find_case, load_case
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 ROOT = Path(__file__).parent.parent
 LINES = 12
@@ -334,7 +333,7 @@ FAULTS = {
 
 def faults(smoke: Smoke) -> None:
     """Plant faults at the begin of bwt_match; each must be told apart."""
-    source = smoke.subject.device.source.text
+    source = smoke.subject.reference
     opening = source.index("{", source.index("bwt_match(")) + 1
     macros = smoke.subject.macros(smoke.subject.original.configuration)
     options = smoke.subject.options(smoke.subject.original.configuration)
@@ -372,7 +371,7 @@ def loops(smoke: Smoke) -> None:
     subject = smoke.subject
     macros = subject.macros(subject.original.configuration)
     options = subject.options(subject.original.configuration)
-    variant = Variant(0, instrument(subject.device), macros, options)
+    variant = Variant(0, subject.program.instrument(), macros, options)
     binaries = smoke.build([variant], "loops", 64)
     request = CountLoops(
         smoke.program(binaries[0], subject.original), len(subject.grammar.loops), 60.0

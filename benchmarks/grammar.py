@@ -17,7 +17,7 @@ from pathlib import Path
 
 from gi_cuda.genome import Genotype, mutate
 from gi_cuda.grammar import EDIT_SETS, Source, convert, read_source
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 ROOT = Path(__file__).parent.parent
 LINES = 1500

@@ -38,7 +38,7 @@ from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.runs.run import Tools, open_tools
 from gi_cuda.spec import CaseData, buffer_sizes, find_case, load_case, plan
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 TARGET = Path(__file__).parent.parent / "targets" / "bwt_exact"
 THEIR_BACKENDS = {"PyCUDA": "PYCUDA", "NVRTC": "NVCUDA"}
@@ -140,7 +140,7 @@ def theirs(job: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _source(subject: Subject, language: str) -> str:
-    text = subject.device.source.text
+    text = subject.reference
     # Kernel Tuner defines every parameter, so a flag has to be asked for its value.
     for parameter in subject.target.parameters:
         if parameter.kind.value == "flag":

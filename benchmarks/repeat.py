@@ -31,7 +31,7 @@ def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[
     options = subject.options(candidate.configuration)
     variant = Variant(1, candidate.text, candidate.macros, options)
     built = build_batch(tools.compiler, [variant], tools.scratch("winner"))[1]
-    source = subject.device.source.text
+    source = subject.reference
     (base,) = compile_reference(subject, tools.compiler, [source], tools.scratch("reference"))
     assert isinstance(built, Binary), built
     reference = Program(base, dict(subject.original.configuration), cases)

@@ -19,7 +19,8 @@ from pathlib import Path
 from rich.console import Console
 
 from gi_cuda.backends.table import open_backend
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.grammar import LEVELS
 from gi_cuda.report.tables import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Phases
@@ -27,7 +28,6 @@ from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.spec import BACKENDS
-from gi_cuda.subject.protocol import LEVELS
 
 ROOT = Path(__file__).parent.parent
 
@@ -73,7 +73,7 @@ def main() -> None:
     settings = replace(BARRACUDA, population=options.population, generations=options.generations)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
-        subject = load_evolvable(options.target, options.backend, options.level)
+        subject = open_subject(options.target, options.backend, options.level)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:

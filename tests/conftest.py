@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 from gi_cuda.runs.run import Tools, open_tools
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parent / "targets"
 SHIPPED = Path(__file__).parent.parent / "targets"

@@ -16,8 +16,7 @@ from gi_cuda.runs.run import Run, open_store
 from gi_cuda.runs.stored import stored_subject
 from gi_cuda.spec import load_target
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.start import Start
+from gi_cuda.subject import Start, Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +92,7 @@ class ChosenIndividual:
     def __str__(self) -> str:
         return f"individual {self.ident}" + (", minimized" if self.minimized else "")
 
-    def changes(self, subject: Evolvable) -> Changed:
+    def changes(self, subject: Subject) -> Changed:
         """What it changes; the numbers that commands show are positions in this, from 1."""
         return Changed.of(self.genotype, subject.original, subject.order)
 
@@ -135,7 +134,7 @@ def stored_dependencies(store: Store, winner: ChosenIndividual) -> Interactions 
 
 
 def choose_individual(
-    store: Store, subject: Evolvable, folder: Path, individual: int | None, *, as_found: bool
+    store: Store, subject: Subject, folder: Path, individual: int | None, *, as_found: bool
 ) -> ChosenIndividual:
     """The run's validated winner, or a given individual.
 

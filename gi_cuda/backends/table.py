@@ -18,9 +18,7 @@ from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.machine import processor_name, said_version, versions
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.errors import UserError
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.ptx import PtxSubject
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 CREW = 4
 """Processes that share a GPU, at most. A fresh one takes some 0.3 s to be ready."""
@@ -75,7 +73,7 @@ class Backend(Protocol):
             UserError: it cannot measure so many at a time.
         """
 
-    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
+    def compiler(self, subject: Subject, jobs: int) -> Compiler:
         """The compiler for a subject, with so many processes at a time."""
 
     def device(self) -> str:
@@ -101,7 +99,7 @@ class HostBackend:
         """One for each core."""
         return asked or cores
 
-    def compiler(self, subject: Evolvable, jobs: int) -> HostCompiler:
+    def compiler(self, subject: Subject, jobs: int) -> HostCompiler:
         """g++ or clang++."""
         return host_compiler(subject, jobs, self.cxx)
 
@@ -154,7 +152,7 @@ class CudaBackend:
             )
         return 1
 
-    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
+    def compiler(self, subject: Subject, jobs: int) -> Compiler:
         """nvcc, or its ptxas, for this GPU."""
         return cuda_compiler(subject, jobs, self.toolkit, self.architecture)
 
@@ -186,7 +184,7 @@ def open_backend(name: str) -> Backend:
     return CudaBackend(toolkit, gpu.architecture, gpu.name, query().version, gpu.memory)
 
 
-def open_compiler(subject: Evolvable, jobs: int) -> Compiler:
+def open_compiler(subject: Subject, jobs: int) -> Compiler:
     """The compiler of a subject's back end, where nothing is going to be executed.
 
     Raises:
@@ -211,7 +209,7 @@ def _architecture() -> str:
     return gpus[0].architecture if gpus else DEFAULT_ARCHITECTURE
 
 
-def host_compiler(subject: Evolvable, jobs: int, cxx: str) -> HostCompiler:
+def host_compiler(subject: Subject, jobs: int, cxx: str) -> HostCompiler:
     """``cxx`` as the compiler of a subject."""
     return HostCompiler(
         cxx=cxx,
@@ -225,17 +223,15 @@ def host_compiler(subject: Evolvable, jobs: int, cxx: str) -> HostCompiler:
     )
 
 
-def cuda_compiler(subject: Evolvable, jobs: int, toolkit: Toolkit, architecture: str) -> Compiler:
+def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> Compiler:
     """nvcc as the compiler of a source, its ptxas as that of PTX."""
-    if isinstance(subject, PtxSubject):
-        nvcc = nvcc_compiler(subject.cuda, jobs, toolkit, architecture)
+    nvcc = nvcc_compiler(subject.source, jobs, toolkit, architecture)
+    if subject.level == "ptx":
         return PtxCompiler(nvcc, subject.grammar.source.name)
-    return nvcc_compiler(subject, jobs, toolkit, architecture)
+    return nvcc
 
 
-def nvcc_compiler(
-    subject: Evolvable, jobs: int, toolkit: Toolkit, architecture: str
-) -> NvccCompiler:
+def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
     """nvcc as the compiler of a source."""
     return NvccCompiler(
         nvcc=str(toolkit.nvcc),
@@ -252,22 +248,22 @@ def nvcc_compiler(
     )
 
 
-def _front(subject: Evolvable) -> str:
+def _front(subject: Subject) -> str:
     return prelude(subject.grammar.source.text, subject.macros(subject.space.default))
 
 
-def _names(subject: Evolvable) -> frozenset[str]:
+def _names(subject: Subject) -> frozenset[str]:
     """What variants may say: all they are made of is in the source or a parameter's value."""
     values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
     texts = (subject.reference, *subject.macros(subject.space.default).values(), *values)
     return frozenset[str]().union(*map(identifiers, texts))
 
 
-def _options(subject: Evolvable) -> tuple[str, ...]:
+def _options(subject: Subject) -> tuple[str, ...]:
     target = subject.target
     folders: Sequence[object] = (*target.build.include, target.source.parent)
     return (f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders))
 
 
-def _symbols(subject: Evolvable) -> tuple[str, ...]:
+def _symbols(subject: Subject) -> tuple[str, ...]:
     return tuple(b.symbol for b in subject.target.buffers if b.symbol is not None)

@@ -33,7 +33,7 @@ from gi_cuda.evaluate.checks.values import (
     values_alone,
     wrong_values,
 )
-from gi_cuda.evaluate.levels import load_evolvable, source_under
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table
@@ -54,7 +54,7 @@ def command(
     noise floor, and warn of what is doubtful."""
     with scratch_folder() as folder, Steps(console) as tell:
         tell("reading the target and its source")
-        subject = load_evolvable(target, check_backend(backend), level, bnf=bnf, scope=scope)
+        subject = open_subject(target, check_backend(backend), level, bnf=bnf, scope=scope)
         tell("making the cases")
         with open_tools(subject, folder, workers=1, jobs=jobs or cores()) as tools:
             doubts = _refuse_slips(tools, tell)
@@ -100,7 +100,7 @@ def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding
     right all the same comes back."""
     target, file = tools.subject.target, str(tools.subject.target.file)
     tell("looking for parameters that change nothing")
-    effects = read_effects(source_under(tools.subject), tools.compiler)
+    effects = read_effects(tools.subject.source, tools.compiler)
     refuse(inert(file, target.parameters, effects))
     tell("making the cases once more")
     answer = tools.pool.one(TellInputs())

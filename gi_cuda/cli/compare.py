@@ -52,7 +52,7 @@ def command(
     from gi_cuda.evaluate.baseline import establish
     from gi_cuda.report.compare import comma_separated, print_comparison
     from gi_cuda.runs.run import open_tools
-    from gi_cuda.subject.source import load_subject
+    from gi_cuda.subject import load_subject
 
     if output is not None:
         check_new(output, force=force)

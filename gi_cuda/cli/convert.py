@@ -11,14 +11,15 @@ import typer
 
 from gi_cuda.cli.common import Edits, Force, Level, check_edits, check_new, console, write_new
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import check_level, ptx_subject
+from gi_cuda.evaluate.levels import check_level, compiled_subject
 from gi_cuda.genome import Space
-from gi_cuda.grammar import EDIT_SETS, Joined, convert, read_files, write_bnf, write_scope
+from gi_cuda.grammar import EDIT_SETS, Joined, convert, front_end, read_files
 from gi_cuda.grammar.frontends.cuda.account import account
+from gi_cuda.grammar.frontends.cuda.program import CudaProgram
 from gi_cuda.report.convert import edits_table, kept_lines, lines_table, ptx_table, share_table
 from gi_cuda.report.tables import print_table
 from gi_cuda.spec import load_target
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 
 
 def command(
@@ -51,9 +52,8 @@ def command(
 
     With --level ptx, write the PTX of a target and its SOURCE.ptx.bnf.
     """
-    check_level(level, "cuda")
-    if level == "ptx":
-        _convert_ptx(target, kernel, output, explain=explain, force=force)
+    if check_level(level, "cuda").compiled:
+        _convert_compiled(target, level, kernel, output, explain=explain, force=force)
         return
     types = EDIT_SETS[check_edits(edits)]
     asked = _asked(target, kernel)
@@ -69,37 +69,49 @@ def command(
         for line in kept_lines(asked.joined.kept):
             console.print(line, highlight=False, soft_wrap=True, markup=False)
         return
-    folder = output or asked.folder
-    bnf, scope = folder / f"{source.name}.bnf", folder / f"{source.name}.scope"
-    for path in (bnf, scope):  # both or none
-        check_new(path, force=force)
-    write_new(bnf, write_bnf(grammar), force=force)
-    write_new(scope, write_scope(grammar), force=force)
+    wrote = _write(output or asked.folder, source.name, CudaProgram(grammar).notation(), force)
     print_table(console, edits_table(grammar, asked.macros))
-    console.print(f"wrote {bnf} and {scope}", highlight=False, soft_wrap=True)
+    console.print(wrote, highlight=False, soft_wrap=True)
 
 
-def _convert_ptx(
-    path: Path, kernels: list[str] | None, output: Path | None, *, explain: bool, force: bool
+def _convert_compiled(
+    path: Path,
+    level: str,
+    kernels: list[str] | None,
+    output: Path | None,
+    *,
+    explain: bool,
+    force: bool,
 ) -> None:
     if kernels or explain or (path.is_file() and path.suffix != ".toml"):
         raise UserError(
-            "PTX is made of a target, without --kernel and --explain",
-            where="--level ptx",
+            f"{front_end(level).name} is made of a target, without --kernel and --explain",
+            where=f"--level {level}",
             hint="name a target; `gi-cuda init` makes one of a source",
         )
-    subject = ptx_subject(load_subject(path, "cuda"))
+    subject = compiled_subject(load_subject(path, "cuda"), level)
     source = subject.grammar.source
     folder = output or subject.target.folder
-    ptx, bnf = folder / source.name, folder / f"{source.name}.bnf"
-    for file in (ptx, bnf):  # both or none
-        check_new(file, force=force)
-    write_new(ptx, source.text, force=force)
-    write_new(bnf, write_bnf(subject.grammar), force=force)
+    wrote = _write(folder, source.name, {"": source.text, **subject.program.notation()}, force)
     print_table(console, ptx_table(subject.grammar))
+    functions = len({rule.function for rule in subject.grammar.rules})
     loops = len(subject.grammar.loops)
-    console.print(f"functions: {len(subject.grammar.bodies)}, loops: {loops}", highlight=False)
-    console.print(f"wrote {ptx} and {bnf}", highlight=False, soft_wrap=True)
+    console.print(f"functions: {functions}, loops: {loops}", highlight=False)
+    console.print(wrote, highlight=False, soft_wrap=True)
+
+
+def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> str:
+    """Write files, all or none, and say so.
+
+    Args:
+        texts: by what is added to the name.
+    """
+    files = {folder / f"{name}{ending}": text for ending, text in texts.items()}
+    for file in files:
+        check_new(file, force=force)
+    for file, text in files.items():
+        write_new(file, text, force=force)
+    return f"wrote {' and '.join(map(str, files))}"
 
 
 @dataclass(frozen=True, slots=True)

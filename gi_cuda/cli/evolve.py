@@ -29,7 +29,7 @@ from gi_cuda.cli.common import (
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import check_level, load_evolvable
+from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.runs.run import create_run, default_folder
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import BARRACUDA, PRESETS
@@ -77,7 +77,7 @@ def command(
         )
     check_level(level, check_backend(backend))
     begun = None if start is None else predecessor(start, target)
-    subject = load_evolvable(
+    subject = open_subject(
         target, backend, level, bnf=bnf, scope=scope, edits=check_edits(edits), start=begun
     )
     if preset == "tune" and level != "source":

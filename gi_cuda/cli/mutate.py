@@ -24,10 +24,10 @@ from gi_cuda.cli.common import (
     console,
     cores,
 )
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import Trials, draw, try_out
 from gi_cuda.report.tables import print_table
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 _MOST_ERRORS = 12
 _MOST_SHOWN = 10
@@ -54,7 +54,7 @@ def command(
     jobs: Jobs = 0,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
-    subject = load_evolvable(
+    subject = open_subject(
         target, check_backend(backend), level, bnf=bnf, scope=scope, edits=check_edits(edits)
     )
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
@@ -73,7 +73,7 @@ def command(
         typer.echo(subject.diff(genotype))
 
 
-def print_failures(subject: Evolvable, trials: Trials) -> None:
+def print_failures(subject: Subject, trials: Trials) -> None:
     """The first variants that do not compile, each with the compiler's message and as a diff."""
     shown = list(trials.failed.items())[:_MOST_SHOWN]
     for at, message in shown:

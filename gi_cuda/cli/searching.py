@@ -82,9 +82,9 @@ def _next_steps(run: Run) -> Iterator[str]:
     tuning = run.plan.preset == "tune"
     if tuning:
         yield "evolve the code as well: another --preset"
-    elif subject.level == "source" and subject.edits != "full":
+    elif not subject.compiled and subject.edits != "full":
         yield "more kinds of changes: --edits full"
-    if not subject.target.parameters and subject.level == "source":
+    if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"
     if not tuning:
         yield f"a larger population: --population {4 * settings.population}"

@@ -25,8 +25,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import open_store
 from gi_cuda.runs.stored import stored_subject
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.start import Started
+from gi_cuda.subject import Started, Subject
 
 
 def command(
@@ -126,7 +125,7 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
             _print_diff(subject, f"individual {one.ident}", subject.read(one.genotype))
 
 
-def _print_diff(subject: Evolvable, name: str, one: Genotype) -> None:
+def _print_diff(subject: Subject, name: str, one: Genotype) -> None:
     if lines := source_lines(subject, one.edits):
         console.print(f"source lines of {name}:", highlight=False)
         for change, line in lines.items():

@@ -32,7 +32,6 @@ from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
-from gi_cuda.evaluate.levels import source_under
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement
@@ -46,7 +45,7 @@ from gi_cuda.results.verdict import (
     verdict_on_pairs,
 )
 from gi_cuda.spec import CaseRole, Configuration
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 COPIES = 4
 """Copies of the reference that are timed against it to find the noise floor."""
@@ -108,14 +107,14 @@ class Caught:
     message: str
 
 
-def broken(subject: Evolvable) -> Genotype:
+def broken(subject: Subject) -> Genotype:
     """A variant that cannot be right: every statement of every evolved function deleted."""
     statements = [r.name for r in subject.grammar.rules if r.type is RuleType.STATEMENT]
     return replace(subject.original, edits=tuple(Delete(name) for name in statements))
 
 
 def compile_reference(
-    subject: Evolvable, compiler: Compiler, texts: Sequence[str], folder: Path
+    subject: Subject, compiler: Compiler, texts: Sequence[str], folder: Path
 ) -> list[Binary]:
     """Compile texts under the reference's configuration; they must compile.
 
@@ -126,7 +125,7 @@ def compile_reference(
 
 
 def _compile(
-    subject: Evolvable,
+    subject: Subject,
     compiler: Compiler,
     sources: Sequence[tuple[str, Configuration]],
     folder: Path,
@@ -150,7 +149,7 @@ def in_silence(step: str) -> None:
 
 
 def establish(
-    subject: Evolvable,
+    subject: Subject,
     compiler: Compiler,
     pool: Pool[int],
     folder: Path,
@@ -170,7 +169,7 @@ def establish(
             it should not.
     """
     tell("comparing target.toml with the source")
-    code = source_under(subject)
+    code = subject.source
     check_defaults(code, compiler)
     refuse(wrong_arguments(subject.target, read_signatures(code, compiler)))
     tell("compiling the reference and copies of it")
@@ -215,7 +214,7 @@ def establish(
 
 
 def try_broken(
-    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
 ) -> Caught:
     """Run the variant broken on purpose; it must be caught, which proves that variants count.
 
@@ -247,11 +246,11 @@ def try_broken(
     return Caught(answer.survival, answer.penalty, answer.message)
 
 
-def _program(subject: Evolvable, binary: Binary, cases: Sequence[str]) -> Program:
+def _program(subject: Subject, binary: Binary, cases: Sequence[str]) -> Program:
     return Program(binary, dict(subject.standard), tuple(cases))
 
 
-def _fault(subject: Evolvable, answer: Lost | Refused, doing: str) -> UserError:
+def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
     what = answer.message if isinstance(answer, Refused) else f"{answer.survival}: {answer.message}"
     return UserError(
         f"the reference failed {doing}: {what}",
@@ -261,7 +260,7 @@ def _fault(subject: Evolvable, answer: Lost | Refused, doing: str) -> UserError:
     )
 
 
-def _record(subject: Evolvable, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+def _record(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
     runs = max(2, subject.target.oracle.runs)
     answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):
@@ -284,7 +283,7 @@ def _record(subject: Evolvable, pool: Pool[int], program: Program, folder: Path)
 
 
 def _time_quietly(
-    subject: Evolvable, pool: Pool[int], copies: Sequence[Program], program: Program
+    subject: Subject, pool: Pool[int], copies: Sequence[Program], program: Program
 ) -> list[Measurement]:
     """Time copies of the reference against it; again where they differ much, since what disturbed
     them may be over. The quietest of the attempts."""
@@ -301,7 +300,7 @@ def _spread(timed: Sequence[Measurement]) -> float:
     return spread(ratios(one.samples) for one in timed[:COPIES])
 
 
-def _time(subject: Evolvable, pool: Pool[int], copy: Program, program: Program) -> Measurement:
+def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) -> Measurement:
     """Time a copy of the reference against it, however long that takes.
 
     In the worker that is there, as variants are: fresh ones open the device meanwhile, and that
@@ -323,14 +322,14 @@ def _time(subject: Evolvable, pool: Pool[int], copy: Program, program: Program) 
 
 
 def _count_loops(
-    subject: Evolvable, compiler: Compiler, pool: Pool[int], folder: Path
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path
 ) -> dict[int, int]:
     """The limit of each loop: twice the most iterations seen without any change."""
     loops = subject.grammar.loops
     if not loops:
         return {}
     own = subject.original.configuration
-    (binary,) = _compile(subject, compiler, [(subject.counting, own)], folder)
+    (binary,) = _compile(subject, compiler, [(subject.program.instrument(), own)], folder)
     program = Program(binary, dict(own), subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):

@@ -7,14 +7,14 @@ import re
 from gi_cuda.backends.cuda.toolkit import HEADERS
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import LineIndex, Source
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 _MISSING = re.compile(
     r"fatal error: (?:'(?P<clang>[^'\n]+)' file not found|(?P<gcc>\S+): No such file)"
 )
 
 
-def does_not_compile(subject: Evolvable, message: str) -> UserError:
+def does_not_compile(subject: Subject, message: str) -> UserError:
     """The mistake that a compiler complains of, at the source's own line.
 
     Args:
@@ -35,7 +35,7 @@ def does_not_compile(subject: Evolvable, message: str) -> UserError:
     )
 
 
-def _missing(subject: Evolvable, header: str, where: str) -> UserError:
+def _missing(subject: Subject, header: str, where: str) -> UserError:
     if subject.backend == "host" and HEADERS.match(header):
         return UserError(
             f"the host back end has no <{header}>, which comes with CUDA's toolkit",
@@ -50,7 +50,7 @@ def _missing(subject: Evolvable, header: str, where: str) -> UserError:
     )
 
 
-def _included(subject: Evolvable, header: str) -> str | None:
+def _included(subject: Subject, header: str) -> str | None:
     """Where the source includes a header: file and line."""
     source: Source = subject.grammar.source
     wanted = re.compile(rf'^[ \t]*#[ \t]*include[ \t]*[<"]{re.escape(header)}[>"]', re.M)

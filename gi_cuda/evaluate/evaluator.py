@@ -13,7 +13,7 @@ from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.spec import Configuration
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Evaluator:
         memory: what earlier measurements say about later ones.
     """
 
-    subject: Evolvable
+    subject: Subject
     equipment: Equipment
     bounds: Bounds
     memory: Memory = field(default_factory=Memory)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,15 +11,11 @@ from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
-from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx import convert_ptx
-from gi_cuda.subject.protocol import LEVELS, Evolvable
-from gi_cuda.subject.ptx import PtxSubject
-from gi_cuda.subject.source import Subject, load_subject
-from gi_cuda.subject.start import Start
+from gi_cuda.grammar import LEVELS, FrontEnd, Source, Wanted, front_end
+from gi_cuda.subject import Compiled, Start, Subject, load_subject
 
 
-def load_evolvable(
+def open_subject(
     path: Path,
     backend: str,
     level: str = "source",
@@ -27,13 +24,13 @@ def load_evolvable(
     scope: Path | None = None,
     edits: str = "paper",
     start: Start | None = None,
-) -> Evolvable:
+) -> Subject:
     """Load a target at a level.
 
     Args:
         path: the target's folder or its ``target.toml``.
         backend: ``host`` or ``cuda``; PTX runs on ``cuda`` only.
-        level: one of :data:`~gi_cuda.subject.protocol.LEVELS`.
+        level: one of :data:`~gi_cuda.grammar.LEVELS`.
         bnf, scope: of the source: a grammar edited by hand, in place of the converted one.
         edits: of the source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
         start: of PTX: the source that is compiled, if not the target's own.
@@ -41,88 +38,94 @@ def load_evolvable(
     Raises:
         UserError: whatever is wrong with the target, the source, the grammar files or nvcc.
     """
-    check_level(level, backend)
-    if level == "source":
+    language = check_level(level, backend)
+    if not language.compiled:
         return load_subject(path, backend, bnf=bnf, scope=scope, edits=edits)
     if bnf is not None or scope is not None:
         raise UserError(
-            "the grammar of PTX cannot be given",
+            f"the grammar of {language.name} cannot be given",
             where="--bnf",
-            hint="leave --bnf and --scope out with --level ptx",
+            hint=f"leave --bnf and --scope out with --level {level}",
         )
     if start is None:
-        return ptx_subject(load_subject(path, backend))
+        return compiled_subject(load_subject(path, backend), level)
     bnf, scope = map(Path, start.grammar_files) if start.grammar_files else (None, None)
-    return ptx_subject(load_subject(path, backend, bnf=bnf, scope=scope, edits=start.edits), start)
+    source = load_subject(path, backend, bnf=bnf, scope=scope, edits=start.edits)
+    return compiled_subject(source, level, start)
 
 
-def source_of(evolvable: Evolvable) -> Subject:
-    """The same, for those who need it to be a target's source.
+def check_source(subject: Subject) -> Subject:
+    """Refuse what evolves at another level than source.
 
     Raises:
-        UserError: it is PTX.
+        UserError: it does.
     """
-    if isinstance(evolvable, Subject):
-        return evolvable
+    if not subject.compiled:
+        return subject
+    name, level = subject.front_end.name, subject.level
     raise UserError(
-        "this run evolves PTX, which has no source-level patch",
-        where=str(evolvable.target.folder),
-        hint="gi-cuda patch RUN --format ptx writes the PTX; gi-cuda explain RUN names the source"
-        " lines of each change",
+        f"this run evolves {name}, which has no source-level patch",
+        where=str(subject.target.folder),
+        hint=f"gi-cuda patch RUN --format {level} writes the {name}; gi-cuda explain RUN names the"
+        " source lines of each change",
     )
 
 
-def source_under(evolvable: Evolvable) -> Subject:
-    """The source itself, or that which the PTX was compiled from."""
-    return evolvable.cuda if isinstance(evolvable, PtxSubject) else source_of(evolvable)
-
-
-def check_level(level: str, backend: str) -> None:
+def check_level(level: str, backend: str) -> FrontEnd:
     """Refuse a level that there is not, or not on a back end."""
     if level not in LEVELS:
         raise UserError(
             f"there is no level {level!r}", where="--level", hint=f"one of: {', '.join(LEVELS)}"
         )
-    if level == "ptx" and backend != "cuda":
+    found = front_end(level)
+    if found.backends and backend not in found.backends:
         raise UserError(
-            f"the {backend} back end does not run PTX",
+            f"the {backend} back end does not run {found.name}",
             where="--level",
-            hint="add --backend cuda, or leave --level out",
+            hint=f"add --backend {found.backends[0]}, or leave --level out",
         )
+    return found
 
 
-def ptx_subject(cuda: Subject, start: Start | None = None) -> PtxSubject:
-    """Compile a target's source to PTX and read that.
+def compiled_subject(source: Subject, level: str, start: Start | None = None) -> Subject:
+    """Compile a target's source to the text of a level and read that.
 
     Args:
-        cuda: the source.
-        start: the winner of it that is compiled; None: the source as it is, in the default
+        start: the winner of the source that is compiled; None: the source as it is, in the default
             configuration.
 
     Raises:
-        UserError: there is no nvcc, the source does not compile, or the start is none of its
+        UserError: there is no compiler, the source does not compile, or the start is none of its
             variants.
     """
-    base = cuda.original if start is None else cuda.read(start.genotype)
-    reference = _ptx(cuda, cuda.original)
-    ptx = reference if start is None else _ptx(cuda, base)
-    name = Path(cuda.grammar.source.name).with_suffix(".ptx").name
-    kernels = kernels_in(ptx, cuda.target.kernels)
-    grammar = convert_ptx(Source(name, ptx), kernels, own_functions(ptx))
+    language, compile_ = front_end(level), COMPILERS[level]
+    base = source.original if start is None else source.read(start.genotype)
+    reference = compile_(source, source.original)
+    text, wanted = reference if start is None else compile_(source, base)
+    name = Path(source.grammar.source.name).with_suffix(language.suffixes[0]).name
+    program = language.read(Source(name, text), wanted)
     fixed = tuple(
         replace(one, values=(value,), default=value)
-        for one, value in zip(cuda.space.parameters, base.configuration.chosen, strict=True)
+        for one, value in zip(source.space.parameters, base.configuration.chosen, strict=True)
     )
-    space = replace(cuda.space, parameters=fixed)
-    return PtxSubject(cuda, grammar, space, reference, base, start)
+    space = replace(source.space, parameters=fixed)
+    compiled = Compiled(source, base, reference[0], start)
+    return Subject(
+        source.target, language, program, space, source.backend, level, compiled=compiled
+    )
 
 
-def source_variant(cuda: Subject, genotype: Genotype) -> Variant:
-    """A variant of the source as it is compiled to PTX: without loop guards."""
+def source_variant(source: Subject, genotype: Genotype) -> Variant:
+    """A variant of the source as it is compiled to another level: without loop guards."""
     configuration = genotype.configuration
-    macros, options = cuda.macros(configuration), cuda.options(configuration)
-    return Variant(0, cuda.render(genotype, None), macros, options)
+    macros, options = source.macros(configuration), source.options(configuration)
+    return Variant(0, source.render(genotype, None), macros, options)
 
 
-def _ptx(cuda: Subject, genotype: Genotype) -> str:
-    return ptx_of(open_nvcc(cuda, 1), source_variant(cuda, genotype))
+def _ptx(source: Subject, genotype: Genotype) -> tuple[str, Wanted]:
+    ptx = ptx_of(open_nvcc(source, 1), source_variant(source, genotype))
+    return ptx, Wanted(kernels_in(ptx, source.target.kernels), functions=own_functions(ptx))
+
+
+COMPILERS: Mapping[str, Callable[[Subject, Genotype], tuple[str, Wanted]]] = {"ptx": _ptx}
+"""By level, what makes its text of a variant of the source, and what of that is to be read."""

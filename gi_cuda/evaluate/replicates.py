@@ -22,7 +22,7 @@ from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.spec import Configuration
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 BUILDS = 5
 """Builds of one source that are measured.
@@ -83,7 +83,7 @@ class Replicates:
         backwards: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
     """
 
-    subject: Evolvable
+    subject: Subject
     compiler: Compiler
     pool: Pool[int]
     run: Run
@@ -245,12 +245,12 @@ class GenotypeMeasurer:
         ]
 
 
-def unmodified(subject: Evolvable) -> Candidate:
+def unmodified(subject: Subject) -> Candidate:
     """The reference."""
     return Candidate(subject.reference, subject.standard, subject.macros(subject.standard))
 
 
-def candidate(subject: Evolvable, genotype: Genotype) -> Candidate:
+def candidate(subject: Subject, genotype: Genotype) -> Candidate:
     """An individual as a maintainer would get it: without loop guards."""
     configuration = genotype.configuration
     text = subject.render(genotype, None)

@@ -16,7 +16,7 @@ from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration
 from gi_cuda.grammar import RuleType
 from gi_cuda.grammar.kinds import type_of
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 _REFERENCE = 0
 _BATCH = 1000
@@ -65,7 +65,7 @@ class Trials:
 
 
 def draw(
-    subject: Evolvable, number: int, at_once: int, seed: int, *, configured: bool = False
+    subject: Subject, number: int, at_once: int, seed: int, *, configured: bool = False
 ) -> Iterator[Genotype]:
     """Random variants with ``at_once`` edits each, drawn as a search draws them.
 
@@ -91,7 +91,7 @@ def _any_configuration(configuration: Configuration, rng: random.Random) -> Conf
 
 
 def try_out(
-    subject: Evolvable, compiler: Compiler, genotypes: Sequence[Genotype], folder: Path
+    subject: Subject, compiler: Compiler, genotypes: Sequence[Genotype], folder: Path
 ) -> Trials:
     """Compile variants, but for those that are another one's twin or the reference's.
 
@@ -133,14 +133,14 @@ def try_out(
     return Trials(len(genotypes), tuple(tried), failed)
 
 
-def _check_reference(subject: Evolvable, compiler: Compiler, folder: Path) -> None:
+def _check_reference(subject: Subject, compiler: Compiler, folder: Path) -> None:
     reference = _variant(subject, _REFERENCE, subject.original)
     built = build_batch(compiler, [reference], folder / "reference")[_REFERENCE]
     if isinstance(built, BuildFailure):
         raise does_not_compile(subject, built.message)
 
 
-def _variant(subject: Evolvable, ident: int, genotype: Genotype) -> Variant:
+def _variant(subject: Subject, ident: int, genotype: Genotype) -> Variant:
     configuration = genotype.configuration
     text = subject.render(genotype, {loop.ident: 1000 for loop in subject.grammar.loops})
     options = subject.options(configuration)

@@ -2,7 +2,7 @@
 
 from gi_cuda.genome.changes import Change, Changed, Setting
 from gi_cuda.genome.edits import EDIT_TYPES, Delete, Edit, Example, Insert, Replace, expansions
-from gi_cuda.genome.genetics import Genetics, Seeded, Variation
+from gi_cuda.genome.genetics import Seeded, Variation
 from gi_cuda.genome.genotype import Genotype, canonical, key, rule_order
 from gi_cuda.genome.notation import read_genotype
 from gi_cuda.genome.space import Configuration, Space
@@ -17,7 +17,6 @@ __all__ = [
     "Delete",
     "Edit",
     "Example",
-    "Genetics",
     "Genotype",
     "Insert",
     "Rates",

@@ -2,12 +2,24 @@
 
 from gi_cuda.grammar.facts import Function
 from gi_cuda.grammar.frontends.cuda import convert
+from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.several import Joined, KeptInclude, Tree, read_files, read_tree
+from gi_cuda.grammar.frontends.table import FRONT_ENDS, LEVELS, front_end
 from gi_cuda.grammar.grammar import Grammar, View, operations
 from gi_cuda.grammar.guard import instrument, touched_loops
-from gi_cuda.grammar.interface import Offering, Rules, Selection
+from gi_cuda.grammar.interface import (
+    FrontEnd,
+    Instruction,
+    Offering,
+    Program,
+    Rules,
+    Selection,
+    SourceLines,
+    Wanted,
+)
 from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.notation import read_grammar, write_bnf, write_scope
+from gi_cuda.grammar.notation.bnf import write_bnf
+from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.places import LineIndex, SourceLine
 from gi_cuda.grammar.render import in_force, render, rendered
 from gi_cuda.grammar.rule import (
@@ -26,26 +38,34 @@ from gi_cuda.grammar.source import read_source
 __all__ = [
     "ALL_TYPES",
     "EDIT_SETS",
+    "FRONT_ENDS",
+    "LEVELS",
     "PAPER_TYPES",
     "Expansion",
     "FileSpan",
+    "FrontEnd",
     "Function",
     "Grammar",
+    "Instruction",
     "Joined",
     "KeptInclude",
     "LineIndex",
     "Loop",
     "Offering",
     "Operation",
+    "Program",
     "Rule",
     "RuleType",
     "Rules",
     "Selection",
     "Source",
     "SourceLine",
+    "SourceLines",
     "Tree",
     "View",
+    "Wanted",
     "convert",
+    "front_end",
     "in_force",
     "instrument",
     "operations",

@@ -1,12 +1,16 @@
-"""What variation needs of a grammar, whatever language its text is in."""
+"""What the other rooms need of a front end: how it reads a text, and what it can make of that."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.rule import Loop, Rule, Source
+from gi_cuda.grammar.places import SourceLine
+from gi_cuda.grammar.rule import PAPER_TYPES, Expansion, Loop, Rule, RuleType, Source
 
 
 class Offering(Protocol):
@@ -14,6 +18,9 @@ class Offering(Protocol):
 
     def donors(self, place: str) -> tuple[str, ...]:
         """The donors that may go to a place; never the place itself."""
+
+    def count(self, place: str) -> int:
+        """How many donors :meth:`donors` has for a place."""
 
     def operations(self, place: str) -> tuple[Operation, ...]:
         """Which edits apply to a rule."""
@@ -28,7 +35,7 @@ class Selection(Offering, Protocol):
 
 
 class Rules(Offering, Protocol):
-    """A grammar: that of a source, or that of PTX.
+    """A grammar, whatever language its text is in.
 
     Its own offers are those under any configuration.
     """
@@ -57,3 +64,163 @@ class Rules(Offering, Protocol):
 
     def under(self, macros: Mapping[str, str]) -> Selection:
         """The grammar as a configuration sees it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLines:
+    """Which lines of source a compiler made something of.
+
+    Attributes:
+        places: the line that it was made of; then, if that is in a function that was inlined, where
+            the call stood, and so on outwards. Empty where that is not known.
+        reason: why it is not known; "" where it is.
+    """
+
+    places: tuple[SourceLine, ...] = ()
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return ", inlined at ".join(map(str, self.places)) or self.reason
+
+
+class Instruction(NamedTuple):
+    """An instruction of a text that a compiler made: its span, and what it was made of."""
+
+    start: int
+    end: int
+    origin: SourceLines
+
+
+@dataclass(frozen=True)
+class Program(ABC):
+    """A text as its front end read it: the rules, and what can be made of the text by edits.
+
+    Attributes:
+        grammar: the rules.
+    """
+
+    grammar: Rules
+
+    @property
+    def text(self) -> str:
+        """What is compiled where nothing is changed: a source's device code."""
+        return self.grammar.source.text
+
+    @abstractmethod
+    def notation(self) -> Mapping[str, str]:
+        """The grammar as files: their texts by what is added to the source's name."""
+
+    def identity(self, beside: Sequence[str] = ()) -> str:
+        """What two programs have in common that offer the same changes.
+
+        Args:
+            beside: texts that variants are timed beside, where those are none of this program's.
+        """
+        return "".join((*self.notation().values(), *beside))
+
+    def in_force(
+        self, expansions: Mapping[str, Expansion], macros: Mapping[str, str]
+    ) -> Mapping[str, Expansion]:
+        """The expansions without what a configuration, which defines these macros, makes void."""
+        return expansions
+
+    @abstractmethod
+    def render(
+        self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
+    ) -> str:
+        """A variant's text as it is compiled; with no expansions :attr:`text`, byte for byte.
+
+        Args:
+            expansions: by rule name, what becomes of it; rules not named stay as they are.
+            limits: by loop ident, the most iterations allowed; loops that the expansions touch are
+                guarded. None: no guards at all.
+
+        Raises:
+            KeyError: a rule or donor that the grammar does not have.
+        """
+
+    def rehearse(
+        self, expansions: Mapping[str, Expansion], limits: Mapping[int, int]
+    ) -> str | None:
+        """A variant's text made to do no harm, whatever its answers are; None where that cannot
+        be."""
+        return None
+
+    def changed(self, expansions: Mapping[str, Expansion]) -> Source:
+        """A variant without guards, in its files."""
+        return Source(self.grammar.source.name, self.render(expansions))
+
+    @abstractmethod
+    def instrument(self) -> str:
+        """The text with every loop of the grammar counting its iterations."""
+
+    @abstractmethod
+    def mark(self, name: str) -> str:
+        """The text with a count, in the place of a loop's, of how often a rule's place is reached.
+
+        Raises:
+            KeyError: there is no such rule.
+        """
+
+    def mark_true(self, name: str) -> str | None:
+        """The same of how often a rule's condition is true; None: it is no condition.
+
+        Raises:
+            KeyError: there is no such rule.
+        """
+        return None
+
+    def instructions(self) -> Mapping[str, Instruction] | None:
+        """By rule, the instruction that it is or is read by; None where the text is source."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is to be read of a text.
+
+    Attributes:
+        kernels: their names; None: all.
+        types: of rules.
+        functions: of what a compiler made: those that may evolve beside kernels; None: all.
+        notation: texts of a grammar's files, edited by hand, in place of what the front end finds.
+        called: what errors call these files.
+    """
+
+    kernels: Sequence[str] | None = None
+    types: frozenset[RuleType] = PAPER_TYPES
+    functions: Collection[str] | None = None
+    notation: tuple[str, str] | None = None
+    called: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FrontEnd:
+    """A language that can evolve.
+
+    Attributes:
+        level: what users call it: ``source`` is whatever a target's source is written in.
+        name: the language, for people.
+        suffixes: of its files.
+        read: a text as a program.
+
+            Raises:
+                UserError: there is no kernel, or none of a name asked for.
+        load: the file with the kernels, with those of its headers that belong to it, which are
+            looked up in folders. None where a compiler makes the text.
+        backends: names of those that run it; empty: all.
+        pairs: the chance that a mutation of code is a move or a swap of two rules.
+    """
+
+    level: str
+    name: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Source, Wanted], Program]
+    load: Callable[[Path, Sequence[Path], Sequence[Path]], Source] | None = None
+    backends: tuple[str, ...] = ()
+    pairs: float = 0.0
+
+    @property
+    def compiled(self) -> bool:
+        """Whether a compiler makes the text of a target's source."""
+        return self.load is None

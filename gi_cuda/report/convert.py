@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.grammar import Grammar, KeptInclude, Operation, View, operations
+from gi_cuda.grammar import Grammar, KeptInclude, Operation, Rules, View, operations
 from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
-from gi_cuda.grammar.frontends.ptx import PtxGrammar
 from gi_cuda.report.tables import table as empty_table
 
 _WIDEST, _NARROWEST = 60, 16
@@ -105,7 +104,7 @@ def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
     return table
 
 
-def ptx_table(grammar: PtxGrammar) -> Table:
+def ptx_table(grammar: Rules) -> Table:
     """Rules of PTX by type, and how many single edits they allow."""
     numbers = Counter(rule.type for rule in grammar.rules)
     edits: Counter[str] = Counter()

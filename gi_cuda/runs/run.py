@@ -19,7 +19,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish
 from gi_cuda.evaluate.batch import Equipment, Memory
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
-from gi_cuda.evaluate.levels import source_of
+from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
     BUILDS,
     PAIRS,
@@ -36,9 +36,7 @@ from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.source import Subject, Tuning
-from gi_cuda.subject.start import Start, Started, beginning
+from gi_cuda.subject import Start, Started, Subject, Tuning
 
 DATABASE = "run.db"
 FINALISTS = 5
@@ -49,7 +47,7 @@ FINALISTS = 5
 class Tools:
     """A subject with the back end, the compiler and the workers that it runs on."""
 
-    subject: Evolvable
+    subject: Subject
     backend: Backend
     compiler: Compiler
     pool: Pool[int]
@@ -80,7 +78,7 @@ class Tools:
 
 
 @contextmanager
-def open_tools(subject: Evolvable, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
+def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
@@ -112,7 +110,7 @@ class Run:
     tools: Tools
 
     @property
-    def subject(self) -> Evolvable:
+    def subject(self) -> Subject:
         """What it evolves."""
         return self.tools.subject
 
@@ -123,7 +121,7 @@ class Run:
         Raises:
             UserError: it is PTX.
         """
-        return source_of(self.subject)
+        return check_source(self.subject)
 
     @property
     def started(self) -> Started | None:
@@ -134,7 +132,7 @@ class Run:
     def beside(self) -> str:
         """What :meth:`measurer` measures beside, for people; "" where that is the reference."""
         started = self.started
-        return started.name if started is not None and self.subject.level != "source" else ""
+        return started.name if started is not None and self.subject.compiled else ""
 
     def variation(self) -> Variation:
         """How its individuals vary."""
@@ -142,7 +140,7 @@ class Run:
         start = stored_start(self.store)
         if start is None:
             return variation
-        return Seeded(variation, beginning(self.subject, start))
+        return Seeded(variation, self.subject.starting(start))
 
     def evaluator(self) -> Evaluator:
         """Where its individuals are evaluated."""
@@ -282,7 +280,7 @@ def _start(tools: Tools, start: Start, genotype: Genotype, limit: float) -> Star
 
 @contextmanager
 def create_run(
-    subject: Evolvable, folder: Path, plan: Plan, start: Start | None = None
+    subject: Subject, folder: Path, plan: Plan, start: Start | None = None
 ) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
@@ -309,7 +307,7 @@ def create_run(
             where=str(folder),
             hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
         )
-    first = None if start is None else beginning(subject, start)
+    first = None if start is None else subject.starting(start)
     with _in_the_making(folder) as making:
         with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
             baseline = establish(
@@ -368,9 +366,7 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _facts(
-    subject: Evolvable, plan: Plan, baseline: Baseline, backend: Backend
-) -> dict[str, object]:
+def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -> dict[str, object]:
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),

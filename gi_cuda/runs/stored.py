@@ -9,13 +9,12 @@ from typing import Any
 
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Settings
 from gi_cuda.spec import Target, content_hash, file_hashes
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.start import Start
+from gi_cuda.subject import Start, Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +36,7 @@ class Plan:
     jobs: int
 
 
-def stored_subject(store: Store, folder: Path) -> Evolvable:
+def stored_subject(store: Store, folder: Path) -> Subject:
     """The subject of a stored run.
 
     Raises:
@@ -45,7 +44,7 @@ def stored_subject(store: Store, folder: Path) -> Evolvable:
     """
     files = [Path(path) for path in store.get("grammar_files")]
     bnf, scope = files or (None, None)
-    subject = load_evolvable(
+    subject = open_subject(
         Path(store.get("target")),
         store.get("backend"),
         store.get("level", "source"),
@@ -65,8 +64,9 @@ def stored_subject(store: Store, folder: Path) -> Evolvable:
             "the grammar changed since this run began",
             where=str(folder),
             hint="put the .bnf and .scope files back as they were, or start a new run"
-            if subject.level == "source"
-            else "PTX depends on nvcc and on what the first GPU is; start a new run",
+            if not subject.compiled
+            else f"{subject.front_end.name} depends on nvcc and on what the first GPU is; start a"
+            " new run",
         )
     return subject
 

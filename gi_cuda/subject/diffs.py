@@ -107,6 +107,17 @@ def unified_diff(before: str, after: str, path: str) -> str:
     return "".join(parts)
 
 
+def text_diff(before: str, after: str, name: str) -> str:
+    """The difference of two texts, both called by one name."""
+    lines = difflib.unified_diff(
+        before.splitlines(keepends=True),
+        after.splitlines(keepends=True),
+        f"a/{name}",
+        f"b/{name}",
+    )
+    return "".join(lines)
+
+
 def files_diff(before: Mapping[str, str], after: Mapping[str, str], main: Path) -> str:
     """The diffs of several files as one, each file under its path in the repository.
 

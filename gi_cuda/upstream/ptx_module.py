@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.backends.cuda.compile.cubin import name_parts
-from gi_cuda.backends.cuda.ptx.batch import check_assembles, names_alone
+from gi_cuda.backends.cuda.ptx.batch import check_assembles, kernels_in, names_alone
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines
 from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
@@ -17,7 +17,7 @@ from gi_cuda.evaluate.replicates import unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import Run
-from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject import Compiled, Subject
 
 _POINTER = re.compile(r"^\.global[^\n]*\bgi_(?:kernel|symbol)_\d+ = [^\n]*\n", re.M)
 """What was added to the source so that its kernels are found."""
@@ -45,7 +45,7 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
         UserError: the run evolves source, or the genotype fails.
     """
     subject = run.subject
-    if not isinstance(subject, PtxSubject):
+    if subject.compiled is None:
         raise UserError(
             "this run evolves source, so its patch is one of the source",
             where="--format",
@@ -58,9 +58,10 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
             where=f"{winner}: {genotype}",
             hint="choose another with --individual (gi-cuda show lists the best)",
         )
-    compiler = open_nvcc(subject.cuda, 1)
-    made = names_alone(compiler, source_variant(subject.cuda, subject.base), subject.made)
-    names = made or SymbolNames({})
+    source = subject.source
+    compiler = open_nvcc(source, 1)
+    variant = source_variant(source, subject.compiled.base)
+    names = names_alone(compiler, variant, subject.program.text) or SymbolNames({})
     text = without_lines(subject.render(genotype, None))
     alone = names.outward(text)
     if names.inward(alone) != text:
@@ -68,7 +69,9 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
     own = bool(names.alone)
     if own:
         alone = _POINTER.sub("", alone)
-    head = "".join(f"// {line}\n" for line in _head(run, subject, winner, genotype, validation))
+    head = "".join(
+        f"// {line}\n" for line in _head(run, subject.compiled, winner, genotype, validation)
+    )
     head += "".join(f"// {line}\n" for line in _kernels(subject, names))
     text = f"{head}{alone}"
     if wrong := check_assembles(compiler, text, subject.options(genotype.configuration)):
@@ -78,19 +81,20 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
 
 def _head(
     run: Run,
-    subject: PtxSubject,
+    compiled: Compiled,
     winner: ChosenIndividual,
     genotype: Genotype,
     validation: Validation,
 ) -> Iterator[str]:
-    made_of = subject.cuda.grammar.source.name
-    if subject.start is not None:
-        made_of += f" as {subject.start.name} changes it"
+    subject = run.subject
+    made_of = compiled.source.grammar.source.name
+    if compiled.start is not None:
+        made_of += f" as {compiled.start.name} changes it"
     yield f"PTX of {made_of}, changed by gi-cuda: {winner} of {run.folder.name}."
     yield f"Speed-up over the source as it is: {validation.overall} on the held-out cases of"
     yield f"{subject.target.name} ({run.store.get('device')})."
     yield f"Changes of nvcc's PTX: {genotype if genotype.edits else 'none'}"
-    settings = subject.base.configuration.settings
+    settings = compiled.base.configuration.settings
     yield f"Configuration: {' '.join(settings) or 'the default one'}"
     if launched := subject.launch_values(genotype.configuration):
         yield f"To be launched as for: {launched}"
@@ -98,8 +102,6 @@ def _head(
         yield f"To be assembled with: nvcc {' '.join(options)}"
 
 
-def _kernels(subject: PtxSubject, names: SymbolNames) -> Iterator[str]:
-    for body in subject.grammar.bodies:
-        if body.function.kernel:
-            symbol = body.function.name
-            yield f"Kernel {name_parts(symbol)[-1]}: {names.alone.get(symbol, symbol)}"
+def _kernels(subject: Subject, names: SymbolNames) -> Iterator[str]:
+    for symbol in kernels_in(subject.program.text, subject.target.kernels):
+        yield f"Kernel {name_parts(symbol)[-1]}: {names.alone.get(symbol, symbol)}"

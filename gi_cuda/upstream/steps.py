@@ -12,8 +12,8 @@ from pathlib import Path
 from gi_cuda.genome import Changed, Genotype, Setting
 from gi_cuda.grammar import Source
 from gi_cuda.spec import ParameterKind
+from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import files_diff
-from gi_cuda.subject.source import Subject
 
 
 @dataclass(frozen=True, slots=True)

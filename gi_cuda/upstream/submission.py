@@ -14,9 +14,9 @@ from gi_cuda.evaluate.replicates import Candidate, unmodified
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
+from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import by_path
 from gi_cuda.subject.scratch import apply_in_scratch
-from gi_cuda.subject.source import Subject
 from gi_cuda.upstream.steps import PatchStep, elsewhere
 
 

@@ -14,7 +14,7 @@ from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Tools, open_tools
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 from tests.command import gi_cuda
 
 TEXTURES = Path(__file__).parent.parent / "targets" / "textures"
@@ -84,7 +84,7 @@ def test_a_baseline_whose_answers_are_numpys(tools: Tools) -> None:
 
 
 def test_variants_with_other_fetches_are_judged(tools: Tools) -> None:
-    source = tools.subject.device.source.text
+    source = tools.subject.reference
     texts = [source]
     for name, (old, new, _) in VARIANTS.items():
         assert source.count(old) == 1, name

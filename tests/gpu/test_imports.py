@@ -15,7 +15,7 @@ from gi_cuda.backends.cuda import find_toolkit
 from gi_cuda.backends.cuda.ptx.batch import ptx_of, source_ptx
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_nvcc
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 from .test_device_cli import cli
 

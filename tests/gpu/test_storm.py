@@ -15,7 +15,7 @@ from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.run import Tools, open_tools
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 
 SCALE = Path(__file__).parent.parent / "targets" / "scale"
 LAST = "        out[at] = mine;\n"

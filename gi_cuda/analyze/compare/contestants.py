@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 
 from gi_cuda.analyze.compare.imports import Importer, as_import
@@ -12,15 +12,14 @@ from gi_cuda.analyze.compare.patched import patched
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import ptx_subject
+from gi_cuda.evaluate.levels import compiled_subject
 from gi_cuda.evaluate.replicates import Candidate, candidate
 from gi_cuda.genome import Genotype
+from gi_cuda.grammar import FRONT_ENDS
 from gi_cuda.runs.run import DATABASE, open_store
 from gi_cuda.runs.stored import stored_plan, stored_subject
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.ptx import PtxSubject
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,8 @@ class Reader:
         return Importer(self.subject, self.folder)
 
     @cached_property
-    def _ptx(self) -> PtxSubject:
-        return ptx_subject(self.subject)
+    def _compiled(self) -> Callable[[str], Subject]:
+        return cache(partial(compiled_subject, self.subject))
 
     def read(self, word: str) -> Contestant:
         """A run's winner or another of its individuals, a patch, a file of machine code or a
@@ -131,19 +130,24 @@ class Reader:
                 hint="name a run's folder, a file that `gi-cuda patch` wrote, a file such as"
                 " fast.ptx, or a genotype such as 'BLOCK=128 <_kernel.cu_12>'",
             )
-        own = self._ptx if self._is_of_ptx(word) else self.subject
+        own = self._named_in(word)
         return self._of_genotype(word, own.read(word), own)
 
-    def _is_of_ptx(self, word: str) -> bool:
-        """Whether a genotype has names of rules of PTX."""
-        main = Path(self.subject.grammar.source.name).with_suffix(".ptx").name
-        return self.subject.backend == "cuda" and f"_{main}_" in word
+    def _named_in(self, word: str) -> Subject:
+        """What has the rules that a genotype names: the source, or what is compiled of it."""
+        main = Path(self.subject.grammar.source.name)
+        for one in FRONT_ENDS:
+            name = main.with_suffix(one.suffixes[0]).name
+            if one.compiled and self.subject.backend in one.backends and f"_{name}_" in word:
+                return self._compiled(one.level)
+        return self.subject
 
-    def _of_genotype(self, name: str, genotype: Genotype, own: Evolvable) -> Contestant:
+    def _of_genotype(self, name: str, genotype: Genotype, own: Subject) -> Contestant:
         changes = len(genotype.configuration.changed) + len(genotype.edits)
         one, kind = candidate(own, genotype), "genotype"
-        if own.level == "ptx":
-            one, kind = replace(one, compiler=open_compiler(own, self.jobs)), "PTX genotype"
+        if own.compiled:
+            one = replace(one, compiler=open_compiler(own, self.jobs))
+            kind = f"{own.front_end.name} genotype"
         return Contestant(name, kind, str(genotype), one, changes)
 
     def _of_run(self, word: str, folder: Path, individual: int | None) -> Contestant:
@@ -156,22 +160,25 @@ class Reader:
                     where=str(folder),
                     hint=f"all contestants must be of one target, here {here}",
                 )
-            if own.level == "ptx" and self.subject.backend != "cuda":
+            backends = own.front_end.backends
+            if backends and self.subject.backend not in backends:
                 raise UserError(
-                    f"the run evolves PTX, which the {self.subject.backend} back end does not run",
+                    f"the run evolves {own.front_end.name}, which the {self.subject.backend} back"
+                    " end does not run",
                     where=str(folder),
-                    hint="add --backend cuda, or leave the run out",
+                    hint=f"add --backend {backends[0]}, or leave the run out",
                 )
             winner = choose_individual(store, own, folder, individual, as_found=False)
             search = _search(store, own)
         one = self._of_genotype(word, winner.genotype, own)
-        return replace(one, kind="PTX run" if own.level == "ptx" else "run", search=search)
+        kind = f"{own.front_end.name} run" if own.compiled else "run"
+        return replace(one, kind=kind, search=search)
 
 
-def _search(store: Store, subject: Evolvable) -> Search:
+def _search(store: Store, subject: Subject) -> Search:
     plan = stored_plan(store)
-    edits = "PTX edits" if subject.level == "ptx" else f"{subject.edits} edits"
-    return Search(f"{plan.preset}, {edits}", plan.seed, tuple(milestones(store)))
+    edits = subject.front_end.name if subject.compiled else subject.edits
+    return Search(f"{plan.preset}, {edits} edits", plan.seed, tuple(milestones(store)))
 
 
 def milestones(store: Store) -> Iterator[Milestone]:

@@ -16,7 +16,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.replicates import Candidate
 from gi_cuda.genome import Genotype
 from gi_cuda.spec import Configuration
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 _WORD = re.compile(
     rf"(?P<file>[^<>]+(?:{'|'.join(map(re.escape, KINDS))}))(?::(?P<values>[^/]*=[^/]*))?", re.S

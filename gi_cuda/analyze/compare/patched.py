@@ -11,9 +11,9 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.replicates import Candidate
 from gi_cuda.grammar import Source, read_files
 from gi_cuda.spec import ParameterKind
+from gi_cuda.subject import Subject
 from gi_cuda.subject.diffs import by_path, defined_value
 from gi_cuda.subject.scratch import apply_in_scratch
-from gi_cuda.subject.source import Subject
 
 _MAIL = re.compile(r"From [0-9a-f]{40} ")
 

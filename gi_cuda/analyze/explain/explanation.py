@@ -14,15 +14,13 @@ from gi_cuda.analyze.minimize import KeptChange
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
-from gi_cuda.grammar import RuleType, Source
+from gi_cuda.grammar import RuleType
 from gi_cuda.grammar.kinds import SPECIALS, type_of
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.results.speed_up import contrast
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole
-from gi_cuda.subject.diffs import files_diff
-from gi_cuda.subject.ptx import PtxSubject, text_diff
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 TYPES: Mapping[RuleType, str] = {
     RuleType.STATEMENT: "a statement",
@@ -101,23 +99,19 @@ class OfSource:
 
     def diff(self, number: int) -> str:
         """A diff of the source's files."""
-        without = self.subject.upstream(self.changed.having(self.changed.all - {number}))
-        return files_diff(without.files, self._whole.files, self.subject.target.source)
+        without = self.changed.having(self.changed.all - {number})
+        return self.subject.difference(without, self.changed.whole)
 
     def quotes(self, number: int) -> tuple[Quote, ...]:
         """None: the diff has it all."""
         return ()
-
-    @cached_property
-    def _whole(self) -> Source:
-        return self.subject.upstream(self.changed.whole)
 
 
 @dataclass(frozen=True)
 class OfPtx:
     """Changes of PTX."""
 
-    subject: PtxSubject
+    subject: Subject
     changed: Changed
 
     def kind(self, number: int) -> str:
@@ -126,16 +120,12 @@ class OfPtx:
 
     def diff(self, number: int) -> str:
         """A diff of the PTX."""
-        without = self.subject.render(self.changed.having(self.changed.all - {number}), None)
-        return text_diff(without, self._whole, self.subject.grammar.source.name)
+        without = self.changed.having(self.changed.all - {number})
+        return self.subject.difference(without, self.changed.whole)
 
     def quotes(self, number: int) -> tuple[Quote, ...]:
         """With the source lines that they come from."""
         return self._quotes.of(self.changed.changes[number])
-
-    @cached_property
-    def _whole(self) -> str:
-        return self.subject.render(self.changed.whole, None)
 
     @cached_property
     def _quotes(self) -> Quotes:
@@ -147,9 +137,7 @@ def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
     subject = run.subject
     changed = winner.changes(subject)
     account: ChangeAccount = (
-        OfPtx(subject, changed)
-        if isinstance(subject, PtxSubject)
-        else OfSource(run.source, changed)
+        OfPtx(subject, changed) if subject.compiled else OfSource(subject, changed)
     )
     cases = (*run.tools.train(), *run.tools.held_out())
     reached = coverage(run, winner.genotype.configuration, changed.changes, cases)

@@ -9,12 +9,10 @@ from functools import cached_property
 from pathlib import Path
 
 from gi_cuda.genome import Change, Delete, Insert, Replace, Setting
-from gi_cuda.grammar import RuleType, Source
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, SourceLines, origins
+from gi_cuda.grammar import Instruction, Rules, RuleType, Source, SourceLines
 from gi_cuda.grammar.places import LineIndex, SourceLine
 from gi_cuda.grammar.rule import OPERAND_TYPES
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject import Subject
 
 CONTEXT = 1
 """Lines shown before and after a line of source."""
@@ -60,7 +58,7 @@ class Quote:
 class Quotes:
     """Looks up what a subject's changes are about."""
 
-    subject: PtxSubject
+    subject: Subject
 
     def of(self, change: Change) -> tuple[Quote, ...]:
         """The instructions that a change is about, its own place first."""
@@ -68,18 +66,18 @@ class Quotes:
 
     def origin(self, name: str) -> SourceLines:
         """Where a rule's instruction comes from; the target's files are called as the user does."""
-        found = self._origins[name]
+        found = self._instructions[name].origin
         return SourceLines(
             tuple(SourceLine(_called(p.file), p.line) for p in found.places), found.reason
         )
 
     @property
-    def _grammar(self) -> PtxGrammar:
+    def _grammar(self) -> Rules:
         return self.subject.grammar
 
     @cached_property
-    def _origins(self) -> Mapping[str, SourceLines]:
-        return origins(self._grammar)
+    def _instructions(self) -> Mapping[str, Instruction]:
+        return self.subject.program.instructions() or {}
 
     @cached_property
     def _places(self) -> LineIndex:
@@ -87,15 +85,15 @@ class Quotes:
 
     @cached_property
     def _files(self) -> dict[str, dict[int, str]]:
-        return numbered(self.subject.written)
+        assert self.subject.compiled is not None, "instructions come from a compiler"
+        return numbered(self.subject.compiled.written)
 
     def _quote(self, role: str, name: str) -> Quote:
-        place = self._grammar.places[name]
-        statement = self._grammar.bodies[place.body].statements[place.statement]
+        start, end, _ = self._instructions[name]
         found = self.origin(name)
         shown = tuple(self._excerpt(one, CONTEXT * (n == 0)) for n, one in enumerate(found.places))
-        text = " ".join(statement.instruction.text.split())
-        return Quote(role, self._places.at(statement.start), text, found, shown)
+        text = " ".join(self._grammar.source.text[start:end].split())
+        return Quote(role, self._places.at(start), text, found, shown)
 
     def _excerpt(self, place: SourceLine, context: int) -> Excerpt:
         if place.file not in self._files:
@@ -105,9 +103,9 @@ class Quotes:
         return Excerpt(place, tuple((n, lines[n]) for n in around if n in lines))
 
 
-def source_lines(subject: Evolvable, changes: Iterable[Change]) -> dict[str, str]:
+def source_lines(subject: Subject, changes: Iterable[Change]) -> dict[str, str]:
     """For each change of PTX, in notation, the source lines of its place; none for source."""
-    if not isinstance(subject, PtxSubject):
+    if not subject.compiled:
         return {}
     quotes = Quotes(subject)
     edits = [one for one in changes if not isinstance(one, Setting)]
@@ -137,7 +135,7 @@ def _read(file: Path) -> dict[int, str]:
     return dict(enumerate(text.split("\n"), 1))
 
 
-def _roles(grammar: PtxGrammar, change: Change) -> Iterator[tuple[str, str]]:
+def _roles(grammar: Rules, change: Change) -> Iterator[tuple[str, str]]:
     match change:
         case Delete(place):
             yield "deleted", place
@@ -162,7 +160,7 @@ _KINDS: Mapping[RuleType, str] = {
 }
 
 
-def in_words(grammar: PtxGrammar, changes: tuple[Change, ...], number: int) -> str:
+def in_words(grammar: Rules, changes: tuple[Change, ...], number: int) -> str:
     """The kind of a change of PTX, in words.
 
     Args:

@@ -14,7 +14,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.store import Store
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 FORMAT = 1
 
@@ -45,7 +45,7 @@ class Measured:
     validation: Validation
 
 
-def measured(store: Store, subject: Evolvable, result: Acceptance, one: TriedCandidate) -> Measured:
+def measured(store: Store, subject: Subject, result: Acceptance, one: TriedCandidate) -> Measured:
     """A validation made here, ready to travel."""
     return Measured(
         FORMAT,

@@ -22,7 +22,7 @@ from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declar
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.keys import keys_of
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 _PLAIN = Types({}, {}, frozenset())
 """What C and CUDA know without any declaration."""

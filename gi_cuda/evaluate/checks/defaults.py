@@ -14,7 +14,7 @@ from gi_cuda.evaluate.checks.finding import Finding, refuse
 from gi_cuda.evaluate.checks.macros import Preprocessed, Preprocessor, defined_at
 from gi_cuda.spec import Parameter, ParameterKind
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)

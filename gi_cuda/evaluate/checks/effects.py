@@ -13,7 +13,7 @@ from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.macros import Preprocessed, Preprocessor, defined_at
 from gi_cuda.genome import Configuration
 from gi_cuda.spec import Parameter, ParameterKind, Value
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 TRIED = 32
 """Configurations drawn by chance under which a parameter is tried that does nothing by itself."""

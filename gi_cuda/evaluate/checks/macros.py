@@ -14,7 +14,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.grammar import LineIndex, SourceLine
 from gi_cuda.grammar.presence import read_presence
 from gi_cuda.spec import Configuration, ParameterKind
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 _BEGIN, _END = "gi_cuda_is", "gi_cuda_so"
 _PROBE = re.compile(rf"\b{_BEGIN} (\d+)\s(.*?)\b{_END}\b", re.S)

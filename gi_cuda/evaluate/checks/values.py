@@ -17,7 +17,7 @@ from gi_cuda.evaluate.replicates import Answer
 from gi_cuda.genome import Configuration
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import CaseRole, Parameter, Value
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 MOST = 64
 """Values that are tried, at most."""
@@ -72,7 +72,7 @@ def affordable(seconds: float) -> int:
 
 
 def try_values(
-    subject: Evolvable,
+    subject: Subject,
     compiler: Compiler,
     pool: Pool[int],
     folder: Path,
@@ -115,7 +115,7 @@ def try_values(
     ]
 
 
-def _variant(subject: Evolvable, ident: int, configuration: Configuration) -> Variant:
+def _variant(subject: Subject, ident: int, configuration: Configuration) -> Variant:
     return Variant(
         ident, subject.reference, subject.macros(configuration), subject.options(configuration)
     )

@@ -11,9 +11,8 @@ import pytest
 import gi_cuda.cli.evolve
 import gi_cuda.runs.run
 from gi_cuda.backends.cuda import Toolkit
-from gi_cuda.evaluate.levels import load_evolvable
-from gi_cuda.subject.ptx import PtxSubject
-from gi_cuda.subject.source import Subject
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.subject import Subject
 
 from .planted import SCALE, SOURCE_WINNER, Searched, a_run, planted, search_from
 from .pretended import PretendedBackend, PretendedPool
@@ -39,21 +38,17 @@ def gpu() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def scale_source(toolkit: Toolkit) -> Subject:
     """The small target."""
-    subject = load_evolvable(SCALE, "cuda")
-    assert isinstance(subject, Subject)
-    return subject
+    return open_subject(SCALE, "cuda")
 
 
 @pytest.fixture(scope="session")
-def scale_ptx(toolkit: Toolkit) -> PtxSubject:
+def scale_ptx(toolkit: Toolkit) -> Subject:
     """Its PTX."""
-    subject = load_evolvable(SCALE, "cuda", "ptx")
-    assert isinstance(subject, PtxSubject)
-    return subject
+    return open_subject(SCALE, "cuda", "ptx")
 
 
 @pytest.fixture(scope="session")
-def planted_run(scale_ptx: PtxSubject, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def planted_run(scale_ptx: Subject, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run on PTX with a planted winner; to be copied by those who write to it."""
     with pretended():
         folder = tmp_path_factory.mktemp("planted") / "run"

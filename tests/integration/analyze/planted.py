@@ -22,8 +22,7 @@ from gi_cuda.runs.run import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import Settings
 from gi_cuda.store import Tabued
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject import Subject
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 SMALL = Settings(population=4, generations=1)
@@ -47,7 +46,7 @@ class Searched(NamedTuple):
     said: str
 
 
-def a_run(subject: Evolvable, folder: Path, genotype: str) -> Path:
+def a_run(subject: Subject, folder: Path, genotype: str) -> Path:
     """A run whose only individual is its validated winner."""
     with create_run(subject, folder, Plan("barracuda", SMALL, 1, 1, 2)) as run:
         one = Individual(WINNER, 0, genotype, b"winner", None, "random", ())
@@ -61,14 +60,14 @@ def a_run(subject: Evolvable, folder: Path, genotype: str) -> Path:
     return folder
 
 
-def statements(subject: PtxSubject) -> list[tuple[str, str]]:
+def statements(subject: Subject) -> list[tuple[str, str]]:
     """The instructions that may change, in order: rule and text."""
     grammar = subject.grammar
     whole = [rule.name for rule in grammar.rules if rule.type is RuleType.STATEMENT]
     return [(name, " ".join(grammar.text(name).split())) for name in whole]
 
 
-def planted(subject: PtxSubject) -> Genotype:
+def planted(subject: Subject) -> Genotype:
     """The sum that is compared and never used is not looked at any more, which saves much; an
     instruction is copied and another one moved, which comes to nothing."""
     grammar = subject.grammar

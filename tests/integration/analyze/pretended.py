@@ -24,7 +24,7 @@ from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.runs.run import Run
 from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
-from gi_cuda.subject.protocol import Evolvable
+from gi_cuda.subject import Subject
 
 Key = TypeVar("Key")
 
@@ -97,7 +97,7 @@ class PretendedBackend:
     def workers(self, asked: int, cores: int) -> int:
         return 1
 
-    def compiler(self, subject: Evolvable, jobs: int) -> Compiler:
+    def compiler(self, subject: Subject, jobs: int) -> Compiler:
         return open_compiler(subject, jobs)
 
     def device(self) -> str:

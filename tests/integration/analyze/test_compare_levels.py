@@ -12,8 +12,7 @@ from typer.testing import CliRunner
 
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.cli import app
-from gi_cuda.subject.ptx import PtxSubject
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 from .conftest import pretended
 from .planted import SCALE, Searched
@@ -50,7 +49,7 @@ class Compared(NamedTuple):
 @pytest.fixture(scope="module")
 def compared(
     scale_source: Subject,
-    scale_ptx: PtxSubject,
+    scale_ptx: Subject,
     of_source: Path,
     planted_run: Path,
     searched: Searched,

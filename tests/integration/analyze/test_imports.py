@@ -21,7 +21,7 @@ from gi_cuda.backends.protocol.variants import Built, Variant
 from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import identifier
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 
 TARGETS = Path(__file__).parents[2] / "targets"

@@ -19,11 +19,11 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli import app
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx
-from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
 ROOT = Path(__file__).parents[3]
@@ -35,10 +35,8 @@ pytestmark = pytest.mark.usefixtures("toolkit")
 
 
 @cache
-def subject_of(folder: Path) -> PtxSubject:
-    subject = load_evolvable(folder, "cuda", "ptx")
-    assert isinstance(subject, PtxSubject)
-    return subject
+def subject_of(folder: Path) -> Subject:
+    return open_subject(folder, "cuda", "ptx")
 
 
 @pytest.mark.parametrize("folder", TARGETS, ids=lambda path: path.name)
@@ -52,11 +50,11 @@ def test_ptx_of_a_shipped_target_assembles_to_the_code_of_its_source(
     options = subject.options(original.configuration)
     compiler = open_compiler(subject, 2)
     assert isinstance(compiler, PtxCompiler)
-    texts = [subject.reference, subject.counting]
+    texts = [subject.reference, subject.program.instrument()]
     variants = [Variant(n, text, {}, options) for n, text in enumerate(texts, 8)]
     built = build_batch(compiler, variants, tmp_path / "ptx")
-    macros = subject.cuda.macros(original.configuration)
-    source = Variant(1, subject.cuda.reference, macros, options)
+    macros = subject.source.macros(original.configuration)
+    source = Variant(1, subject.source.reference, macros, options)
     (direct,) = build_batch(compiler.nvcc, [source], tmp_path / "source").values()
     assert isinstance(direct, CudaBinary)
     reference, counting = (binary(built[n]) for n in (8, 9))
@@ -94,7 +92,7 @@ def test_the_same_source_gives_the_same_ptx_wherever_it_is_compiled(
 ) -> None:
     first = subject_of(TARGETS[-1])
     monkeypatch.chdir(tmp_path)  # where nothing has been made yet
-    again = load_evolvable(TARGETS[-1], "cuda", "ptx")
+    again = open_subject(TARGETS[-1], "cuda", "ptx")
     assert again.fingerprint == first.fingerprint
     assert re.findall(r"\.file\t1 (.*)", again.reference) == ['"v0/kernel.cu"']
 
@@ -195,7 +193,7 @@ def test_mutate_says_how_many_assemble_and_shows_diffs() -> None:
 )
 def test_levels_that_cannot_be_opened(level: str, backend: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
-        load_evolvable(SCALE, backend, level)
+        open_subject(SCALE, backend, level)
 
 
 def test_the_ptx_of_a_source_file_alone_is_refused() -> None:

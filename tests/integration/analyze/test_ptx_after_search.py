@@ -19,11 +19,10 @@ from gi_cuda.backends.table import open_backend
 from gi_cuda.cli import evolve as evolve_verb
 from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.run import open_run, open_store
 from gi_cuda.spec import CaseRole
-from gi_cuda.subject.ptx import PtxSubject
-from gi_cuda.subject.start import Start
+from gi_cuda.subject import Start, Subject
 from tests.command import gi_cuda
 
 from .planted import SCALE, SOURCE_WINNER, WINNER, Searched, a_run, begin
@@ -156,10 +155,9 @@ def test_without_a_gpu_a_run_can_be_looked_at_and_not_measured(
 # -- from a winner of the source ---------------------------------------------------------------
 
 
-def test_a_start_brings_its_configuration(scale_ptx: PtxSubject) -> None:
-    subject = load_evolvable(SCALE, "cuda", "ptx", start=Start("it", "BLOCK=128", "paper"))
-    assert isinstance(subject, PtxSubject)
-    assert "tile[512];" in subject.made
+def test_a_start_brings_its_configuration(scale_ptx: Subject) -> None:
+    subject = open_subject(SCALE, "cuda", "ptx", start=Start("it", "BLOCK=128", "paper"))
+    assert "tile[512];" in subject.program.text
     assert "tile[256];" in subject.reference == scale_ptx.reference
     assert subject.fingerprint != scale_ptx.fingerprint
     assert subject.launch_values(subject.original.configuration) == "BLOCK=128"
@@ -167,7 +165,7 @@ def test_a_start_brings_its_configuration(scale_ptx: PtxSubject) -> None:
 
 
 def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
-    searched: Searched, scale_ptx: PtxSubject, tmp_path: Path
+    searched: Searched, scale_ptx: Subject, tmp_path: Path
 ) -> None:
     assert (
         f"starting from individual {WINNER} of {searched.start}, speed-up"
@@ -177,8 +175,7 @@ def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
     resume.command(folder, generations=2)
     with open_run(folder) as run:
         subject = run.subject
-        assert isinstance(subject, PtxSubject)
-        assert subject.reference == scale_ptx.reference != subject.made
+        assert subject.reference == scale_ptx.reference != subject.program.text
         assert subject.standard["BLOCK"] == 64
         assert dict(subject.original.configuration) == {"BLOCK": 128, "REPEAT": 1, "CHECKED": 1}
         assert str(subject.original) == ""
@@ -235,7 +232,7 @@ def test_runs_that_cannot_be_started_from(run: Path, of_source: Path, tmp_path: 
     with open_store(no_winner) as store:
         store.put(champion=None)
     other = shutil.copytree(SCALE, tmp_path / "other")
-    elsewhere = a_run(load_evolvable(other, "cuda"), tmp_path / "elsewhere", "BLOCK=32")
+    elsewhere = a_run(open_subject(other, "cuda"), tmp_path / "elsewhere", "BLOCK=32")
     for level in ("source", "ptx"):
         for start, why in {
             nowhere: "no run",

@@ -8,7 +8,7 @@ import pytest
 
 from gi_cuda.analyze.winner import select_winner
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.runs.run import create_run, open_run
 from gi_cuda.runs.stored import Plan
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
 
 
 def test_a_run_on_ptx_is_searched_resumed_and_validated(tmp_path: Path) -> None:
-    subject = load_evolvable(SCALE, "cuda", "ptx")
+    subject = open_subject(SCALE, "cuda", "ptx")
     plan = Plan("barracuda", SMALL, 1, 1, 2)
     with create_run(subject, tmp_path / "run", plan) as run:
         assert run.baseline.loops == {loop.ident: 16 for loop in subject.grammar.loops}

@@ -17,7 +17,7 @@ from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.runs.run import Tools, open_tools
 from gi_cuda.spec import find_case, load_case
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parents[2] / "targets"
 
@@ -40,7 +40,7 @@ def _run(
     subject: Subject, tools: Tools, configurations: list[Mapping[str, Any]]
 ) -> list[Mapping[str, NDArray[Any]]]:
     complete = [{**subject.space.default, **changed} for changed in configurations]
-    source = subject.device.source.text
+    source = subject.reference
     variants = [Variant(i, source, subject.macros(c)) for i, c in enumerate(complete)]
     built = build_batch(tools.compiler, variants, tools.folder / "batch")
     found = []
@@ -95,7 +95,7 @@ def test_an_instance_that_is_not_there_fails_with_the_kernels_line(
 ) -> None:
     subject = load_subject(TARGETS / "cpp_templates", "host")
     compiler = replace(open_compiler(subject, 1), kernels=(kernel,))
-    variant = Variant(0, subject.device.source.text, subject.macros(subject.space.default))
+    variant = Variant(0, subject.reference, subject.macros(subject.space.default))
     built = build_batch(compiler, [variant], tmp_path)[0]
     assert isinstance(built, BuildFailure)
     assert built.message.startswith("kernels of target.toml:1: ")

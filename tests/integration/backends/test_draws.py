@@ -12,7 +12,7 @@ from gi_cuda.backends.protocol.requests import Measure, Program, Record, Recorde
 from gi_cuda.evaluate.baseline import compile_reference, establish, try_broken
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.runs.run import Tools, open_tools
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 
 DRAWS = Path(__file__).parents[2] / "targets" / "draws"
 
@@ -31,7 +31,7 @@ def programs(tools: Tools, texts: list[str], name: str) -> list[Program]:
 
 
 def test_the_seed_goes_up_from_run_to_run_within_its_type(tools: Tools) -> None:
-    (reference,) = programs(tools, [tools.subject.device.source.text], "recorded")
+    (reference,) = programs(tools, [tools.subject.reference], "recorded")
     recorded = tools.pool.one(Record(reference, tools.reference, 4, 10.0))
     assert isinstance(recorded, Recorded)
     assert recorded.penalties == {"train": 0.0}
@@ -42,7 +42,7 @@ def test_the_seed_goes_up_from_run_to_run_within_its_type(tools: Tools) -> None:
 
 
 def test_what_is_judged_is_judged_in_the_first_draw(tools: Tools) -> None:
-    source = tools.subject.device.source.text
+    source = tools.subject.reference
     other = source.replace("= seed;", "= seed + 1;")
     reference, copy, wrong = programs(tools, [source, source, other], "judged")
     tools.pool.one(Record(reference, tools.reference, 3, 10.0))

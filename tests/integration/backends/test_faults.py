@@ -15,7 +15,7 @@ from gi_cuda.errors import WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.run import Tools, open_tools
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 LAST = "        out[at] = mine;\n"
 

@@ -16,7 +16,7 @@ from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
 from gi_cuda.backends.table import cuda_compiler
 from gi_cuda.spec.kernel_names import identifier
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parents[2] / "targets"
 
@@ -34,9 +34,7 @@ def build(
     """The unmodified source under some configurations, as one batch and one shard."""
     compiler = replace(compiler, sizes=Sizes(smallest=8, largest=8, first=8))
     complete = [{**subject.space.default, **changed} for changed in configurations]
-    variants = [
-        Variant(i, subject.device.source.text, subject.macros(c)) for i, c in enumerate(complete)
-    ]
+    variants = [Variant(i, subject.reference, subject.macros(c)) for i, c in enumerate(complete)]
     return [one for _, one in sorted(build_batch(compiler, variants, folder).items())]
 
 

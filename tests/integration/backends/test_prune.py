@@ -24,7 +24,7 @@ from gi_cuda.backends.cuda.compile.staged import Prepared, compile_to_ptx, same_
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, Variant
 from gi_cuda.backends.table import nvcc_compiler
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 
 TESTS = Path(__file__).parents[2]
 SOURCES = [
@@ -175,7 +175,7 @@ def test_what_the_compiler_looks_up_by_itself_is_there(large: Together, name: st
 def test_mutants_of_the_targets_have_the_same_ptx(
     toolkit: Toolkit, name: str, tmp_path: Path
 ) -> None:
-    subject = load_evolvable(TARGETS / name, "cuda", edits="full")
+    subject = open_subject(TARGETS / name, "cuda", edits="full")
     compiler = nvcc_compiler(subject, 2, toolkit, "sm_90")
     rng = random.Random(name)
     original = subject.options(subject.original.configuration)

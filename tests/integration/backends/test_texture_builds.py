@@ -24,19 +24,18 @@ from gi_cuda.backends.cuda.device.textures import (
 )
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.evaluate.levels import load_evolvable
+from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
 from gi_cuda.spec import Texture
-from gi_cuda.subject.protocol import Evolvable
-from gi_cuda.subject.ptx import PtxSubject
+from gi_cuda.subject import Subject
 
 TEXTURES = Path(__file__).parents[2] / "targets" / "textures"
 FETCH = re.compile(r"\btex\.1d\.v4\.(\w+)\.s32\s[^;]*;")
 
 
 @cache
-def evolvable(level: str) -> Evolvable:
-    return load_evolvable(TEXTURES, "cuda", level)
+def evolvable(level: str) -> Subject:
+    return open_subject(TEXTURES, "cuda", level)
 
 
 def facts() -> dict[str, int]:
@@ -117,7 +116,6 @@ def test_random_edits_of_a_kernel_with_textures_compile(level: str, tmp_path: Pa
 @pytest.mark.usefixtures("toolkit")
 def test_fetches_in_ptx_are_rules_that_stay_whole_when_rehearsed(tmp_path: Path) -> None:
     subject, rng = evolvable("ptx"), Random(2)
-    assert isinstance(subject, PtxSubject)
     fetches = [found[0] for found in FETCH.finditer(subject.reference)]
     assert {FETCH.match(text)[1] for text in fetches} == {"u32", "f32"}  # type: ignore[index]
     rules = {rule.name for rule in subject.grammar.rules}

@@ -13,7 +13,7 @@ from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.run import Tools, open_tools
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 from tests.command import gi_cuda
 
 TEXTURES = Path(__file__).parents[2] / "targets" / "textures"
@@ -57,7 +57,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
 @pytest.fixture(scope="module")
 def programs(tools: Tools) -> dict[str, Program]:
     """The reference and variants of it; the reference's answers are recorded."""
-    source = tools.subject.device.source.text
+    source = tools.subject.reference
     texts = {"reference": source}
     for name, (old, new) in {**FINE, **WRONG, **REFUSED}.items():
         assert source.count(old) == 1, name

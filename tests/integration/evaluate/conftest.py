@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 BODY = """
 __global__ void fill(const float *in, float *out, int n)

@@ -6,7 +6,7 @@ import pytest
 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 from tests.integration.evaluate.conftest import Make, parameter
 
 TIMES = parameter("TIMES", "[1, 2]", 1)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.explain.coverage import Coverage, coverage, marked, marked_where_true
+from gi_cuda.analyze.explain.coverage import Coverage, coverage
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.backends.table import open_compiler
@@ -20,7 +20,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Plan, Run, Tools
 from gi_cuda.search import Settings
 from gi_cuda.store import Store
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 WASTE = "<_kernel.cu_27>"
@@ -109,8 +109,8 @@ def test_marked_sources_compile_whatever_the_rule(
     configuration = subject.original.configuration
     rules = list(subject.grammar.under(configuration.macros).mutable)
     some = random.Random(1).sample(rules, min(60, len(rules)))
-    texts = [marked(subject.device, rule) for rule in some]
-    true = [marked_where_true(subject.device, rule) for rule in some]
+    texts = [subject.program.mark(rule) for rule in some]
+    true = [subject.program.mark_true(rule) for rule in some]
     variants = [
         Variant(at, text, subject.macros(configuration))
         for at, text in enumerate((*texts, *true))

@@ -21,7 +21,7 @@ from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.evaluate.replicates import Candidate
 from gi_cuda.runs.run import open_tools
 from gi_cuda.spec import content_hash
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 
 LINE = re.compile(r"#line \d+")
@@ -119,7 +119,7 @@ def test_errors_name_the_header_and_its_line(tree: Path, tmp_path: Path) -> None
 
 def test_a_variant_that_does_not_compile_names_the_header(tmp_path: Path) -> None:
     subject = load_subject(TREE / "target", "host")
-    text = subject.device.source.text
+    text = subject.reference
     wrong = text.replace("far = radius + 1 - far;", "far = radius + 1 - farther;")
     with open_tools(subject, tmp_path, workers=1, jobs=1) as tools:
         variants = [
@@ -138,7 +138,7 @@ def test_a_variant_that_does_not_compile_names_the_header(tmp_path: Path) -> Non
 @pytest.mark.skipif(shutil.which("nvcc") is None, reason="there is no nvcc")
 def test_nvcc_reads_headers_in_place_and_names_them(tmp_path: Path) -> None:
     subject = load_subject(TREE / "target", "host")
-    text, target = subject.device.source.text, subject.target
+    text, target = subject.reference, subject.target
     compiler = NvccCompiler(
         nvcc=str(shutil.which("nvcc")),
         architecture="sm_90",

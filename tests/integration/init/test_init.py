@@ -13,7 +13,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.runs.run import open_tools
 from gi_cuda.spec import BufferRole, Target, load_case, load_target
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 
 SOURCES = Path(__file__).parent / "sources"
 HEADERS = ("-I", str(SOURCES / "include"))

@@ -12,7 +12,7 @@ import pytest
 
 from gi_cuda.search import Settings, Tabu
 from gi_cuda.search.recipes import Fresh, fill
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"

@@ -10,7 +10,7 @@ from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import Settings
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 HARMLESS = Delete("_kernel.cu_27")
 UNUSED = Delete("_kernel.cu_29")

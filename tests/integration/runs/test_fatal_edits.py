@@ -8,7 +8,7 @@ from gi_cuda.genome import Delete, Genotype
 from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import Settings
-from gi_cuda.subject.source import load_subject
+from gi_cuda.subject import load_subject
 
 HARMLESS = "    if (at < n) {\n        mine = twice(in[at]);\n"
 LETHAL = """\

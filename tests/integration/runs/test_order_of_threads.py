@@ -11,7 +11,7 @@ from gi_cuda.evaluate.baseline import establish
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.run import Plan, Run, create_run, open_tools
 from gi_cuda.search import Settings
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 BARRIER = "    __syncthreads();\n"
 NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"

@@ -34,7 +34,7 @@ from gi_cuda.runs.stored import stored_baseline, stored_plan
 from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Store
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
 
 KILLS = 10

@@ -22,7 +22,7 @@ from gi_cuda.runs.run import DATABASE, Plan, Run, create_run, open_run
 from gi_cuda.search import BARRACUDA, PRESETS, Origin, Settings
 from gi_cuda.search.loop import End, Evolution
 from gi_cuda.store import Store, Tabued
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 
 SHIPPED = Path(__file__).parents[3] / "targets"

@@ -10,7 +10,7 @@ from gi_cuda.analyze.explain.explanation import Explanation, describe
 from gi_cuda.analyze.minimize import KeptChange
 from gi_cuda.report.explain import facts
 from gi_cuda.results.speed_up import SpeedUp
-from gi_cuda.subject.source import Subject, load_subject
+from gi_cuda.subject import Subject, load_subject
 
 SOURCE = """
 __global__ void bare(int *a, int *b, int n) {

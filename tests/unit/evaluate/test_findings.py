@@ -16,7 +16,7 @@ from gi_cuda.evaluate.checks.cases import hashes_here, too_long, unsteady
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.checks.marks import left_to_fill_in
 from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 
 def texts(findings: object) -> list[str]:

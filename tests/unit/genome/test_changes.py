@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from gi_cuda.genome import Changed
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 
 def test_all_changes_together_are_the_genotype_and_none_the_original(scale: Subject) -> None:

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gi_cuda.genome import Genotype, Rates, Space, expansions, mutate
-from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, SourceLines, convert_ptx, origins, render_ptx
+from gi_cuda.grammar import Source, SourceLines
+from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx, origins, render_ptx
 from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE
 from gi_cuda.grammar.places import SourceLine
 

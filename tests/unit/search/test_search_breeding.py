@@ -26,7 +26,7 @@ from gi_cuda.search import (
     breed,
 )
 from gi_cuda.search.recipes import Crossover, Fresh, Mutation, fill
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 from .conftest import SimulatedTrial
 
@@ -260,7 +260,7 @@ def test_where_nothing_can_be_made_the_offspring_is_empty(tiny: Subject, simulat
         def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
             return None
 
-    stuck = Stuck(tiny.target, tiny.grammar, tiny.space, tiny.backend)
+    stuck = Stuck(tiny.target, tiny.front_end, tiny.program, tiny.space, tiny.backend)
     parent = Member(1, stuck.original, 0.5, True)
     recipes = [Fresh(12), Mutation(parent, 12), Crossover(parent, parent, 12)]
     offspring = breed(

@@ -19,7 +19,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Origin
 from gi_cuda.search.loop import End, Evolution, Progress
 from gi_cuda.store import Store
-from gi_cuda.subject.source import Subject
+from gi_cuda.subject import Subject
 
 Make = Callable[..., Any]
 Evolve = Callable[..., Evolution]
@@ -88,7 +88,7 @@ def test_the_reference_is_not_evaluated_in_another_guise(
     scale: Subject, simulated: Make, evolution: Evolve, tmp_path: Path
 ) -> None:
     """Edits of code that is not compiled leave the reference's phenotype."""
-    blind = Blind(scale.target, scale.grammar, scale.space, scale.backend)
+    blind = Blind(scale.target, scale.front_end, scale.program, scale.space, scale.backend)
     evaluator = simulated(blind)
     with Store(tmp_path / "run.db", create=True) as store:
         finish(evolution(store, evaluator, "random", population=40, generations=2))

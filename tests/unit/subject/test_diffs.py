@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gi_cuda.grammar import Source
+from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.diffs import paths_in_repository, unified_diff
 from gi_cuda.subject.diffs import with_defaults as with_defaults_of_files
-from gi_cuda.subject.source import Subject, load_subject
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 

@@ -13,11 +13,12 @@ import pytest
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.grammar import render
+from gi_cuda.grammar.frontends.cuda.program import CudaProgram
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.diffs import blob, by_path, unified_diff
 from gi_cuda.subject.scratch import apply_in_scratch
-from gi_cuda.subject.source import Subject, load_subject
 from gi_cuda.upstream.mail import Letter, Provenance, mail
 from gi_cuda.upstream.steps import elsewhere, in_one, steps
 
@@ -208,7 +209,7 @@ def test_what_a_patch_cannot_change_is_said(scale: Subject) -> None:
         "compile with -DCHECKED=1",
     ]
     nowhere = replace(scale.grammar, source=replace(scale.grammar.source, text="int nothing;"))
-    assert elsewhere(replace(scale, grammar=nowhere), genotype) == [
+    assert elsewhere(replace(scale, program=CudaProgram(nowhere)), genotype) == [
         "launch with BLOCK = 128",
         "launch with CHECKED = 1",
     ]

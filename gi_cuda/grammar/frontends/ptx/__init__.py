@@ -1,12 +1,11 @@
 """The PTX front end: the PTX that nvcc makes of kernels, as a grammar."""
 
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
-from gi_cuda.grammar.frontends.ptx.lines import SourceLines, origins
+from gi_cuda.grammar.frontends.ptx.lines import origins
 from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
 
 __all__ = [
     "PtxGrammar",
-    "SourceLines",
     "convert_ptx",
     "instrument_ptx",
     "mark_ptx",

@@ -18,6 +18,13 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+BASE = 1 << 44
+"""The first address of the window in which the buffers of rehearsals lie in every process, a
+multiple of :data:`SIZE`; far from where programs on Linux have anything."""
+
+SIZE = 1 << 35
+"""Bytes of that window; a power of two."""
+
 _ACCESS = re.compile(
     r"""(?P<guard>@!?\s*%[\w$]+\s+)?
         (?P<opcode>(?:ld|st|atom|red)(?:\.[a-z]\w*(?:::\w+)*)*?

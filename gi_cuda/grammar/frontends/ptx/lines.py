@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
+from gi_cuda.grammar.interface import SourceLines
 from gi_cuda.grammar.places import SourceLine
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
@@ -25,23 +25,6 @@ UNKNOWN_FILE = "its line information names a file that the PTX does not list"
 
 _Position = tuple[int, int, int]
 """File, line and column, as ``.loc`` has them."""
-
-
-@dataclass(frozen=True, slots=True)
-class SourceLines:
-    """Where an instruction comes from.
-
-    Attributes:
-        places: the line that it was made of; then, if that is in a function that was inlined, where
-            the call stood, and so on outwards. Empty where that is not known.
-        reason: why it is not known; "" where it is.
-    """
-
-    places: tuple[SourceLine, ...] = ()
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return ", inlined at ".join(map(str, self.places)) or self.reason
 
 
 def origins(grammar: PtxGrammar) -> Mapping[str, SourceLines]:

@@ -1,0 +1,70 @@
+"""A source with a mark that tells whether a place in it is ever reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.rule import Rule, RuleType
+from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
+
+_MARK = "gi_loop(0u, 1u)"
+"""Counts that it was reached, and is true. The back ends supply it for loop counts."""
+
+_CONDITIONS = frozenset({RuleType.IF, RuleType.WHILE, RuleType.FOR2, RuleType.COND})
+_OPERANDS = frozenset({RuleType.RHS, RuleType.OP})
+
+
+def marked(grammar: Grammar, name: str) -> str:
+    """The source with a mark where a rule stands, that is reached when the rule is.
+
+    Raises:
+        KeyError: the grammar has no such rule.
+    """
+    return splice(grammar.source.text, list(_mark(grammar, grammar.rule(name))))
+
+
+def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
+    text = grammar.source.text
+    start, end = rule.start, rule.end
+    if rule.type in _CONDITIONS:
+        if start == end:
+            return [replacing(start, end, _MARK)]
+        return [opening(start, end, f"({_MARK} && ("), closing(start, end, "))")]
+    if rule.type in _OPERANDS:
+        own = text[start:end]
+        return [replacing(start, end, f"({_MARK} ? ({own}) : ({own}))")]
+    if rule.type is RuleType.FOR3:
+        return [replacing(start, end, f"{_MARK}, {text[start:end]}" if start < end else _MARK)]
+    if rule.type is RuleType.ELSE:
+        return [
+            replacing(start, start + len("else"), f"else {{ {_MARK};"),
+            closing(start, end, " }"),
+        ]
+    if rule.type in (RuleType.RESTRICT, RuleType.BOUNDS):
+        function = next(one for one in grammar.functions if one.start <= start <= one.end)
+        signature = max([start, *(site for site, _ in rule.sites)])
+        body = text.index("{", signature, function.end) + 1
+        return [replacing(body, body, f" {_MARK};")]
+    if rule.type in (RuleType.FOR1, RuleType.PRAGMA):
+        loop = next(
+            loop for loop in reversed(grammar.loops) if loop.start <= start and end <= loop.end
+        )
+        start, end = loop.start, loop.end
+    elif rule.block:
+        return [opening(start, end, f"{_MARK}; ")]
+    before = f"{{ {_MARK};{newline(text, start)}"
+    return [opening(start, end, before), closing(start, end, " }")]
+
+
+def marked_where_true(grammar: Grammar, name: str) -> str | None:
+    """The source with a mark that is reached whenever a condition is true; None: no condition.
+
+    Raises:
+        KeyError: the grammar has no such rule.
+    """
+    rule = grammar.rule(name)
+    if rule.type not in _CONDITIONS or rule.start == rule.end:
+        return None
+    splices = [opening(rule.start, rule.end, "(("), closing(rule.start, rule.end, f") && {_MARK})")]
+    return splice(grammar.source.text, splices)

@@ -1,0 +1,90 @@
+"""CUDA source that evolves."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from gi_cuda.grammar.frontends.cuda import convert
+from gi_cuda.grammar.frontends.cuda.marks import marked, marked_where_true
+from gi_cuda.grammar.frontends.cuda.readback import read_grammar
+from gi_cuda.grammar.frontends.cuda.several import read_files
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.guard import instrument
+from gi_cuda.grammar.interface import Program, Wanted
+from gi_cuda.grammar.notation.bnf import write_bnf
+from gi_cuda.grammar.notation.scope import write_scope
+from gi_cuda.grammar.render import in_force, render, rendered
+from gi_cuda.grammar.rule import Expansion, Source
+
+_VISIBLE = re.compile(r"[^\r\n]")
+
+
+def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> Source:
+    """A source with those of its headers that evolve with it."""
+    return read_files(path, headers, include).source
+
+
+def read_cuda(source: Source, wanted: Wanted) -> CudaProgram:
+    """A source as a program."""
+    kernels, types = wanted.kernels, wanted.types
+    if wanted.notation is None:
+        return CudaProgram(convert(source, kernels, types))
+    return CudaProgram(read_grammar(source, *wanted.notation, kernels, types, wanted.called))
+
+
+@dataclass(frozen=True)
+class CudaProgram(Program):
+    """A CUDA source and its rules. What is compiled is the device code alone."""
+
+    grammar: Grammar
+
+    @cached_property
+    def device(self) -> Grammar:
+        """The grammar over the source in which host functions and launches are blank, line for
+        line."""
+        source = self.grammar.source
+        text = source.text
+        for start, end in self.grammar.host_spans:
+            text = text[:start] + _VISIBLE.sub(" ", text[start:end]) + text[end:]
+        return replace(self.grammar, source=replace(source, text=text))
+
+    @property
+    def text(self) -> str:
+        """The device code."""
+        return self.device.source.text
+
+    def notation(self) -> Mapping[str, str]:
+        """The rules, and where each may go."""
+        return {".bnf": write_bnf(self.grammar), ".scope": write_scope(self.grammar)}
+
+    def in_force(
+        self, expansions: Mapping[str, Expansion], macros: Mapping[str, str]
+    ) -> Mapping[str, Expansion]:
+        """The expansions without what a configuration makes void."""
+        return in_force(self.grammar.under(macros), expansions)
+
+    def render(
+        self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
+    ) -> str:
+        """A variant's device code."""
+        return render(self.device, expansions, limits)
+
+    def changed(self, expansions: Mapping[str, Expansion]) -> Source:
+        """A variant's source without guards, in its files."""
+        return rendered(self.grammar, expansions)
+
+    def instrument(self) -> str:
+        """The device code with every loop counting its iterations."""
+        return instrument(self.device)
+
+    def mark(self, name: str) -> str:
+        """The device code with a count where a rule stands."""
+        return marked(self.device, name)
+
+    def mark_true(self, name: str) -> str | None:
+        """The device code with a count of how often a condition is true."""
+        return marked_where_true(self.device, name)

@@ -1,0 +1,392 @@
+"""A target made ready for evolution: its program, its configuration space, its original."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import xxhash
+
+from gi_cuda.errors import UserError
+from gi_cuda.genome import (
+    Genotype,
+    Rates,
+    Space,
+    Variation,
+    crossover,
+    expansions,
+    key,
+    mutate,
+    read_genotype,
+    rule_order,
+)
+from gi_cuda.genome.variation import mutate_configuration
+from gi_cuda.grammar import (
+    EDIT_SETS,
+    Expansion,
+    FrontEnd,
+    Program,
+    Rules,
+    Source,
+    Wanted,
+    front_end,
+)
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.spec import (
+    CaseRole,
+    Configuration,
+    ParameterKind,
+    Target,
+    cases_for,
+    compiler_options,
+    load_target,
+    macros,
+)
+from gi_cuda.spec.keys import keys_of
+from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A winner of the source, found by another run on the same target.
+
+    All that is needed to make it again is here, so the other run may go.
+
+    Attributes:
+        name: what it is, for people.
+        genotype: in notation.
+        edits: which rule types that run's grammar was asked for.
+        grammar_files: the ``.bnf`` and ``.scope`` that it was read from, if it was.
+    """
+
+    name: str
+    genotype: str
+    edits: str
+    grammar_files: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a run started from.
+
+    Attributes:
+        name: for people.
+        speed_up: its own over the reference, on the train cases.
+    """
+
+    name: str
+    speed_up: SpeedUp
+
+    def __str__(self) -> str:
+        return f"{self.name}, speed-up {self.speed_up} over the reference on the train cases"
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is being evolved: source, or what a compiler makes of source.
+
+    Attributes:
+        target: the target as loaded.
+        front_end: the language of what evolves.
+        program: what evolves.
+        space: the configurations that there are.
+        backend: where it runs.
+        edits: which set of rule types was asked for.
+        grammar_files: the files that the grammar was read from, if it was.
+        compiled: where what evolves comes from; None where it is the target's source itself.
+    """
+
+    target: Target
+    front_end: FrontEnd
+    program: Program
+    space: Space
+    backend: str
+    edits: str = "paper"
+    grammar_files: tuple[Path, ...] = ()
+    compiled: Compiled | None = None
+
+    @property
+    def grammar(self) -> Rules:
+        """The rules of what evolves."""
+        return self.program.grammar
+
+    @property
+    def level(self) -> str:
+        """The level at which it evolves."""
+        return self.front_end.level
+
+    @property
+    def source(self) -> Subject:
+        """The source itself, or that which the text was compiled from."""
+        return self.compiled.source if self.compiled else self
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A 128-bit hash, in hexadecimal, of the grammar."""
+        started = self.compiled is not None and self.compiled.start is not None
+        text = self.program.identity((self.reference,) if started else ())
+        return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
+
+    # -- how it varies --------------------------------------------------------------------------
+
+    @cached_property
+    def original(self) -> Genotype:
+        """The genotype without changes: of the reference, unless the evolution started from another
+        one."""
+        return Genotype(self.space.default)
+
+    @cached_property
+    def order(self) -> Mapping[str, int]:
+        """Position of each rule in the grammar."""
+        return rule_order(self.grammar.rules)
+
+    @cached_property
+    def _rates(self) -> Rates:
+        return Rates(pairs=self.front_end.pairs)
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+        return mutate(genotype, self.grammar, rng, self._rates)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return crossover(first, second, rng)
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+        return key(genotype, self.order)
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for."""
+        return read_genotype(text, self.space, self.grammar)
+
+    def starting(self, start: Start) -> Genotype:
+        """The genotype that a start is at this level.
+
+        Raises:
+            UserError: of source: it is no genotype of this grammar.
+        """
+        if self.compiled:
+            return self.original
+        try:
+            return self.read(start.genotype)
+        except UserError as error:
+            raise UserError(
+                f"it cannot be told in this grammar: {error.what}",
+                where=start.name,
+                hint=f"it was found with --edits {start.edits}",
+            ) from None
+
+    # -- the texts of variants ------------------------------------------------------------------
+
+    @property
+    def reference(self) -> str:
+        """The text of the target's unmodified device code, beside which variants are timed."""
+        return self.compiled.reference if self.compiled else self.program.text
+
+    @property
+    def standard(self) -> Configuration:
+        """The configuration of the reference: the target's default one."""
+        return self.source.space.default
+
+    def expansions(self, genotype: Genotype) -> Mapping[str, Expansion]:
+        """What a genotype makes of each rule, without edits that its configuration makes void."""
+        if not genotype.edits:
+            return {}
+        return self.program.in_force(expansions(genotype.edits), genotype.configuration.macros)
+
+    def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
+        """A variant's device code; with loop guards where ``limits`` are given."""
+        return self.program.render(self.expansions(genotype), limits)
+
+    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str | None:
+        """A variant's device code made to do no harm, whatever its answers are; None where that
+        cannot be. It runs on the cases that give fitness, takes longer, and gives the answers of
+        the variant if these are right."""
+        return self.program.rehearse(self.expansions(genotype), limits)
+
+    def diff(self, genotype: Genotype) -> str:
+        """What a genotype changes, as a unified diff; of source one that ``git apply`` takes."""
+        return self.difference(self.original, genotype)
+
+    def difference(self, before: Genotype, after: Genotype) -> str:
+        """What lies between two genotypes, as a unified diff."""
+        if self.compiled:
+            name = self.grammar.source.name
+            return text_diff(self.render(before, None), self.render(after, None), name)
+        files = self.upstream(before).files
+        return files_diff(files, self.upstream(after).files, self.target.source)
+
+    # -- what a maintainer would adopt, of source -------------------------------------------------
+
+    def upstream(self, genotype: Genotype) -> Source:
+        """A variant's source, in its files, as a maintainer would adopt it.
+
+        No loop guards; configuration values that differ are the source's new defaults.
+        """
+        changes: dict[str, str | None] = {}
+        for name, value in genotype.configuration.changed.items():
+            kind = self.kinds[name]
+            if kind is ParameterKind.MACRO:
+                changes[name] = str(value)
+            elif kind is ParameterKind.FLAG:
+                changes[name] = "1" if value else None
+        return with_defaults(self.program.changed(self.expansions(genotype)), changes)
+
+    def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
+        """What is still defined from outside when :meth:`upstream` is compiled."""
+        changed = genotype.configuration.changed
+        macros = self.macros(genotype.configuration)
+        return {name: value for name, value in macros.items() if name not in changed}
+
+    def device_text(self, source: Source) -> str:
+        """The device code of a changed source, read from that very text."""
+        return self.front_end.read(source, Wanted(self.target.kernels)).text
+
+    @cached_property
+    def kinds(self) -> Mapping[str, ParameterKind]:
+        """The kind of each parameter."""
+        return {parameter.name: parameter.kind for parameter in self.target.parameters}
+
+    # -- how variants are compiled and launched ---------------------------------------------------
+
+    def macros(self, configuration: Configuration) -> dict[str, str]:
+        """What a configuration defines when a variant's text is compiled."""
+        return {} if self.compiled else macros(self.target, configuration)
+
+    def options(self, configuration: Configuration) -> tuple[str, ...]:
+        """What a configuration adds to the compiler's command line."""
+        return compiler_options(self.target, configuration, self.backend)
+
+    def cases(self, role: CaseRole) -> tuple[str, ...]:
+        """Names of the cases of one role on this back end."""
+        return tuple(case.name for case in cases_for(self.target, self.backend, role))
+
+    @cached_property
+    def _launch_names(self) -> list[str]:
+        expressions = [buffer.size for buffer in self.target.buffers]
+        expressions += [scalar.value for scalar in self.target.scalars]
+        for sequence in self.target.launches:
+            expressions.append(sequence.repeat)
+            for step in sequence.steps:
+                expressions += [*step.grid, *step.block, step.shared]
+        used = frozenset[str]().union(*(e.names for e in expressions if e is not None))
+        return [p.name for p in self.target.parameters if p.name in used]
+
+    def launch_values(self, configuration: Configuration) -> str:
+        """The values that decide launches and buffers, as text: part of a phenotype."""
+        return " ".join(f"{name}={configuration[name]}" for name in self._launch_names)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """Where a text comes from that a compiler made of a target's source.
+
+    What varies at first and what variants are timed beside are two texts where a winner of the
+    source is what the evolution starts from; the reference is the target's own all the same.
+
+    Attributes:
+        source: the target's source.
+        base: its genotype that evolves.
+        reference: what the compiler makes of the unmodified source in the default configuration.
+        start: where the base comes from; None where it is the reference's.
+    """
+
+    source: Subject
+    base: Genotype
+    reference: str
+    start: Start | None = None
+
+    @cached_property
+    def written(self) -> Source:
+        """The source that the text was made of, in its files."""
+        return self.source.program.changed(self.source.expansions(self.base))
+
+
+@dataclass(frozen=True, slots=True)
+class Tuning:
+    """A subject of which the configuration alone varies: what a tuner would do with it."""
+
+    subject: Variation
+
+    @property
+    def original(self) -> Genotype:
+        """What varies at first."""
+        return self.subject.original
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant with another value; None where there is no other value."""
+        configuration = mutate_configuration(genotype.configuration, rng)
+        return None if configuration is None else Genotype(configuration, genotype.edits)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return self.subject.crossover(first, second, rng)
+
+    def key(self, genotype: Genotype) -> bytes:
+        """The genotypic tabu key."""
+        return self.subject.key(genotype)
+
+    def read(self, text: str) -> Genotype:
+        """The genotype that a text in notation stands for."""
+        return self.subject.read(text)
+
+
+def load_subject(
+    path: Path,
+    backend: str,
+    *,
+    bnf: Path | None = None,
+    scope: Path | None = None,
+    edits: str = "paper",
+) -> Subject:
+    """Load a target's source and its grammar.
+
+    Args:
+        path: the target's folder or its ``target.toml``.
+        backend: ``host`` or ``cuda``.
+        bnf, scope: a grammar edited by hand, to be used in place of the converted one.
+        edits: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
+
+    Raises:
+        UserError: whatever is wrong with the target, the source or the grammar files.
+    """
+    target = load_target(path)
+    language = front_end("source", target.source.suffix)
+    assert language.load is not None, "no compiler makes a target's source"
+    source = language.load(target.source, target.headers, target.build.include)
+    if (bnf is None) != (scope is None):
+        raise UserError(
+            "a grammar is two files, and only one was given",
+            hint="give both --bnf and --scope; `gi-cuda convert` writes them",
+        )
+    kernels, types = target.kernels, EDIT_SETS[edits]
+    if bnf is not None and scope is not None:
+        wanted = Wanted(kernels, types, None, (_text(bnf), _text(scope)), (str(bnf), str(scope)))
+        program = language.read(source, wanted)
+    else:
+        program = _converted(language, source, target, Wanted(kernels, types))
+    space = Space.from_target(target, backend)
+    files = tuple(file.resolve() for file in (bnf, scope) if file is not None)
+    return Subject(target, language, program, space, backend, edits, files)
+
+
+def _converted(language: FrontEnd, source: Source, target: Target, wanted: Wanted) -> Program:
+    try:
+        return language.read(source, wanted)
+    except UserError as error:
+        if error.where != source.name:
+            raise
+        # It is about the kernels that the target names.
+        where = keys_of(target).at(("target", "kernels"))
+        raise UserError(f"{source.name}: {error.what}", where=where, hint=error.hint) from None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", where=str(path)) from None

@@ -3,7 +3,7 @@ and what measuring it on the held-out cases gave."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -91,6 +91,21 @@ class Evaluation:
         return rank(self.ratio, self.high)
 
     @property
+    def mean(self) -> float | None:
+        """Mean of the variant's own times, seconds; None without samples."""
+        return float(np.mean(self._times())) if self.samples else None
+
+    @property
+    def deviation(self) -> float | None:
+        """Standard deviation of the variant's own times, seconds; None without samples."""
+        if not self.samples:
+            return None
+        return float(np.std(self._times(), ddof=1)) if len(self.samples) > 1 else 0.0
+
+    def _times(self) -> list[float]:
+        return [sample.variant for sample in self.samples]
+
+    @property
     def right(self) -> bool:
         """Whether it ran to its end and all its answers were acceptable."""
         return self.survival is Survival.NORMAL and self.penalty == 0
@@ -134,14 +149,6 @@ def measured(measurement: Measurement, floor: float) -> Evaluation:
         run_seconds=measurement.run_seconds,
         verify_seconds=measurement.verify_seconds,
     )
-
-
-def mean_and_deviation(samples: Sequence[Sample]) -> tuple[float | None, float | None]:
-    """Mean and standard deviation of a variant's own times, seconds; None without samples."""
-    if not samples:
-        return None, None
-    times = np.array([sample.variant for sample in samples])
-    return float(times.mean()), float(times.std(ddof=1)) if len(times) > 1 else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Settings
 from gi_cuda.spec import Target, content_hash, file_hashes
 from gi_cuda.store import Store
@@ -88,22 +86,9 @@ def stored_start(store: Store) -> Start | None:
 
 def stored_plan(store: Store) -> Plan:
     """What a stored run was to do."""
-    stored: Mapping[str, Any] = store.get("plan")
-    return Plan(**{**stored, "settings": Settings(**stored["settings"])})
+    return store.require("plan", Plan)
 
 
 def stored_baseline(store: Store) -> Baseline:
     """The baseline of a stored run."""
-    stored: Mapping[str, Any] = store.get("baseline")
-    return Baseline(
-        **{
-            **stored,
-            "copies": tuple(stored["copies"]),
-            "loops": {int(ident): most for ident, most in stored["loops"].items()},
-            "verdict": Verdict(stored["verdict"]),
-            "unwritten": {
-                case: {name: (left, size) for name, (left, size) in buffers.items()}
-                for case, buffers in stored.get("unwritten", {}).items()
-            },
-        }
-    )
+    return store.require("baseline", Baseline)

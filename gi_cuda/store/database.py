@@ -9,98 +9,85 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
 from gi_cuda.errors import UserError
-from gi_cuda.results.evaluation import Evaluation, Outcome, mean_and_deviation
+from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases, Tally
-from gi_cuda.results.measurement import Sample, Survival
 from gi_cuda.results.verdict import Verdict
+from gi_cuda.store.columns import Columns
+from gi_cuda.store.migrations import NEWEST, migrate
 
 T = TypeVar("T")
 
-SCHEMA_VERSION = 1
+_EVALUATIONS = Columns(Evaluation, ("outcome", "mean", "deviation", "selectable", "rank"))
+_INDIVIDUALS = Columns(Individual, renamed={"ident": "id"})
+_PHASES, _TALLIES = Columns(Phases), Columns(Tally)
 
-_RANK = "COALESCE(high, ratio), individual"
-"""The order of faster individuals, the best first (see :attr:`Evaluation.sure_ratio`)."""
-
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE tabu (kind TEXT NOT NULL, key BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
-CREATE TABLE generation (
-    number INTEGER PRIMARY KEY,
-    finished INTEGER NOT NULL DEFAULT 0,
-    created INTEGER NOT NULL, genotype_duplicates INTEGER NOT NULL,
-    phenotype_duplicates INTEGER NOT NULL,
-    search REAL NOT NULL DEFAULT 0, preprocess REAL NOT NULL DEFAULT 0,
-    compile REAL NOT NULL DEFAULT 0, run REAL NOT NULL DEFAULT 0,
-    verify REAL NOT NULL DEFAULT 0, wall REAL NOT NULL DEFAULT 0
-);
-CREATE TABLE individual (
-    id INTEGER PRIMARY KEY,
-    generation INTEGER NOT NULL REFERENCES generation (number),
-    genotype TEXT NOT NULL, genotype_key BLOB NOT NULL UNIQUE, phenotype_key BLOB UNIQUE,
-    origin TEXT NOT NULL, parents TEXT NOT NULL
-);
-CREATE INDEX individual_generation ON individual (generation);
-CREATE TABLE evaluation (
-    individual INTEGER PRIMARY KEY REFERENCES individual (id),
-    outcome TEXT NOT NULL, built INTEGER NOT NULL, survival TEXT, penalty REAL, verdict TEXT,
-    ratio REAL, low REAL, high REAL, mean REAL, deviation REAL, message TEXT NOT NULL,
-    samples TEXT NOT NULL, run_seconds REAL NOT NULL, verify_seconds REAL NOT NULL,
-    code_key BLOB, resources TEXT NOT NULL
-);
-"""
+_BUSY = 30.0
+"""Seconds to wait for another process that writes: it may be bringing the database up to date."""
 
 
 class Store:
-    """A run's database.
+    """A run's database. One of an earlier version is brought up to date when it is opened.
 
     Args:
         path: the SQLite file.
         create: make a new one; the file must not exist.
+
+    Raises:
+        UserError: it is no run's, of a later version, or cannot be written.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         if not create and not path.is_file():
             raise UserError("no run is stored here", where=str(path.parent))
-        self._db = sqlite3.connect(path, isolation_level=None)
-        try:
-            if create:
-                self._create()
-            self._check(path)
-            # Not before it is known to be ours: this writes to the file.
-            self._db.execute("PRAGMA journal_mode = WAL")
-            self._db.execute("PRAGMA synchronous = NORMAL")
-        except BaseException:
-            self._db.close()
-            raise
+        with _complaints(path):
+            self._db = sqlite3.connect(path, timeout=_BUSY, isolation_level=None)
+            try:
+                self._open(path, create=create)
+            except BaseException:
+                self._db.close()
+                raise
 
-    def _create(self) -> None:
+    def _open(self, path: Path, *, create: bool) -> None:
+        self._db.row_factory = sqlite3.Row
+        if create:
+            self._migrate(create=True)
+        elif self._format(path) < NEWEST:
+            self._migrate()
+        # Not before it is known to be ours: this writes to the file.
+        self._db.execute("PRAGMA journal_mode = WAL")
+        self._db.execute("PRAGMA synchronous = NORMAL")
+
+    def _migrate(self, *, create: bool = False) -> None:
+        """Bring it to the newest format, which another process may have done in the meantime."""
         with self._transaction():
-            for statement in _SCHEMA.split(";"):
-                self._db.execute(statement)
-            self._put("schema", SCHEMA_VERSION)
+            migrate(self._db, 0 if create else self.get("schema"))
+            self._put("schema", NEWEST)
 
-    def _check(self, path: Path) -> None:
+    def _format(self, path: Path) -> int:
         try:
             found = self.get("schema")
         except sqlite3.DatabaseError as error:
+            if error.sqlite_errorname not in ("SQLITE_ERROR", "SQLITE_NOTADB", "SQLITE_CORRUPT"):
+                raise
             raise UserError(
                 f"not a run database: {error}", where=str(path), hint="name the run's folder"
             ) from None
-        if found != SCHEMA_VERSION:
+        if not isinstance(found, int) or not 1 <= found <= NEWEST:
             raise UserError(
-                f"the run database has format {found}, this version reads {SCHEMA_VERSION}",
+                f"the run database has format {found}, this version reads {NEWEST}",
                 where=str(path),
                 hint="start a new run, or use the version that made it",
             )
+        return found
 
     def close(self) -> None:
         """Close the database."""
@@ -143,8 +130,11 @@ class Store:
 
     def load(self, key: str, kind: type[T]) -> T | None:
         """A fact stored as ``asdict`` gave it, as the dataclass it was; None if absent."""
-        stored = self.get(key)
-        return None if stored is None else TypeAdapter(kind).validate_python(stored)
+        return None if self.get(key) is None else self.require(key, kind)
+
+    def require(self, key: str, kind: type[T]) -> T:
+        """A fact that every run has, as the dataclass it was."""
+        return TypeAdapter(kind).validate_python(self.get(key))
 
     # -- generations -------------------------------------------------------------------------
 
@@ -153,38 +143,19 @@ class Store:
     ) -> None:
         """Store a bred generation and the tabu keys that breeding it added, all or nothing."""
         with self._transaction():
-            self._db.execute(
-                "INSERT INTO generation (number, created, genotype_duplicates,"
-                " phenotype_duplicates) VALUES (?, ?, ?, ?)",
-                (number, tally.created, tally.genotype_duplicates, tally.phenotype_duplicates),
-            )
-            self._db.executemany(
-                "INSERT INTO individual VALUES (?, ?, ?, ?, ?, ?, ?)",
-                [
-                    (
-                        one.ident,
-                        one.generation,
-                        one.genotype,
-                        one.genotype_key,
-                        one.phenotype_key,
-                        one.origin,
-                        json.dumps(one.parents),
-                    )
-                    for one in individuals
-                ],
-            )
+            self._insert("generation", [{"number": number, **_TALLIES.row(tally)}])
+            self._insert("individual", map(_INDIVIDUALS.row, individuals))
             rows = [("genotype", k) for k in tabu.genotypes]
             rows += [("phenotype", k) for k in tabu.phenotypes]
             self._db.executemany("INSERT OR IGNORE INTO tabu VALUES (?, ?)", rows)
 
     def add_phases(self, number: int, phases: Phases, *, finished: bool) -> None:
         """Add times to a generation's and say whether all of it is evaluated."""
-        names = [field.name for field in fields(Phases)]
-        sets = ", ".join(f"{name} = {name} + ?" for name in names)
+        sets = ", ".join(f"{name} = {name} + :{name}" for name in _PHASES.names)
         with self._transaction():
             self._db.execute(
-                f"UPDATE generation SET {sets}, finished = ? WHERE number = ?",
-                (*asdict(phases).values(), int(finished), number),
+                f"UPDATE generation SET {sets}, finished = :finished WHERE number = :number",
+                {**_PHASES.row(phases), "finished": finished, "number": number},
             )
 
     def generations(self) -> list[Generation]:
@@ -198,11 +169,11 @@ class Store:
         rows = self._db.execute("SELECT * FROM generation ORDER BY number").fetchall()
         return [
             Generation(
-                row[0],
-                bool(row[1]),
-                Tally(*row[2:5]),
-                Phases(*row[5:11]),
-                outcomes.get(row[0], Counter()),
+                row["number"],
+                bool(row["finished"]),
+                _TALLIES.read(row),
+                _PHASES.read(row),
+                outcomes.get(row["number"], Counter()),
             )
             for row in rows
         ]
@@ -219,31 +190,13 @@ class Store:
 
     def add_evaluation(self, ident: int, evaluation: Evaluation) -> None:
         """Store one finished evaluation; a second one of the same individual is an error."""
-        mean, deviation = mean_and_deviation(evaluation.samples)
-        samples = [[s.case, s.variant, s.reference] for s in evaluation.samples]
         with self._transaction():
-            self._db.execute(
-                f"INSERT INTO evaluation VALUES ({', '.join('?' * 17)})",
-                (
-                    ident,
-                    evaluation.outcome,
-                    int(evaluation.built),
-                    evaluation.survival,
-                    evaluation.penalty,
-                    evaluation.verdict,
-                    evaluation.ratio,
-                    evaluation.low,
-                    evaluation.high,
-                    mean,
-                    deviation,
-                    _printable(evaluation.message),
-                    json.dumps(samples),
-                    evaluation.run_seconds,
-                    evaluation.verify_seconds,
-                    evaluation.code_key,
-                    json.dumps(dict(evaluation.resources)),
-                ),
-            )
+            self._insert("evaluation", [{"individual": ident, **_EVALUATIONS.row(evaluation)}])
+
+    def _insert(self, table: str, rows: Iterable[Mapping[str, object]]) -> None:
+        for row in rows:
+            values = ", ".join(f":{column}" for column in row)
+            self._db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})", row)
 
     def individuals(self, generation: int | None = None) -> list[Individual]:
         """The individuals of one generation, or of all, in order."""
@@ -252,7 +205,7 @@ class Store:
             f"SELECT * FROM individual {where} ORDER BY id",
             () if generation is None else (generation,),
         )
-        return [_individual(row) for row in rows]
+        return [_INDIVIDUALS.read(row) for row in rows]
 
     def next_ident(self) -> int:
         """The number of the next new individual; 0 is the reference."""
@@ -262,7 +215,7 @@ class Store:
     def individual(self, ident: int) -> Individual | None:
         """One individual by its number."""
         row = self._db.execute("SELECT * FROM individual WHERE id = ?", (ident,)).fetchone()
-        return _individual(row) if row else None
+        return _INDIVIDUALS.read(row) if row else None
 
     def pending(self, generation: int) -> list[Individual]:
         """The individuals of a generation that have no evaluation yet."""
@@ -271,7 +224,7 @@ class Store:
             " WHERE generation = ? AND individual IS NULL ORDER BY id",
             (generation,),
         )
-        return [_individual(row) for row in rows]
+        return [_INDIVIDUALS.read(row) for row in rows]
 
     def evaluations(self, generation: int | None = None) -> dict[int, Evaluation]:
         """Evaluations by individual, of one generation or of all."""
@@ -280,34 +233,35 @@ class Store:
             f"SELECT evaluation.* FROM evaluation JOIN individual ON individual = id {where}",
             () if generation is None else (generation,),
         )
-        return {row[0]: _evaluation(row) for row in rows}
+        return {row["individual"]: _EVALUATIONS.read(row) for row in rows}
 
     def codes(self) -> dict[bytes, tuple[int, Evaluation]]:
         """The first individual measured with each machine code, and its record, by code key."""
         rows = self._db.execute(
             "SELECT * FROM evaluation WHERE code_key IS NOT NULL ORDER BY individual DESC"
         )
-        return {row[15]: (row[0], _evaluation(row)) for row in rows}
+        return {row["code_key"]: (row["individual"], _EVALUATIONS.read(row)) for row in rows}
 
     def best_ratio(self, generation: int) -> float | None:
-        """The ratio of the best among a generation's faster individuals."""
+        """The ratio of the best among a generation's selectable individuals."""
         row = self._db.execute(
             "SELECT ratio FROM evaluation JOIN individual ON individual = id"
-            f" WHERE generation = ? AND verdict = 'faster' ORDER BY {_RANK} LIMIT 1",
+            " WHERE generation = ? AND selectable ORDER BY rank, individual LIMIT 1",
             (generation,),
         ).fetchone()
-        return None if row is None else float(row[0])
+        return row and float(row["ratio"])
 
     def best(
-        self, count: int, verdict: Verdict = Verdict.FASTER
+        self, count: int, verdict: Verdict | None = None
     ) -> list[tuple[Individual, Evaluation]]:
-        """The individuals of a verdict that are surely the fastest, best first."""
+        """The selectable individuals, or those of a verdict, best first."""
+        which = "selectable" if verdict is None else "verdict = :verdict"
         rows = self._db.execute(
             "SELECT individual.*, evaluation.* FROM individual JOIN evaluation ON individual = id"
-            f" WHERE verdict = ? ORDER BY {_RANK} LIMIT ?",
-            (verdict, count),
+            f" WHERE {which} ORDER BY rank, individual LIMIT :count",
+            {"verdict": verdict, "count": count},
         )
-        return [(_individual(row[:7]), _evaluation(row[7:])) for row in rows]
+        return [(_INDIVIDUALS.read(row), _EVALUATIONS.read(row)) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,37 +272,19 @@ class Tabued:
     phenotypes: frozenset[bytes] = frozenset()
 
 
-def _printable(text: str) -> str:
-    """The text without what no encoding can hold: bytes that compilers quoted from sources."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _individual(row: Sequence[Any]) -> Individual:
-    ident, generation, genotype, genotype_key, phenotype_key, origin, parents = row
-    return Individual(
-        ident,
-        generation,
-        genotype,
-        genotype_key,
-        phenotype_key,
-        origin,
-        tuple(json.loads(parents)),
-    )
-
-
-def _evaluation(row: Sequence[Any]) -> Evaluation:
-    return Evaluation(
-        built=bool(row[2]),
-        survival=Survival(row[3]) if row[3] else None,
-        penalty=row[4],
-        verdict=Verdict(row[5]) if row[5] else None,
-        ratio=row[6],
-        low=row[7],
-        high=row[8],
-        message=row[11],
-        samples=tuple(Sample(*sample) for sample in json.loads(row[12])),
-        run_seconds=row[13],
-        verify_seconds=row[14],
-        code_key=row[15],
-        resources=json.loads(row[16]),
-    )
+@contextmanager
+def _complaints(path: Path) -> Iterator[None]:
+    """Say what a user can do where a database cannot be opened."""
+    try:
+        yield
+    except sqlite3.DatabaseError as error:
+        match error.sqlite_errorname.split("_")[1]:
+            case "READONLY" | "CANTOPEN":
+                what = "the run database cannot be written to, not even to bring it up to date"
+                hint = "copy the run's folder to a place where you may write"
+            case "BUSY":
+                what = "another process keeps the run database busy"
+                hint = "try again when it is done"
+            case _:
+                raise
+        raise UserError(what, where=str(path), hint=hint) from None

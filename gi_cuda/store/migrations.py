@@ -1,0 +1,86 @@
+"""The formats of a run database: the first one, and the step from each to the next.
+
+A new database goes through all of them, so that it is what an old one becomes. To store one more
+fact of each evaluation, give :class:`~gi_cuda.results.evaluation.Evaluation` a field that has a
+default, and append a step here: ``(3, "ALTER TABLE evaluation ADD COLUMN energy REAL")``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from sqlite3 import Connection
+from typing import TypeAlias
+
+from gi_cuda.results.verdict import Verdict, is_selectable, rank
+
+_FIRST = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE tabu (kind TEXT NOT NULL, key BLOB NOT NULL, PRIMARY KEY (kind, key)) WITHOUT ROWID;
+CREATE TABLE generation (
+    number INTEGER PRIMARY KEY,
+    finished INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL, genotype_duplicates INTEGER NOT NULL,
+    phenotype_duplicates INTEGER NOT NULL,
+    search REAL NOT NULL DEFAULT 0, preprocess REAL NOT NULL DEFAULT 0,
+    compile REAL NOT NULL DEFAULT 0, run REAL NOT NULL DEFAULT 0,
+    verify REAL NOT NULL DEFAULT 0, wall REAL NOT NULL DEFAULT 0
+);
+CREATE TABLE individual (
+    id INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL REFERENCES generation (number),
+    genotype TEXT NOT NULL, genotype_key BLOB NOT NULL UNIQUE, phenotype_key BLOB UNIQUE,
+    origin TEXT NOT NULL, parents TEXT NOT NULL
+);
+CREATE INDEX individual_generation ON individual (generation);
+CREATE TABLE evaluation (
+    individual INTEGER PRIMARY KEY REFERENCES individual (id),
+    outcome TEXT NOT NULL, built INTEGER NOT NULL, survival TEXT, penalty REAL, verdict TEXT,
+    ratio REAL, low REAL, high REAL, mean REAL, deviation REAL, message TEXT NOT NULL,
+    samples TEXT NOT NULL, run_seconds REAL NOT NULL, verify_seconds REAL NOT NULL,
+    code_key BLOB, resources TEXT NOT NULL
+);
+"""
+Step: TypeAlias = str | Callable[[Connection], None]
+"""Statements, each ended by a semicolon but the last; or a function that runs some."""
+
+
+def _add_rank(db: Connection) -> None:
+    """Selection rests on stored columns, so that no query decides what is faster."""
+    db.execute("ALTER TABLE evaluation ADD COLUMN selectable INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE evaluation ADD COLUMN rank REAL")
+    _rank(db)
+
+
+def _rank(db: Connection) -> None:
+    """Fill these columns. A step of its own for whoever changes what they rest on."""
+    rows = db.execute("SELECT individual, verdict, ratio, high FROM evaluation").fetchall()
+    db.executemany(
+        "UPDATE evaluation SET selectable = ?, rank = ? WHERE individual = ?",
+        [
+            (is_selectable(verdict and Verdict(verdict)), rank(ratio, high), ident)
+            for ident, verdict, ratio, high in rows
+        ],
+    )
+
+
+MIGRATIONS: Sequence[tuple[int, Step]] = ((1, _FIRST), (2, _add_rank))
+"""Formats, each with what makes it of the one before; format 1 is made of an empty database."""
+
+NEWEST = MIGRATIONS[-1][0]
+"""The format that this version reads and writes."""
+
+
+def migrate(db: Connection, found: int) -> None:
+    """Bring a database to the newest format, within the transaction at hand.
+
+    Args:
+        found: its format; 0: it is empty.
+    """
+    for number, step in MIGRATIONS:
+        if number <= found:
+            continue
+        if callable(step):
+            step(db)
+        else:
+            for statement in step.split(";"):
+                db.execute(statement)

@@ -246,7 +246,7 @@ def without_winner(run: Path) -> Path:
     shutil.copytree(run, folder)
     with Store(folder / DATABASE) as store:
         store.put(champion=None)
-        store._db.execute("UPDATE evaluation SET verdict = 'same' WHERE verdict = 'faster'")
+        store._db.execute("UPDATE evaluation SET verdict = 'same', selectable = 0")
     return folder
 
 

@@ -1,13 +1,33 @@
-"""The verdict on a contestant that was measured in several builds."""
+"""What counts as faster, as sure and as accepted."""
 
 from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 from gi_cuda.results.measurement import Sample
-from gi_cuda.results.verdict import Verdict, verdict_on_builds
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import (
+    Verdict,
+    interacts,
+    is_acceptable,
+    is_certainly_slower,
+    is_faster,
+    is_selectable,
+    is_settled,
+    is_suspicious,
+    is_too_noisy,
+    may_interact,
+    may_pay,
+    noise_floor,
+    noise_floor_beside,
+    pays,
+    rank,
+    spread,
+    verdict_on_builds,
+)
 
 
 def builds(*ratios: float, noise: float = 0.003, seed: int = 0) -> list[list[Sample]]:
@@ -37,3 +57,73 @@ def test_only_what_is_certain_is_said(ratios: tuple[float, ...], said: Verdict) 
 
 def test_what_lies_within_the_noise_floor_is_the_same() -> None:
     assert verdict_on_builds(builds(*(0.9,) * 5), 0.2) is Verdict.SAME
+
+
+def pairs(*ratios: float, reference: float = 1e-3) -> list[Sample]:
+    return [Sample("only", ratio * reference, reference) for ratio in ratios]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "reference", "settled"),
+    [
+        ((1.2,), 1e-3, False),  # one pair tells little,
+        ((1.6,), 1e-3, True),  # unless it is far slower,
+        ((1.6,), 1e-5, False),  # by what can be told from noise
+        ((1.2, 0.9, 1.1), 1e-3, True),
+        ((0.9, 0.9, 0.9), 1e-3, False),  # looks faster, and is not certain to be
+        ((0.9, 0.901, 0.899, 0.9), 1e-3, True),
+    ],
+)
+def test_more_pairs_are_for_what_looks_faster(
+    ratios: tuple[float, ...], reference: float, settled: bool
+) -> None:
+    assert is_settled(pairs(*ratios, reference=reference), screen=3, floor=0.01) is settled
+
+
+def test_individuals_are_ranked_by_what_is_sure() -> None:
+    assert rank(0.5, 0.95) == 0.95
+    assert rank(0.5, None) == 0.5
+    assert rank(None, None) is None
+    assert [is_selectable(one) for one in (*Verdict, None)] == [True, False, False, False, False]
+    assert [is_suspicious(ratio, best=0.5) for ratio in (0.29, 0.31)] == [True, False]
+
+
+def test_the_noise_floor_is_what_copies_of_the_reference_differ_by() -> None:
+    quiet, apart = np.full(9, 1.001), np.linspace(0.96, 1.02, 9)
+    assert noise_floor([quiet, quiet]) == 0.01
+    assert noise_floor([quiet, apart]) == pytest.approx(spread([apart]))
+    assert 0.03 < spread([apart]) < 0.041
+    assert noise_floor_beside(0.01, SpeedUp(1.0, 0.97, 1.01)) == pytest.approx(0.03)
+    assert not is_too_noisy(0.2, Verdict.SAME)
+    assert is_too_noisy(0.21, Verdict.SAME)
+    assert is_too_noisy(0.01, Verdict.SLOWER)
+
+
+def test_a_candidate_must_be_faster_than_a_copy_of_the_reference_may_seem() -> None:
+    noise = SpeedUp(1.0, 0.98, 1.02)
+    gain, doubtful, none = SpeedUp(1.1, 1.03, 1.2), SpeedUp(1.1, 1.01, 1.2), SpeedUp(1.1, 0.9, 1.2)
+    assert [is_faster(one) for one in (gain, doubtful, none, None)] == [True, True, False, False]
+    assert [is_faster(one, noise) for one in (gain, doubtful, none)] == [True, False, False]
+    assert is_acceptable(gain, noise, [(), ()])
+    assert not is_acceptable(gain, noise, [(), ("a race",)])
+    assert not is_acceptable(None, noise, [])
+    assert is_certainly_slower(SpeedUp(0.9, 0.8, 0.95), noise)
+    assert not is_certainly_slower(none, noise)
+    assert not is_certainly_slower(none, None)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "said"),
+    [
+        (1.05, 1.02, 1.1, (True, False, True, False)),
+        (1.05, 1.00, 1.1, (False, True, False, True)),
+        (1.005, 1.001, 1.1, (False, False, False, False)),
+        (0.95, 0.9, 0.98, (False, False, True, False)),
+        (0.95, 0.9, 1.0, (False, False, False, True)),
+    ],
+)
+def test_a_change_pays_and_changes_interact_for_certain_or_perhaps(
+    value: float, low: float, high: float, said: tuple[bool, ...]
+) -> None:
+    one = SpeedUp(value, low, high)
+    assert (pays(one), may_pay(one), interacts(one), may_interact(one)) == said

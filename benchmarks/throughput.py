@@ -21,7 +21,7 @@ from rich.console import Console
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import LEVELS
-from gi_cuda.report.tables import generations_table, phases_table
+from gi_cuda.report.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Plan, create_run

@@ -25,7 +25,7 @@ CONFIRMED = 2
 
 
 class WrongWinner(Exception):
-    """The genotype that was to be minimized is wrong itself, on the cases that give fitness."""
+    """The winner is wrong itself, on the cases that give fitness."""
 
 
 @dataclass(frozen=True, slots=True)

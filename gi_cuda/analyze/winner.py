@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.analyze.minimize import Minimization
+from gi_cuda.analyze.minimize import Minimization, WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.evaluation import Validation
@@ -150,6 +152,26 @@ def choose_individual(
     minimized = None if as_found else stored_minimized(store, found.ident)
     text = minimized.minimization.genotype if minimized else found.genotype
     return ChosenIndividual(found, subject.read(text), minimized)
+
+
+@contextmanager
+def refuse_wrong(winner: ChosenIndividual, folder: Path) -> Iterator[None]:
+    """Say of a winner that it is wrong on the train cases, and what can be done.
+
+    Args:
+        folder: the run's, for the message.
+
+    Raises:
+        UserError: in place of :class:`~gi_cuda.analyze.minimize.WrongWinner`.
+    """
+    try:
+        yield
+    except WrongWinner as error:
+        raise UserError(
+            f"without loop guards it fails on the train cases: {error}",
+            where=str(winner),
+            hint=f"choose another with --individual (gi-cuda show {folder} lists the best)",
+        ) from None
 
 
 def how_to_go_on(store: Store, folder: Path) -> str:

@@ -1,4 +1,4 @@
-"""The command line: one module per verb, in the order a user needs them."""
+"""The command line: one module a verb, whose ``command`` has a parameter for each option."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from typer.core import TyperCommand, TyperGroup
 
 import gi_cuda
 from gi_cuda.backends.threads import ONE_THREAD
-from gi_cuda.cli.common import console, state
+from gi_cuda.cli.console import console, state
 from gi_cuda.errors import UserError, WorkerFault
+from gi_cuda.report.tables import say
 
 _VERBS = (
     "init",
@@ -85,7 +86,7 @@ app = typer.Typer(
 
 def _show_version(asked: bool) -> None:
     if asked:
-        console.print(f"gi-cuda {gi_cuda.__version__}", highlight=False)
+        say(console, f"gi-cuda {gi_cuda.__version__}")
         raise typer.Exit
 
 

@@ -6,18 +6,9 @@ from collections.abc import Callable, Sequence
 
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
 from gi_cuda.backends.workers.pool import Lost
-from gi_cuda.cli.common import (
-    Backend,
-    Bnf,
-    Jobs,
-    Level,
-    Scope,
-    TargetPath,
-    check_backend,
-    console,
-    cores,
-    scratch_folder,
-)
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.options import Backend, Bnf, Jobs, Level, Scope, TargetPath, check_backend, cores
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
 from gi_cuda.evaluate.checks.buffers import partly_written
@@ -36,7 +27,7 @@ from gi_cuda.evaluate.checks.values import (
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps
-from gi_cuda.report.tables import print_table
+from gi_cuda.report.tables import print_table, say
 from gi_cuda.results.verdict import is_too_noisy
 from gi_cuda.runs.run import Tools, open_tools
 
@@ -92,7 +83,7 @@ def command(
             where=str(subject.target.file),
             hint="stop other work on it, or make the cases larger so that launches take longer",
         )
-    console.print(f"{subject.target.name}: ready to evolve", highlight=False)
+    say(console, f"{subject.target.name}: ready to evolve")
 
 
 def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding]:

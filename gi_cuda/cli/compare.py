@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import (
-    Backend,
-    Force,
-    check_backend,
-    check_figures,
-    check_new,
-    console,
-    cores,
-    working,
-    write_new,
-)
+from gi_cuda.analyze.compare.comparison import compare
+from gi_cuda.analyze.compare.contestants import Reader, as_run
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
+from gi_cuda.cli.options import Backend, Force, check_backend, cores
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import establish
+from gi_cuda.report.compare import comma_separated, print_comparison
+from gi_cuda.report.tables import say
+from gi_cuda.runs.run import open_store, open_tools
+from gi_cuda.subject import load_subject
 
 
 def command(
@@ -47,25 +45,18 @@ def command(
 ) -> None:
     """Measure contestants side by side, on train and held-out cases, in one session; with what
     their searches spent."""
-    from gi_cuda.analyze.compare.comparison import compare
-    from gi_cuda.analyze.compare.contestants import Reader
-    from gi_cuda.evaluate.baseline import establish
-    from gi_cuda.report.compare import comma_separated, print_comparison
-    from gi_cuda.runs.run import open_tools
-    from gi_cuda.subject import load_subject
-
     if output is not None:
         check_new(output, force=force)
     if figures is not None:
         check_figures(figures, ["race"])
     subject = load_subject(*_ground(contestants, target, backend), edits="full")
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        reader = Reader(subject, Path(scratch) / "imported", cores())
+    with scratch_folder() as scratch:
+        reader = Reader(subject, scratch / "imported", cores())
         # Before the device is opened, so that what cannot take part is told of on any machine.
         entered = [reader.read(word) for word in contestants]
         with (
             # One worker: two would take the machine from each other.
-            open_tools(subject, Path(scratch) / "session", workers=1, jobs=cores()) as tools,
+            open_tools(subject, scratch / "session", workers=1, jobs=cores()) as tools,
             working("measuring"),
         ):
             baseline = establish(
@@ -84,16 +75,12 @@ def command(
 
         files += save(race(searches), figures, "race")
     elif figures is not None:
-        console.print("no figure: no contestant is a run with finished generations")
-    for file in files:
-        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+        say(console, "no figure: no contestant is a run with finished generations")
+    say_written(files)
 
 
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
     """The target and the back end: those of the first run, where they are not given."""
-    from gi_cuda.analyze.compare.contestants import as_run
-    from gi_cuda.runs.run import open_store
-
     if target is not None:
         return target, check_backend(backend)
     runs = [run for word in words if (run := as_run(word)) is not None]

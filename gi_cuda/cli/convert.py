@@ -9,7 +9,9 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import Edits, Force, Level, check_edits, check_new, console, write_new
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import check_new, write_new
+from gi_cuda.cli.options import Edits, Force, Level, check_edits
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import check_level, compiled_subject
 from gi_cuda.genome import Space
@@ -17,7 +19,7 @@ from gi_cuda.grammar import EDIT_SETS, Joined, convert, front_end, read_files
 from gi_cuda.grammar.frontends.cuda.account import account
 from gi_cuda.grammar.frontends.cuda.program import CudaProgram
 from gi_cuda.report.convert import edits_table, kept_lines, lines_table, ptx_table, share_table
-from gi_cuda.report.tables import print_table
+from gi_cuda.report.tables import print_table, say
 from gi_cuda.spec import load_target
 from gi_cuda.subject import load_subject
 
@@ -67,11 +69,11 @@ def command(
         print_table(console, edits_table(grammar, asked.macros))
         print_table(console, share_table(parts))
         for line in kept_lines(asked.joined.kept):
-            console.print(line, highlight=False, soft_wrap=True, markup=False)
+            say(console, line)
         return
     wrote = _write(output or asked.folder, source.name, CudaProgram(grammar).notation(), force)
     print_table(console, edits_table(grammar, asked.macros))
-    console.print(wrote, highlight=False, soft_wrap=True)
+    say(console, wrote)
 
 
 def _convert_compiled(
@@ -96,8 +98,8 @@ def _convert_compiled(
     print_table(console, ptx_table(subject.grammar))
     functions = len({rule.function for rule in subject.grammar.rules})
     loops = len(subject.grammar.loops)
-    console.print(f"functions: {functions}, loops: {loops}", highlight=False)
-    console.print(wrote, highlight=False, soft_wrap=True)
+    say(console, f"functions: {functions}, loops: {loops}")
+    say(console, wrote)
 
 
 def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> str:

@@ -19,9 +19,9 @@ from rich.text import Text
 from gi_cuda.backends.cuda import Driver, Toolkit, find_toolkit, query
 from gi_cuda.backends.cuda.imports.llvm import INSTALL
 from gi_cuda.backends.host import find_compiler
-from gi_cuda.cli.common import console
+from gi_cuda.cli.console import console
 from gi_cuda.errors import UserError
-from gi_cuda.report.tables import print_table
+from gi_cuda.report.tables import print_table, say
 
 
 class Purpose(StrEnum):
@@ -58,7 +58,7 @@ def command() -> None:
     usable = usable_backends(findings)
     for backend in (Purpose.HOST, Purpose.CUDA):
         word = "ready" if backend in usable else "not usable: see above"
-        console.print(f"backend {backend}: {word}", highlight=False)
+        say(console, f"backend {backend}: {word}")
     if not usable:
         raise typer.Exit(1)
 

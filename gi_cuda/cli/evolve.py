@@ -11,7 +11,9 @@ import typer
 
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import open_backend
-from gi_cuda.cli.common import (
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import set_aside
+from gi_cuda.cli.options import (
     Backend,
     Bnf,
     Edits,
@@ -23,13 +25,12 @@ from gi_cuda.cli.common import (
     Workers,
     check_backend,
     check_edits,
-    console,
     cores,
-    set_aside,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import check_level, open_subject
+from gi_cuda.report.tables import say
 from gi_cuda.runs.run import create_run, default_folder
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import BARRACUDA, PRESETS
@@ -104,12 +105,11 @@ def command(
             room.enter_context(set_aside(folder))
         opened = stack.enter_context(create_run(subject, folder, plan, begun))
         room.close()
-        console.print(
+        say(
+            console,
             f"evolving {subject.target.name} in {folder}: reference"
             f" {opened.baseline.seconds * 1e3:.3f} ms, noise floor {opened.baseline.floor:.2%}",
-            highlight=False,
-            soft_wrap=True,
         )
         if opened.started is not None:
-            console.print(f"starting from {opened.started}", highlight=False, soft_wrap=True)
+            say(console, f"starting from {opened.started}")
         search(opened, time)

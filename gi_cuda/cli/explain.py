@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from gi_cuda.cli.common import AsFound, IndividualNumber, RunPath, console, working
+from gi_cuda.analyze.explain.explanation import explain
+from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.options import AsFound, IndividualNumber, RunPath
+from gi_cuda.report.explain import print_explanations
+from gi_cuda.runs.run import open_run
 
 
 def command(run: RunPath, individual: IndividualNumber = None, as_found: AsFound = False) -> None:
     """Explain the winner's changes one by one: the diff, the kinds of rules, what each is worth,
     on which cases its place is executed, and what it changes in the compiled kernel."""
-    from gi_cuda.analyze.explain.explanation import explain
-    from gi_cuda.analyze.winner import choose_individual
-    from gi_cuda.report.explain import print_explanations
-    from gi_cuda.runs.run import open_run
-
     with open_run(run) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         with working(f"explaining {winner}"):

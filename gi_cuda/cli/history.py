@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from gi_cuda.cli.common import FiguresFolder, RunPath, check_figures, console, working
+from gi_cuda.analyze.explain.quotes import source_lines
+from gi_cuda.analyze.history import Survivor, tell
+from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_winner
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.files import check_figures, say_written
+from gi_cuda.cli.options import FiguresFolder, RunPath
 from gi_cuda.errors import UserError
-
-if TYPE_CHECKING:
-    from gi_cuda.analyze.history import Survivor
-    from gi_cuda.analyze.winner import ChosenIndividual
-    from gi_cuda.results.speed_up import SpeedUp
-    from gi_cuda.runs.run import Run
+from gi_cuda.report.history import print_added, print_history
+from gi_cuda.report.tables import say
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.run import Run, open_run
+from gi_cuda.spec import CaseRole
 
 
 def command(run: RunPath, figures: FiguresFolder = None) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
-    from gi_cuda.analyze.explain.quotes import source_lines
-    from gi_cuda.analyze.history import tell
     from gi_cuda.report.figures.drawing import save
     from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
-    from gi_cuda.report.history import print_added, print_history
-    from gi_cuda.runs.run import open_run
 
     folder = figures or run / "figures"
     with open_run(run) as opened:
@@ -48,20 +47,17 @@ def command(run: RunPath, figures: FiguresFolder = None) -> None:
         files += save(draw(history), folder, name)
     if history.survivors:
         if beside:
-            console.print(f"over {beside}:", highlight=False, soft_wrap=True)
+            say(console, f"over {beside}:")
         print_added(console, steps)
         for name, draw in OF_WINNERS.items():
             files += save(draw(history), folder, name)
         files += save(added(steps), folder, "added")
     else:
-        console.print("no validated winner: nothing to tell of its changes and ancestors")
-    for file in files:
-        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+        say(console, "no validated winner: nothing to tell of its changes and ancestors")
+    say_written(files)
 
 
 def _winner(run: Run) -> ChosenIndividual | None:
-    from gi_cuda.analyze.winner import choose_individual, stored_winner
-
     if stored_winner(run.store) is None:
         return None
     return choose_individual(run.store, run.subject, run.folder, None, as_found=False)
@@ -71,8 +67,6 @@ def _added(
     run: Run, winner: ChosenIndividual, survivors: tuple[Survivor, ...]
 ) -> list[tuple[str, SpeedUp | None]]:
     """The speed-up as changes are added in the order in which they were found."""
-    from gi_cuda.spec import CaseRole
-
     changed = winner.changes(run.subject)
     numbers = {str(change): at for at, change in enumerate(changed.changes)}
     order = [numbers[one.change] for one in survivors]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import console
+from gi_cuda.cli.console import console
 from gi_cuda.init import (
     MARK,
     Proposal,
@@ -21,6 +21,7 @@ from gi_cuda.init import (
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
+from gi_cuda.report.tables import say
 
 
 def command(
@@ -57,7 +58,7 @@ def command(
     texts = files(proposal, folder)
     write_folder(folder, texts)
     for line in report(proposal, folder, texts):
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        say(console, line)
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:

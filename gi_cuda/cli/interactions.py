@@ -6,17 +6,16 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import (
-    AsFound,
-    FiguresFolder,
-    IndividualNumber,
-    RunPath,
-    check_figures,
-    console,
-    working,
-    write_new,
-)
+from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
+from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.files import check_figures, say_written, write_new
+from gi_cuda.cli.options import AsFound, FiguresFolder, IndividualNumber, RunPath
 from gi_cuda.errors import UserError
+from gi_cuda.report.interactions import dot, print_interactions
+from gi_cuda.report.tables import say
+from gi_cuda.runs.run import open_run
+from gi_cuda.spec import CaseRole
 
 
 def command(
@@ -25,18 +24,13 @@ def command(
     as_found: AsFound = False,
     budget: Annotated[
         int, typer.Option(min=1, help="Read so many subsets of the dependent changes at most.")
-    ] = 128,
+    ] = BUDGET,
     figures: FiguresFolder = None,
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
-    from gi_cuda.analyze.interactions.algorithm import WrongWhole, interactions
-    from gi_cuda.analyze.winner import choose_individual, keep_dependencies
     from gi_cuda.report.figures.drawing import save
     from gi_cuda.report.figures.interactions import graph
-    from gi_cuda.report.interactions import dot, print_interactions
-    from gi_cuda.runs.run import open_run
-    from gi_cuda.spec import CaseRole
 
     folder = figures or run / "figures"
     with open_run(run) as opened:
@@ -45,21 +39,16 @@ def command(
         changes = winner.changes(opened.subject)
         if not changes.changes:
             raise UserError(f"{winner} changes nothing", where=str(run))
-        with working(f"reading subsets of {winner}: {len(changes.changes)} changes"):
-            try:
-                result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)
-            except WrongWhole as error:
-                raise UserError(
-                    f"without loop guards it fails on the train cases: {error}",
-                    where=str(winner),
-                    hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
-                ) from None
+        with (
+            working(f"reading subsets of {winner}: {len(changes.changes)} changes"),
+            refuse_wrong(winner, run),
+        ):
+            result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)
         keep_dependencies(opened.store, winner, result)
         if opened.beside:
-            console.print(f"gains over {opened.beside}", highlight=False, soft_wrap=True)
+            say(console, f"gains over {opened.beside}")
     print_interactions(console, str(winner), result)
     files = save(graph(result), folder, "interactions")
     files.append(folder / "interactions.dot")
     write_new(files[-1], dot(result), force=True)
-    for file in files:
-        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+    say_written(files)

@@ -6,8 +6,14 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import IndividualNumber, RunPath, console, working
-from gi_cuda.errors import UserError
+from gi_cuda.analyze.minimize import minimize
+from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.options import IndividualNumber, RunPath
+from gi_cuda.report.minimize import print_minimized
+from gi_cuda.results.verdict import LEAST_GAIN
+from gi_cuda.runs.run import open_run
+from gi_cuda.spec import CaseRole
 
 
 def command(
@@ -18,37 +24,22 @@ def command(
         typer.Option(
             min=0, max=1, help="A change stays if leaving it out certainly costs more than this."
         ),
-    ] = 0.01,
+    ] = LEAST_GAIN,
 ) -> None:
     """Leave out of the winner every change that does not pay; the commands after this one go on
     with what is left."""
-    from gi_cuda.analyze.minimize import WrongWinner, minimize
-    from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized
-    from gi_cuda.report.minimize import print_minimized
-    from gi_cuda.runs.run import open_run
-    from gi_cuda.spec import CaseRole
-
     with open_run(run) as opened:
         subject = opened.subject
         winner = choose_individual(opened.store, subject, run, individual, as_found=True)
         changes = winner.changes(subject)
-        with working(f"minimizing {winner}: {len(changes.changes)} changes"):
-            try:
-                result = minimize(
-                    changes,
-                    opened.measurer(CaseRole.TRAIN),
-                    # Held-out cases have a veto and no other say, so nothing is timed on them.
-                    opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1),
-                    threshold,
-                )
-            except WrongWinner as error:
-                raise UserError(
-                    f"without loop guards it fails on the train cases: {error}",
-                    where=str(winner),
-                    hint=f"choose another with --individual (gi-cuda show {run} lists the best)",
-                ) from None
-            left = subject.read(result.genotype)
-            both = [winner.genotype, left]
+        with (
+            working(f"minimizing {winner}: {len(changes.changes)} changes"),
+            refuse_wrong(winner, run),
+        ):
+            # Held-out cases have a veto and no other say, so nothing is timed on them.
+            held_out = opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
+            result = minimize(changes, opened.measurer(CaseRole.TRAIN), held_out, threshold)
+            both = [winner.genotype, subject.read(result.genotype)]
             before, validation = opened.validate([opened.candidate(one) for one in both])
         minimized = Minimized(result, validation, before)
         keep_minimized(opened.store, winner.ident, minimized)

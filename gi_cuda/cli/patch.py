@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import (
-    AsFound,
-    Force,
-    IndividualNumber,
-    RunPath,
-    check_choice,
-    check_new,
-    console,
-    read_numbers,
-    write_new,
-)
+from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.options import AsFound, Force, IndividualNumber, RunPath, check_choice
 from gi_cuda.errors import UserError
-
-if TYPE_CHECKING:
-    from gi_cuda.upstream.ptx_module import PtxModule
+from gi_cuda.report.tables import say
+from gi_cuda.runs.run import Run, open_run
+from gi_cuda.upstream.letters import mails
+from gi_cuda.upstream.ptx_module import ptx_module
+from gi_cuda.upstream.steps import in_one, steps
+from gi_cuda.upstream.submission import Submission, submit
 
 FORMATS = ("diff", "mail", "ptx")
 CONFIGURATIONS = ("defaults", "separate")
@@ -71,13 +68,6 @@ def command(
     file: no loop guards, changed configuration values as the source's own defaults.
 
     Of a run on PTX, write the winner's whole PTX."""
-    from gi_cuda.analyze.winner import choose_individual
-    from gi_cuda.runs.run import open_run
-    from gi_cuda.upstream.letters import mails
-    from gi_cuda.upstream.ptx_module import ptx_module
-    from gi_cuda.upstream.steps import in_one, steps
-    from gi_cuda.upstream.submission import submit
-
     if output is not None:
         check_new(output, force=force)
     check_choice("--format", format, FORMATS)
@@ -91,43 +81,63 @@ def command(
         changed = winner.changes(opened.subject)
         chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
         if format == "ptx":
+            files = [] if output is None else [output]
             with console.status("validating the PTX"):
                 module = ptx_module(opened, winner, changed.having(chosen))
-            _write_module(module, output, force=force)
-            return
-        parts = steps(opened.source, changed, chosen)
-        if configuration == "defaults":
-            parts = in_one(parts)
-        files = _files(output, len(parts), format)
-        for file in files:
-            check_new(file, force=force)
-        with console.status("building and validating the patched file"):
-            submission = submit(opened, winner, parts, check=check)
-            head = f"Measured by gi-cuda on {submission.device}.\n\n"
-            texts = [head + part.diff for part in submission.parts]
-            if format == "mail":
-                texts = mails(opened, run, submission, sender)
-                if check:
-                    submission.check_mails(opened.source, texts)
-    said = [submission.verdict]
-    if check:
-        said.append(submission.checked)
-    if submission.outside:
-        said.append(f"not part of the source, and needed for this: {'; '.join(submission.outside)}")
+            texts, said = [module.text], list(module.said)
+        else:
+            parts = steps(opened.source, changed, chosen)
+            if configuration == "defaults":
+                parts = in_one(parts)
+            files = _files(output, len(parts), format)
+            for file in files:
+                check_new(file, force=force)
+            with console.status("building and validating the patched file"):
+                submission = submit(opened, winner, parts, check=check)
+                texts = _texts(opened, submission, format, sender, check=check)
+            said = submission.said(checked=check)
     if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write("".join(texts).encode("utf-8", "surrogateescape"))
-        sys.stdout.buffer.flush()
-        print("\n".join(said), file=sys.stderr)
+        _print_patches(texts, said)
         return
-    if len(files) < len(texts):
-        texts = ["".join(texts)]
     for file, text in zip(files, texts, strict=True):
         write_new(file, text, force=force)
     for line in said:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
-    for file in files:
-        console.print(f"wrote {file}", highlight=False, soft_wrap=True, markup=False)
+        say(console, line)
+    say_written(files)
+
+
+def _print_patches(texts: list[str], said: list[str]) -> None:
+    """Patches byte by byte on standard output, what is said of them on standard error."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write("".join(texts).encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+    print("\n".join(said), file=sys.stderr)
+
+
+def read_numbers(text: str, count: int) -> frozenset[int]:
+    """Positions from 0 of the changes that a list such as ``1,3-5`` names, which counts from 1.
+
+    Raises:
+        UserError: it is no such list, or there is no change of such a number.
+    """
+    found: set[int] = set()
+    for word in text.split(","):
+        match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", word)
+        if match is None:
+            raise UserError(
+                f"{word.strip()!r} is not a number or a range", where="--edits", hint="e.g. 1,3-5"
+            )
+        first = int(match[1])
+        last = int(match[2] or first)
+        for number in (first, last):
+            if not 1 <= number <= count:
+                raise UserError(
+                    f"there is no change {number}",
+                    where="--edits",
+                    hint=f"they are 1 to {count}; gi-cuda explain lists them",
+                )
+        found |= set(range(first - 1, last))
+    return frozenset(found)
 
 
 def _refuse(option: str, *, given: bool) -> None:
@@ -138,20 +148,6 @@ def _refuse(option: str, *, given: bool) -> None:
         )
 
 
-def _write_module(module: PtxModule, output: Path | None, *, force: bool) -> None:
-    if output is None:
-        sys.stdout.flush()
-        sys.stdout.buffer.write(module.text.encode("utf-8", "surrogateescape"))
-        return
-    write_new(output, module.text, force=force)
-    console.print(module.verdict, highlight=False, soft_wrap=True, markup=False)
-    if not module.own_names:
-        console.print(
-            "its names are those of a namespace v0: on its own, nvcc makes other code of the source"
-        )
-    console.print(f"wrote {output}", highlight=False, soft_wrap=True, markup=False)
-
-
 def _files(output: Path | None, number: int, format: str) -> list[Path]:
     """Where the patches go. A series of mails is one file; diffs each have a file of their own."""
     if output is None:
@@ -160,3 +156,16 @@ def _files(output: Path | None, number: int, format: str) -> list[Path]:
         return [output]
     first = output.with_name(f"{output.stem}.configuration{output.suffix}")
     return [first, output]
+
+
+def _texts(
+    run: Run, submission: Submission, format: str, sender: str | None, *, check: bool
+) -> list[str]:
+    """What goes into each file."""
+    if format == "diff":
+        head = f"Measured by gi-cuda on {submission.device}.\n\n"
+        return [head + part.diff for part in submission.parts]
+    texts = mails(run, run.folder, submission, sender)
+    if check:
+        submission.check_mails(run.source, texts)
+    return ["".join(texts)]

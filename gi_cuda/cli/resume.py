@@ -6,9 +6,11 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import RunPath, console
+from gi_cuda.cli.console import console
+from gi_cuda.cli.options import RunPath
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
+from gi_cuda.report.tables import say
 from gi_cuda.runs.run import open_run
 
 
@@ -31,5 +33,5 @@ def command(
         if generations is not None:
             opened = opened.extended(generations)
         done = len(opened.store.evaluations())
-        console.print(f"resuming {run}: {done} individuals are evaluated already", highlight=False)
+        say(console, f"resuming {run}: {done} individuals are evaluated already")
         search(opened, time)

@@ -13,8 +13,9 @@ from typing import Annotated, TypeAlias
 import typer
 
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
-from gi_cuda.cli.common import console, working
+from gi_cuda.cli.console import console, working
 from gi_cuda.report.progress import Score, display
+from gi_cuda.report.tables import say
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.run import DATABASE, Run
@@ -54,18 +55,17 @@ def search(run: Run, seconds: float | None) -> None:
                 score.take(progress)
                 shown.show(score)
         if interrupted():
-            console.print(
+            say(
+                console,
                 f"stopped; {len(run.store.evaluations())} evaluations are kept."
                 f" Go on with: gi-cuda resume {run.folder}",
-                highlight=False,
-                soft_wrap=True,
             )
             raise typer.Exit(130)
         if evolution.end is End.STOPPED:
             reason = f"time is up; go on with: gi-cuda resume {run.folder}"
         else:
             reason = str(evolution.end)
-        console.print(reason, highlight=False, soft_wrap=True)
+        say(console, reason)
         with working("validating on the held-out cases"):
             winner = select_winner(run)
     on = device_words(run.subject.backend, run.store.get("device"))
@@ -107,7 +107,7 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
         said = "nothing is kept: the search had not begun"
         if (folder / DATABASE).is_file():
             said = f"what was finished is kept; go on with: gi-cuda resume {folder}"
-        console.print(said, highlight=False, markup=False, soft_wrap=True)
+        say(console, said)
         raise
 
 

@@ -8,17 +8,12 @@ import typer
 
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.winner import choose_individual, stored_winner
-from gi_cuda.cli.common import RunPath, console
+from gi_cuda.cli.console import console
+from gi_cuda.cli.options import RunPath
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
-from gi_cuda.report.tables import (
-    BY_WHAT_IS_SURE,
-    generations_table,
-    phases_table,
-    print_diff,
-    print_individuals,
-    print_table,
-)
+from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
+from gi_cuda.report.tables import print_diff, print_table, say
 from gi_cuda.report.winner import device_words, print_winner
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.verdict import Verdict
@@ -51,19 +46,18 @@ def command(
 
 def _overview(store: Store, best: int) -> None:
     plan = store.get("plan")
-    console.print(
+    say(
+        console,
         f"{store.get('target')} on {store.get('device')} ({store.get('backend')} back end),"
         f" preset {plan['preset']}, seed {plan['seed']}",
-        highlight=False,
-        soft_wrap=True,
     )
     if (started := store.load("started", Started)) is not None:
-        console.print(f"started from {started}", highlight=False, soft_wrap=True)
+        say(console, f"started from {started}")
     generations = store.generations()
     best_of_each = [store.best_ratio(generation.number) for generation in generations]
     print_table(console, generations_table(generations, best_of_each))
     if any(not generation.finished for generation in generations):
-        console.print("* not finished; go on with gi-cuda resume")
+        say(console, "* not finished; go on with gi-cuda resume")
     total = sum((generation.phases for generation in generations), Phases())
     print_table(console, phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
     if best:
@@ -82,7 +76,7 @@ def _print_best(store: Store, count: int) -> None:
         heading = "no individual is certainly faster; of the uncertain ones, the best:"
     if not members:
         heading = "no individual is faster, or may be"
-    console.print(heading, soft_wrap=True)
+    say(console, heading)
     print_individuals(console, members)
 
 
@@ -101,7 +95,7 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     evaluation = store.evaluations(one.generation).get(ident)
     print_individuals(console, [(one, evaluation)])
     if evaluation and evaluation.message:
-        console.print(evaluation.message, highlight=False, markup=False, soft_wrap=True)
+        say(console, evaluation.message)
     _diff(store, run, ident)
 
 
@@ -113,7 +107,7 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
     except UserError as error:
         # The numbers are worth as much without it.
         said = f"{error.where}: {error.what}" if error.where else error.what
-        console.print(f"no diff: {said}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"no diff: {said}")
         return
     if ident is None and stored_winner(store) is not None:
         winner = choose_individual(store, subject, run, None, as_found=False)
@@ -127,9 +121,9 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
 
 def _print_diff(subject: Subject, name: str, one: Genotype) -> None:
     if lines := source_lines(subject, one.edits):
-        console.print(f"source lines of {name}:", highlight=False)
+        say(console, f"source lines of {name}:")
         for change, line in lines.items():
-            console.print(f"  {change}  {line}", highlight=False, markup=False, soft_wrap=True)
+            say(console, f"  {change}  {line}")
     diff = subject.diff(one)
-    console.print(f"{name} as a diff:" if diff else "no change in the source", highlight=False)
+    say(console, f"{name} as a diff:" if diff else "no change in the source")
     print_diff(console, diff)

@@ -3,27 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from gi_cuda.cli.common import (
-    AsFound,
-    Force,
-    IndividualNumber,
-    RunPath,
-    check_choice,
-    check_new,
-    console,
-    working,
-    write_new,
-)
+from gi_cuda.analyze.validate import portability
+from gi_cuda.analyze.validate.acceptance import Entry, accept, remember
+from gi_cuda.analyze.winner import choose_individual, how_to_go_on
+from gi_cuda.backends import sanitize
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.options import AsFound, Force, IndividualNumber, RunPath, check_choice
 from gi_cuda.errors import UserError
-
-if TYPE_CHECKING:
-    from gi_cuda.analyze.winner import ChosenIndividual
-    from gi_cuda.backends.sanitize import Sanitizer
-    from gi_cuda.runs.run import Run
+from gi_cuda.report.tables import print_table
+from gi_cuda.report.validate import portability_table, print_acceptance
+from gi_cuda.runs.run import Run, open_run
 
 SANITIZERS = ("installed", "required", "none")
 
@@ -53,22 +47,15 @@ def command(
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
-    from gi_cuda.analyze.validate import portability
-    from gi_cuda.analyze.validate.acceptance import Entry, accept, entries, remember
-    from gi_cuda.report.tables import print_table
-    from gi_cuda.report.validate import portability_table, print_acceptance
-    from gi_cuda.runs.run import open_run
-
     check_choice("--sanitizers", sanitizers, SANITIZERS)
     if export is not None:
         check_new(export, force=force)
     elsewhere = {path: portability.read(path) for path in others or ()}
     with open_run(run) as opened:
         if genotype is not None:
-            given = opened.subject.read(genotype)
-            candidates = [Entry("the given genotype", None, given)]
+            candidates = [Entry("the given genotype", None, opened.subject.read(genotype))]
         else:
-            candidates = entries(_winners(opened, individual, best, as_found=as_found))
+            candidates = _candidates(opened, individual, best, as_found=as_found)
         for path, there in elsewhere.items():  # before anybody waits for measurements in vain
             texts = [str(one.genotype) for one in candidates]
             portability.check_same(there, opened.store.get("target_hash"), texts, path)
@@ -85,46 +72,37 @@ def command(
         print_table(console, portability_table([here, *elsewhere.values()]))
     if export is not None:
         write_new(export, portability.write(here), force=force)
-        console.print(f"wrote {export}", highlight=False, soft_wrap=True, markup=False)
+        say_written([export])
     if result.accepted is None:
         raise typer.Exit(1)
 
 
-def _winners(
-    run: Run, individual: int | None, best: int, *, as_found: bool
-) -> list[ChosenIndividual]:
+def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Entry]:
     """Whom the validation is about, in the order in which they are tried."""
-    from gi_cuda.analyze.winner import choose_individual, how_to_go_on
-
-    store, subject, folder = run.store, run.subject, run.folder
+    forms = (True,) if as_found else (False, True)
+    idents = [one.ident for one, _ in run.store.best(best)]
     if individual is not None:
-        return [choose_individual(store, subject, folder, individual, as_found=as_found)]
-    idents = [one.ident for one, _ in store.best(best)]
+        idents, forms = [individual], (as_found,)
     if not idents:
         raise UserError(
             "the run has no individual that is faster than the reference",
-            where=str(folder),
-            hint=f"search further: {how_to_go_on(store, folder)}",
+            where=str(run.folder),
+            hint=f"search further: {how_to_go_on(run.store, run.folder)}",
         )
-    both = [
-        choose_individual(store, subject, folder, ident, as_found=form)
-        for ident in idents
-        for form in ((True,) if as_found else (False, True))
-    ]
-    different: dict[object, ChosenIndividual] = {}
-    for one in both:
-        different.setdefault((one.ident, one.genotype), one)
+    different: dict[object, Entry] = {}
+    for ident in idents:
+        for form in forms:
+            one = choose_individual(run.store, run.subject, run.folder, ident, as_found=form)
+            different.setdefault((ident, one.genotype), Entry(str(one), ident, one.genotype))
     return list(different.values())
 
 
-def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:
+def _sanitizers(run: Run, wanted: str) -> tuple[list[sanitize.Sanitizer], str]:
     """The sanitizers that are to watch, and why there are none."""
-    from gi_cuda.backends.sanitize import sanitizers
-
     if wanted == "none":
         return [], "not asked for"
     try:
-        return sanitizers(run.tools.compiler), ""
+        return sanitize.sanitizers(run.tools.compiler), ""
     except UserError as error:
         if wanted == "required":
             raise

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 from gi_cuda.evaluate.baseline import Baseline, Caught
 from gi_cuda.evaluate.checks import Finding
 from gi_cuda.evaluate.checks.values import TriedValue
+from gi_cuda.report.tables import right, say, table
 
 
 def baseline_table(baseline: Baseline, caught: Caught) -> Table:
     """The baseline's findings."""
-    rows = Table(
-        title="baseline", title_justify="left", pad_edge=False, show_header=False, box=SIMPLE_HEAD
-    )
+    rows = table("baseline", wide=True)
+    rows.show_header = False
     for case in baseline.penalties:
         rows.add_row(f"reference on {case}", "passes its oracle")
     rows.add_row("reference time", f"{baseline.seconds * 1e3:.3f} ms")
@@ -39,10 +38,8 @@ def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
     title = "each value by itself"
     if len(tried) < all_values:
         title += f" ({len(tried)} of {all_values}, evenly chosen)"
-    rows = Table(title=title, title_justify="left", pad_edge=False, box=SIMPLE_HEAD)
-    for heading in ("parameter", "value", "answers"):
-        rows.add_column(heading)
-    rows.add_column("time / reference's", justify="right")
+    numbers = right("time / reference's")
+    rows = table(title, "parameter", "value", "answers", *numbers, wide=True)
     last = None
     for one in tried:
         name = one.parameter if one.parameter != last else ""
@@ -55,4 +52,4 @@ def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
 def print_warnings(console: Console, findings: Iterable[Finding]) -> None:
     """One warning for each finding."""
     for finding in findings:
-        console.print(f"warning: {finding}", highlight=False, soft_wrap=True, markup=False)
+        say(console, f"warning: {finding}")

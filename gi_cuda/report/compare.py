@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
 from gi_cuda.analyze.compare.contestants import Milestone, Search
-from gi_cuda.report.tables import change_column, print_table, table
+from gi_cuda.report.tables import folded, print_table, right, say, table, whole
 from gi_cuda.results.speed_up import SpeedUp
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -29,21 +29,19 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     for result in comparison.results:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
-            console.print(said, markup=False, highlight=False, soft_wrap=True)
+            say(console, said)
 
 
 def results_table(comparison: Comparison) -> Table:
     """One row a contestant; below, what a copy of the reference measured as."""
-    rows = table("speed-up over the reference, with 95 % intervals")
-    rows.caption = (
-        f"copy of the reference, all cases: {comparison.noise};"
-        f" what lies within {comparison.floor:.1%} is the same"
+    rows = table(
+        "speed-up over the reference, with 95 % intervals",
+        *whole("contestant"),
+        "kind",
+        *whole("verdict", "train cases", "held-out cases"),
+        caption=f"copy of the reference, all cases: {comparison.noise};"
+        f" what lies within {comparison.floor:.1%} is the same",
     )
-    rows.caption_justify = "left"
-    change_column(rows, "contestant")
-    rows.add_column("kind")
-    for heading in ("verdict", "train cases", "held-out cases"):
-        rows.add_column(heading, no_wrap=True)
     for one in comparison.results:
         speeds = [str(one.train), str(one.held_out)] if one.train else ["", ""]
         kind = one.contestant.kind
@@ -56,10 +54,8 @@ def resources_table(comparison: Comparison) -> Table:
     shown = [
         name for name in _TAKEN if any(_taken(one.resources, name) for one in comparison.results)
     ]
-    rows = table("what they change and take" if shown else "what they change")
-    change_column(rows, "contestant")
-    for heading in ("changes", *shown):
-        rows.add_column(heading, justify="right")
+    title = "what they change and take" if shown else "what they change"
+    rows = table(title, *whole("contestant"), *right("changes", *shown))
     for one in comparison.results:
         changes = one.contestant.changes
         rows.add_row(
@@ -83,12 +79,9 @@ def _taken(resources: Mapping[str, int], name: str) -> int | str:
 
 def searches_table(searches: Sequence[tuple[str, Search]], levels: Sequence[float]) -> Table:
     """What each search spent, and what of it until it was sure of which speed-up."""
-    rows = table("evaluations, and seconds, until a speed-up was sure on the train cases")
-    change_column(rows, "run")
-    rows.add_column("search", overflow="fold")
-    rows.add_column("in all", justify="right")
-    for level in levels:
-        rows.add_column(f"{level:g}", justify="right")
+    numbers = right("in all", *(f"{level:g}" for level in levels))
+    title = "evaluations, and seconds, until a speed-up was sure on the train cases"
+    rows = table(title, *whole("run"), *folded("search"), *numbers)
     for name, search in searches:
         found = [search.milestones[-1], *(_reached(search, level) for level in levels)]
         cells = [f"{one.evaluations}\n{one.seconds:.0f} s" if one else "-" for one in found]

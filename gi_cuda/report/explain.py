@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.explain.quotes import Quote
-from gi_cuda.report.tables import counted, print_diff
+from gi_cuda.report.tables import counted, print_diff, say
 
 
 def print_explanations(
@@ -19,27 +19,21 @@ def print_explanations(
     Args:
         note: what is to be known of all of them.
     """
-    console.print(f"{name}: {counted(len(explanations), 'change')}", style="bold", highlight=False)
+    say(console, f"{name}: {counted(len(explanations), 'change')}", "bold")
     if note:
-        console.print(note, highlight=False, markup=False, soft_wrap=True)
+        say(console, note)
     for one in explanations:
         console.print()
-        console.print(
-            f"{one.number}  {one.change}",
-            style="bold",
-            highlight=False,
-            markup=False,
-            soft_wrap=True,
-        )
+        say(console, f"{one.number}  {one.change}", "bold")
         for line in facts(one):
-            console.print(f"   {line}", highlight=False, markup=False, soft_wrap=True)
+            say(console, f"   {line}")
         for quote in one.quotes:
             for line in quoted(quote):
-                console.print(f"   {line}", highlight=False, markup=False, soft_wrap=True)
+                say(console, f"   {line}")
         if one.diff:
             print_diff(console, one.diff)
         else:
-            console.print("   changes nothing", highlight=False)
+            say(console, "   changes nothing")
 
 
 def quoted(one: Quote) -> Iterator[str]:

@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.history import Ancestor, History
-from gi_cuda.report.tables import BY_WHAT_IS_SURE, change_column, print_table, table
+from gi_cuda.report.show import BY_WHAT_IS_SURE
+from gi_cuda.report.tables import print_table, right, table, whole
 from gi_cuda.results.speed_up import SpeedUp
 
 
@@ -32,11 +33,9 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _print_epochs(console: Console, history: History) -> None:
-    rows = table(f"generations; {BY_WHAT_IS_SURE}")
     headings = ["gen", "best\nspeed-up", "best\nso far", "changes\n(mean)", "of bred\nones"]
     headings += ["by Price's\ntheorem", "same\ngenotype", "same\nphenotype", "not\nbuilt"]
-    for heading in headings:
-        rows.add_column(heading, justify="right", vertical="bottom")
+    rows = table(f"generations; {BY_WHAT_IS_SURE}", *right(*headings))
     for one in history.epochs:
         rows.add_row(
             str(one.number),
@@ -53,10 +52,9 @@ def _print_epochs(console: Console, history: History) -> None:
 
 
 def _print_survivors(console: Console, history: History, lines: Mapping[str, str]) -> None:
-    rows = table("the winner's changes: where they were found, and how many individuals had them")
-    change_column(rows, "change")
-    for heading in ("found in\ngeneration", "by\nindividual", "at\nmost", "in the\nlast"):
-        rows.add_column(heading, justify="right", vertical="bottom")
+    title = "the winner's changes: where they were found, and how many individuals had them"
+    numbers = right("found in\ngeneration", "by\nindividual", "at\nmost", "in the\nlast")
+    rows = table(title, *whole("change"), *numbers)
     if lines:
         rows.add_column("source", no_wrap=True, vertical="bottom")
     for one in history.survivors:
@@ -85,29 +83,19 @@ def _print_family(console: Console, history: History) -> None:
             first.setdefault(one.generation, one)
         family = tuple(sorted(first.values(), key=lambda one: -one.ident))
         title += ". Of each generation, the one that passed on most"
-    rows = table(title)
-    for heading in ("individual", "gen", "made by", "of", "speed-up", "changes", "passed on"):
-        rows.add_column(heading, justify="left" if heading in ("made by", "of") else "right")
+    numbers = right("speed-up", "changes", "passed on")
+    rows = table(title, *right("individual", "gen"), "made by", "of", *numbers)
     for one in family:
         parents = ", ".join(map(str, one.parents))
-        speed = _number(one.speed_up)
-        rows.add_row(
-            str(one.ident),
-            str(one.generation),
-            one.origin,
-            parents,
-            speed,
-            str(one.changes),
-            str(one.passed),
-        )
+        made = (str(one.ident), str(one.generation), one.origin, parents)
+        rows.add_row(*made, _number(one.speed_up), str(one.changes), str(one.passed))
     print_table(console, rows)
 
 
 def print_added(console: Console, steps: Sequence[tuple[str, SpeedUp | None]]) -> None:
     """Speed-up as changes are added one by one."""
-    rows = table("speed-up as changes are added in the order in which they were found")
-    change_column(rows, "change")
-    rows.add_column("speed-up with it and those above")
+    title = "speed-up as changes are added in the order in which they were found"
+    rows = table(title, *whole("change"), "speed-up with it and those above")
     for change, speed_up in steps:
         rows.add_row(Text(change), str(speed_up) if speed_up else "fails")
     print_table(console, rows)

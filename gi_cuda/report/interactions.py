@@ -8,19 +8,18 @@ from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.report.tables import change_column, counted, print_table, table
+from gi_cuda.report.tables import counted, print_table, right, say, table, whole
 
 
 def print_interactions(console: Console, name: str, result: Interactions) -> None:
     """The verdict in one line, and tables of changes, needs, pairs and groups."""
     independent = sum(one.independent for one in result.singles)
-    console.print(
+    say(
+        console,
         f"{name}: {counted(len(result.singles), 'change')}, {independent} of them independent;"
         f" {counted(len(result.groups), 'group')}; speed-up on the train cases {result.whole}"
         " (95 % interval)",
-        style="bold",
-        highlight=False,
-        soft_wrap=True,
+        "bold",
     )
     _print_singles(console, result)
     _print_needs(console, result)
@@ -29,18 +28,14 @@ def print_interactions(console: Console, name: str, result: Interactions) -> Non
     took = f"{counted(result.variants, 'variant')} in {counted(result.batches, 'step')}"
     if result.possible > 1:
         took = f"{result.subsets} of {result.possible - 1} subsets of the dependent changes; {took}"
-    console.print(f"read: {took}", highlight=False, soft_wrap=True)
+    say(console, f"read: {took}")
     if result.subsets < result.possible - 1:
-        console.print("more of them with --budget", highlight=False)
+        say(console, "more of them with --budget")
 
 
 def _print_singles(console: Console, result: Interactions) -> None:
-    rows = table("changes: speed-up alone, and on top of all others")
-    rows.add_column("", justify="right")
-    change_column(rows, "change")
-    for column in ("alone", "on top"):
-        rows.add_column(column, no_wrap=True)
-    rows.add_column("")
+    title = "changes: speed-up alone, and on top of all others"
+    rows = table(title, *right(""), *whole("change", "alone", "on top"), "")
     alone_in_group = {group.changes for group in result.groups}
     for number, one in enumerate(result.singles, 1):
         alone = str(one.alone) if one.alone else "fails"
@@ -55,9 +50,7 @@ def _print_singles(console: Console, result: Interactions) -> None:
 def _print_needs(console: Console, result: Interactions) -> None:
     if not result.needs:
         return
-    rows = table("what fails without others")
-    for column in ("change", "needs", "and one of"):
-        change_column(rows, column)
+    rows = table("what fails without others", *whole("change", "needs", "and one of"))
     for need in result.needs:
         rows.add_row(Text(need.change), _lines(need.always), _lines(need.either))
     print_table(console, rows)
@@ -66,9 +59,8 @@ def _print_needs(console: Console, result: Interactions) -> None:
 def _print_pairs(console: Console, result: Interactions) -> None:
     if not result.pairs:
         return
-    rows = table("what gains more or less together than apart")
-    for column in ("changes", "beside", "factor", ""):
-        change_column(rows, column)
+    title = "what gains more or less together than apart"
+    rows = table(title, *whole("changes", "beside", "factor", ""))
     for pair in result.pairs:
         kind = "super-additive" if pair.super_additive else "sub-additive"
         both = _lines((*pair.first, *pair.second))
@@ -77,10 +69,8 @@ def _print_pairs(console: Console, result: Interactions) -> None:
 
 
 def _print_groups(console: Console, result: Interactions) -> None:
-    rows = table("groups: gain on top of all others, and share of the logarithm of the speed-up")
-    change_column(rows, "changes")
-    rows.add_column("gain")
-    rows.add_column("share", justify="right")
+    title = "groups: gain on top of all others, and share of the logarithm of the speed-up"
+    rows = table(title, *whole("changes"), "gain", *right("share"))
     for group in result.groups:
         gain = str(group.gain) if group.gain else "fails without them"
         share = "" if group.share is None else f"{group.share:.0%}"

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.minimize import DroppedChange, KeptChange, Minimization
 from gi_cuda.analyze.winner import Minimized
-from gi_cuda.report.tables import change_column, print_table, table
+from gi_cuda.report.tables import print_table, right, say, table, whole
 
 
 def print_minimized(console: Console, name: str, minimized: Minimized, *, beside: str = "") -> None:
@@ -18,23 +18,21 @@ def print_minimized(console: Console, name: str, minimized: Minimized, *, beside
         beside: what its changes were timed beside, if that is not the reference.
     """
     result = minimized.minimization
-    console.print(verdict(name, minimized), style="bold", highlight=False, soft_wrap=True)
+    say(console, verdict(name, minimized), "bold")
     _print_kept(console, result)
     _print_dropped(console, result.dropped)
     if minimized.loses:
-        console.print(
+        say(
+            console,
             "what went pays on the held-out cases, which minimizing does not look at: a smaller"
             " --threshold keeps more of it",
-            style="yellow",
-            highlight=False,
-            soft_wrap=True,
+            "yellow",
         )
-    console.print(
+    say(
+        console,
         f"on the train cases {result.before} before, {result.speed_up} after"
         f"{f', over {beside}' if beside else ''};"
         f" {result.variants} variants in {result.batches} batches",
-        highlight=False,
-        soft_wrap=True,
     )
 
 
@@ -54,14 +52,9 @@ def verdict(name: str, minimized: Minimized) -> str:
 
 def _print_kept(console: Console, result: Minimization) -> None:
     if not result.kept:
-        console.print("nothing is left: no change pays")
+        say(console, "nothing is left: no change pays")
         return
-    rows = table("changes that stay")
-    rows.add_column("", justify="right")
-    change_column(rows, "change")
-    rows.add_column("gain", no_wrap=True)
-    rows.add_column("alone", no_wrap=True)
-    rows.add_column("note")
+    rows = table("changes that stay", *right(""), *whole("change", "gain", "alone"), "note")
     for number, one in enumerate(result.kept, 1):
         gain = str(one.gain) if one.gain else "fails without it"
         alone = str(one.alone) if one.alone else "fails"
@@ -84,10 +77,7 @@ def _note(kept: KeptChange) -> str:
 def _print_dropped(console: Console, dropped: tuple[DroppedChange, ...]) -> None:
     if not dropped:
         return
-    rows = table("changes that went")
-    change_column(rows, "change")
-    rows.add_column("gain", no_wrap=True)
-    rows.add_column("why")
+    rows = table("changes that went", *whole("change", "gain"), "why")
     for one in dropped:
         rows.add_row(Text(one.change), str(one.gain or ""), Text(one.reason))
     print_table(console, rows)

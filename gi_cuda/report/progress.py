@@ -21,7 +21,8 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.report.tables import interval, speed
+from gi_cuda.report.show import interval, speed
+from gi_cuda.report.tables import say
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.search.loop import Progress
 
@@ -126,11 +127,10 @@ class _Lines:
 
     def show(self, score: Score) -> None:
         if score.size and score.done == score.size:
-            self._console.print(
+            say(
+                self._console,
                 f"generation {score.generation}: {score.done} evaluated: {score.counts_line};"
                 f" best so far: {score.best_line}; time left {score.left}",
-                highlight=False,
-                soft_wrap=True,
             )
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.validate.acceptance import Acceptance, TriedCandidate
 from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.report.tables import print_table, table
+from gi_cuda.report.tables import folded, print_table, say, table
 
 
 def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> None:
@@ -20,20 +20,14 @@ def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> No
         unwatched: why no sanitizer was at work, where none was.
     """
     accepted = result.accepted
-    console.print(
-        verdict(result),
-        style="bold green" if accepted else "bold red",
-        highlight=False,
-        soft_wrap=True,
-        markup=False,
-    )
+    say(console, verdict(result), "bold green" if accepted else "bold red")
     print_table(console, acceptance_table(result))
     for one in result.tried:
         for tool, findings in one.findings.items():
             for finding in findings:
-                console.print(f"{one.name}: {tool}: {finding}", markup=False, soft_wrap=True)
+                say(console, f"{one.name}: {tool}: {finding}")
     if unwatched:
-        console.print(f"no sanitizers: {unwatched}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"no sanitizers: {unwatched}")
 
 
 def verdict(result: Acceptance) -> str:
@@ -61,10 +55,9 @@ def _fault(result: Acceptance, one: TriedCandidate) -> str:
 
 def acceptance_table(result: Acceptance) -> Table:
     """A row for each candidate, and for the copy of the reference."""
-    rows = table("speed-up on the held-out cases, with 95 % intervals")
     cases = next((list(one.validation.cases) for one in result.tried if one.validation.cases), [])
-    for name in ("candidate", "all cases", *cases, "sanitizers"):
-        rows.add_column(name, overflow="fold")
+    columns = folded("candidate", "all cases", *cases, "sanitizers")
+    rows = table("speed-up on the held-out cases, with 95 % intervals", *columns)
     for one in result.tried:
         validation = one.validation
         if not validation.correct:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from gi_cuda.analyze.winner import Winner
+from gi_cuda.report.tables import say
 
 
 def print_winner(console: Console, winner: Winner | None, measured_on: str) -> None:
@@ -16,21 +17,20 @@ def print_winner(console: Console, winner: Winner | None, measured_on: str) -> N
         measured_on: the device in words.
     """
     if winner is None:
-        console.print("no individual is faster than the reference on the held-out cases")
+        say(console, "no individual is faster than the reference on the held-out cases")
         return
     validation = winner.validation
-    console.print(
+    say(
+        console,
         f"winner: individual {winner.ident}, speed-up on held-out cases"
         f" {validation.overall} (95 % interval), measured on {measured_on}",
-        style="bold",
-        highlight=False,
-        soft_wrap=True,
+        "bold",
     )
     for case, speed_up in (validation.cases or {}).items():
-        console.print(f"  {case}: {speed_up}", highlight=False)
-    console.print("its changes:")
+        say(console, f"  {case}: {speed_up}")
+    say(console, "its changes:")
     for word in winner.genotype.split(" "):
-        console.print(f"  {word}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"  {word}")
 
 
 def device_words(backend: str, device: str) -> str:
@@ -46,14 +46,13 @@ def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> Non
         steps: what may be tried, each in words.
     """
     if faster:
-        console.print(
+        say(
+            console,
             f"{faster} faster on the train cases, but none of the best held on the held-out ones:"
             " do the two differ much in size?",
-            highlight=False,
-            soft_wrap=True,
         )
     else:
-        console.print("none was certainly faster on the train cases either")
-    console.print("what may help:")
+        say(console, "none was certainly faster on the train cases either")
+    say(console, "what may help:")
     for step in steps:
-        console.print(f"  {step}", highlight=False, markup=False, soft_wrap=True)
+        say(console, f"  {step}")

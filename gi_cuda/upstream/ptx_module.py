@@ -29,13 +29,11 @@ class PtxModule:
 
     Attributes:
         text: all of it.
-        verdict: what it is worth, for people.
-        own_names: whether its names are those that nvcc gives to the source on its own.
+        said: what it is worth, and what must be known of it, line by line.
     """
 
     text: str
-    verdict: str
-    own_names: bool
+    said: tuple[str, ...]
 
 
 def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxModule:
@@ -76,7 +74,12 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
     text = f"{head}{alone}"
     if wrong := check_assembles(compiler, text, subject.options(genotype.configuration)):
         raise RuntimeError(f"the module does not assemble: {wrong}")
-    return PtxModule(text, f"{winner}, PTX: speed-up {validation.overall}", own)
+    said = [f"{winner}, PTX: speed-up {validation.overall}"]
+    if not own:
+        said.append(
+            "its names are those of a namespace v0: on its own, nvcc makes other code of the source"
+        )
+    return PtxModule(text, tuple(said))
 
 
 def _head(

@@ -55,15 +55,23 @@ class Submission:
     outside: tuple[str, ...] = ()
     defined: tuple[str, ...] = ()
 
-    @property
-    def verdict(self) -> str:
-        """What the patched file is worth."""
+    def said(self, *, checked: bool) -> list[str]:
+        """What the patched file is worth, and what must be known of it, line by line.
+
+        Args:
+            checked: whether git took the patch.
+        """
         worth = self.parts[-1].validation.overall
-        return f"{self.winner}, patched file: speed-up {worth}, measured on {self.device}"
+        lines = [f"{self.winner}, patched file: speed-up {worth}, measured on {self.device}"]
+        if checked:
+            lines.append(self._checked)
+        if self.outside:
+            outside = "; ".join(self.outside)
+            lines.append(f"not part of the source, and needed for this: {outside}")
+        return lines
 
     @property
-    def checked(self) -> str:
-        """What stands behind the patch once git took it."""
+    def _checked(self) -> str:
         cases = ", ".join(self.parts[-1].validation.cases or ())
         how = "without -D of any parameter"
         if self.defined:

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import TypeAlias
 
 from gi_cuda.analyze.interactions.subsets import Positions, Subsets, joined, square, subsets_of
-from gi_cuda.analyze.minimize import EXTENSIONS
+from gi_cuda.analyze.minimize import EXTENSIONS, WrongWinner
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import SpeedUp, contrast
@@ -125,10 +125,6 @@ _Found: TypeAlias = tuple[Positions, Positions, SpeedUp, Positions]
 """Two blocks that certainly interact, by which factor, and beside what that was measured."""
 
 
-class WrongWhole(Exception):
-    """The genotype whose changes were to be told apart is wrong itself."""
-
-
 def interactions(
     winner: Changed, measurer: Measurer, budget: int = BUDGET, threshold: float = LEAST_GAIN
 ) -> Interactions:
@@ -141,7 +137,7 @@ def interactions(
         budget: subsets of the dependent changes that are read at most.
 
     Raises:
-        WrongWhole: the winner fails.
+        WrongWinner: the winner fails.
     """
     return _Search(winner, ReadingCache(measurer), budget, threshold).run()
 
@@ -159,7 +155,7 @@ class _Search:
         everything = self.winner.all
         self._read_singles()
         if not self._right(everything):
-            raise WrongWhole(self.readings[self.winner.whole].failure)
+            raise WrongWinner(self.readings[self.winner.whole].failure)
         subsets = self._subsets()
         pairs = self._pairs(subsets, everything)
         groups = self._groups(subsets, pairs)

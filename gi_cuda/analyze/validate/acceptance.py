@@ -11,7 +11,7 @@ from gi_cuda.analyze.validate.sanitizer_logs import (
     from_outside,
     new_findings,
 )
-from gi_cuda.analyze.winner import ChosenIndividual, Minimized, Winner, keep_minimized
+from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.sanitize import DEVICE_TOOLS, Sanitizer
@@ -77,16 +77,16 @@ class Acceptance:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A candidate before it was measured."""
+    """A candidate before it was measured.
+
+    Attributes:
+        name, ident: as :class:`TriedCandidate` has them.
+        genotype: of it.
+    """
 
     name: str
     ident: int | None
     genotype: Genotype
-
-
-def entries(winners: Sequence[ChosenIndividual]) -> list[Entry]:
-    """Individuals as candidates."""
-    return [Entry(str(one), one.ident, one.genotype) for one in winners]
 
 
 def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer]) -> Acceptance:

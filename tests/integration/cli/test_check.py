@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.cli.common import scratch_folder
+from gi_cuda.cli.files import scratch_folder
 from gi_cuda.errors import UserError
 from tests.command import gi_cuda
 

@@ -18,7 +18,7 @@ import pytest
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.analyze.winner import Winner, stored_winner
-from gi_cuda.cli.common import read_numbers
+from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.generation import Individual, Phases, Tally

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from gi_cuda.analyze.interactions.algorithm import Interactions, WrongWhole, interactions
+from gi_cuda.analyze.interactions.algorithm import Interactions, interactions
+from gi_cuda.analyze.minimize import WrongWinner
 
 from .conftest import Truth, changed, measurer
 
@@ -127,5 +128,5 @@ def test_every_step_is_one_batch(planted: Truth) -> None:
 
 
 def test_a_winner_that_is_wrong_is_refused() -> None:
-    with pytest.raises(WrongWhole, match="expected 2"):
+    with pytest.raises(WrongWinner, match="expected 2"):
         found(Truth({}, lambda names: "a" in names), "ab")

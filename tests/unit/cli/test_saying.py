@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from gi_cuda.cli import app, common
-from gi_cuda.cli.mutate import print_failures
+from gi_cuda.cli import app
+from gi_cuda.cli.console import console, working
+from gi_cuda.cli.files import check_figures, check_new
 from gi_cuda.evaluate.sampling import Trials
 from gi_cuda.genome import Genotype
 from gi_cuda.report import progress
+from gi_cuda.report.mutate import print_failures
 from gi_cuda.report.winner import device_words, print_next_steps
 
 
@@ -37,7 +39,7 @@ def test_where_there_is_no_terminal_work_is_told_of_in_lines(
     said = Listener()
     monkeypatch.setattr(progress, "REMINDED", 0.001)
     monkeypatch.setattr(sys, "stderr", said)
-    with common.working("measuring"):
+    with working("measuring"):
         assert said.reminded.wait(60)
     first, *others = said.getvalue().splitlines()
     assert first == "measuring"
@@ -72,17 +74,17 @@ def test_the_help_gives_flags_no_type(words: list[str]) -> None:
 
 
 def test_a_place_is_tried_before_anything_is_written(tmp_path: Path) -> None:
-    common.check_new(tmp_path / "deep" / "down" / "file.csv", force=False)
-    common.check_figures(tmp_path / "deep", ["best"])
+    check_new(tmp_path / "deep" / "down" / "file.csv", force=False)
+    check_figures(tmp_path / "deep", ["best"])
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_search_without_a_winner_says_what_it_had(capsys: pytest.CaptureFixture[str]) -> None:
-    print_next_steps(common.console, 0, ["more generations: gi-cuda resume r --generations 8"])
+    print_next_steps(console, 0, ["more generations: gi-cuda resume r --generations 8"])
     said = capsys.readouterr().out
     assert "none was certainly faster on the train cases either" in said
     assert "  more generations: gi-cuda resume r --generations 8\n" in said
-    print_next_steps(common.console, 3, [])
+    print_next_steps(console, 3, [])
     assert capsys.readouterr().out.startswith("3 faster on the train cases, but none")
     assert device_words("host", "Xeon") == "Xeon, a CPU (host back end)"
     assert device_words("cuda", "H200") == "H200"

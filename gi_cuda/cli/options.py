@@ -1,0 +1,93 @@
+"""Options that several verbs take, and what is refused of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+from typing import Annotated, TypeAlias
+
+import typer
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar import EDIT_SETS
+
+TargetPath: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
+]
+RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Backend: TypeAlias = Annotated[
+    str, typer.Option("--backend", help="Where variants are compiled and executed: host or cuda.")
+]
+Bnf: TypeAlias = Annotated[
+    Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")
+]
+Scope: TypeAlias = Annotated[
+    Path | None, typer.Option("--scope", help="The scopes that belong to --bnf.")
+]
+Edits: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--edits",
+        help="What may change: paper (the nine rule types of the paper) or full (operands, "
+        "right-hand sides and parts of conditions as well).",
+    ),
+]
+Level: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--level",
+        help="What evolves: source, or ptx (what nvcc makes of the source's default"
+        " configuration).",
+    ),
+]
+IndividualNumber: TypeAlias = Annotated[
+    int | None, typer.Option("--individual", help="This individual instead of the winner.")
+]
+AsFound: TypeAlias = Annotated[
+    bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")
+]
+FiguresFolder: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--figures", help="Folder for the figures; by default `figures` in the run."),
+]
+Workers: TypeAlias = Annotated[
+    int,
+    typer.Option("--workers", min=0, help="Measurements at a time; 0: as many as fit."),
+]
+Jobs: TypeAlias = Annotated[
+    int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
+]
+Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
+
+BACKENDS = ("host", "cuda")
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def check_choice(option: str, value: str, choices: Collection[str], what: str = "") -> str:
+    """A value that an option takes.
+
+    Args:
+        what: the kind of thing that is chosen, in words; "" where it has no name.
+
+    Raises:
+        UserError: it is none of the choices.
+    """
+    if value not in choices:
+        said = f"there is no {what} {value!r}" if what else f"{option} does not take {value!r}"
+        raise UserError(said, where=option, hint=f"one of: {', '.join(choices)}")
+    return value
+
+
+def check_backend(name: str) -> str:
+    """The back end's name, if there is such a back end."""
+    return check_choice("--backend", name, BACKENDS, "back end")
+
+
+def check_edits(name: str) -> str:
+    """The name of a set of rule types, if there is such a set."""
+    return check_choice("--edits", name, EDIT_SETS, "set of edits")

@@ -1,0 +1,115 @@
+"""A run so far, as tables: generations, times, individuals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from gi_cuda.report.tables import right, say, table
+from gi_cuda.results.evaluation import Evaluation, Outcome
+from gi_cuda.results.generation import Generation, Individual, Phases
+
+BY_WHAT_IS_SURE = "the best is the one whose interval has the highest lower end"
+"""How individuals are ranked, wherever they are."""
+
+_COLUMNS = {
+    Outcome.NOT_BUILT: "not\nbuilt",
+    Outcome.REFUSED: "re-\nfused",
+    Outcome.CRASHED: "cra-\nshed",
+    Outcome.HUNG: "hung",
+    Outcome.WRONG: "wrong",
+    Outcome.SLOWER: "slow-\ner",
+    Outcome.SAME: "same",
+    Outcome.UNCERTAIN: "un-\ncer-\ntain",
+    Outcome.FASTER: "fast-\ner",
+}
+
+
+def speed(ratio: float | None) -> str:
+    """A ratio of times as a speed-up."""
+    return "" if not ratio else f"{1 / ratio:.3f}"
+
+
+def interval(evaluation: Evaluation) -> str:
+    """The 95 % interval of a speed-up."""
+    if not evaluation.low or not evaluation.high or math.isinf(evaluation.high):
+        return ""
+    return f"[{1 / evaluation.high:.3f}, {1 / evaluation.low:.3f}]"
+
+
+def built_share(generation: Generation) -> float | None:
+    """The share of evaluated individuals that compiled."""
+    total = sum(generation.outcomes.values())
+    return 1 - generation.outcomes.get(Outcome.NOT_BUILT, 0) / total if total else None
+
+
+def percent(share: float) -> str:
+    """A share as at most five characters; only what is whole is called so."""
+    return "100%" if share == 1 else f"{min(share, 0.999):.1%}"
+
+
+def generations_table(generations: Sequence[Generation], best: Sequence[float | None]) -> Table:
+    """Counts of every generation.
+
+    Args:
+        generations: in order.
+        best: for each the ratio of the best among its faster individuals.
+    """
+    shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
+    title = "generations: children made, duplicates, and what became of the new ones"
+    duplicates = ["same\nge-\nno-\ntype", "same\nphe-\nno-\ntype"]
+    headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
+    rows = table(title, *right(*headings, "its best\nspeed-\nup"), caption=BY_WHAT_IS_SURE)
+    for column in rows.columns:
+        column.min_width = max(map(len, str(column.header).split("\n")))
+    for generation, ratio in zip(generations, best, strict=True):
+        tally = generation.tally
+        share = built_share(generation)
+        rows.add_row(
+            f"{generation.number}{'' if generation.finished else '*'}",
+            str(tally.created),
+            str(tally.genotype_duplicates),
+            str(tally.phenotype_duplicates),
+            "" if share is None else percent(share),
+            *(str(generation.outcomes.get(outcome, 0) or "") for outcome in shown),
+            speed(ratio),
+        )
+    return rows
+
+
+def phases_table(total: Phases, individuals: int) -> Table:
+    """Where a run's time went."""
+    rows = table("time", "phase", *right("seconds", "share"))
+    shown = {
+        "search": total.search,
+        "  while all else waits": total.idle,
+        "preprocess": total.preprocess,
+        "compile": total.compile,
+        "run": total.run,
+        "verify": total.verify,
+    }
+    for name, seconds in shown.items():
+        share = seconds / total.wall if total.wall else 0.0
+        rows.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
+    rate = individuals / total.wall if total.wall else 0.0
+    rows.add_row("wall", f"{total.wall:.2f}", f"{rate:.1f} individuals/s")
+    return rows
+
+
+def print_individuals(
+    console: Console, members: Sequence[tuple[Individual, Evaluation | None]]
+) -> None:
+    """Individuals with what became of them, each with its genotype on lines of its own."""
+    for one, evaluation in members:
+        words = [f"individual {one.ident}", f"generation {one.generation}", one.origin]
+        if one.parents:
+            words.append(f"of {' and '.join(map(str, one.parents))}")
+        words.append(str(evaluation.outcome) if evaluation else "pending")
+        if evaluation and evaluation.ratio:
+            words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
+        say(console, ", ".join(words))
+        genotype = one.genotype or "(no changes)"
+        say(console, f"    {genotype}")

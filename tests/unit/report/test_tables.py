@@ -12,7 +12,7 @@ from rich.text import Text
 from gi_cuda.grammar import EDIT_SETS, convert, read_source
 from gi_cuda.grammar.frontends.cuda.account import account
 from gi_cuda.report.convert import lines_table
-from gi_cuda.report.tables import change_column, print_table, table
+from gi_cuda.report.tables import print_table, table, whole
 
 CHANGE = "<_a_rather_long_file_name.cu_126>+<_a_rather_long_file_name.cu_948>"
 REASON = "without it the train cases take twice the time that they took before it was made"
@@ -21,9 +21,7 @@ REASON = "without it the train cases take twice the time that they took before i
 def printed(*, terminal: bool, width: int = 40) -> list[str]:
     out = io.StringIO()
     console = Console(file=out, width=width, force_terminal=terminal, color_system=None)
-    rows = table("changes that stay")
-    change_column(rows, "change")
-    rows.add_column("why")
+    rows = table("changes that stay", *whole("change"), "why")
     rows.add_row(Text(CHANGE), Text(REASON))
     print_table(console, rows)
     assert console.width == width

@@ -35,7 +35,7 @@ _CONTEXT.set_forkserver_preload(
         "gi_cuda.init",
         "gi_cuda.search",
         "gi_cuda.upstream.submission",
-        "gi_cuda.spec.resolve",
+        "gi_cuda.spec.assemble",
         __name__,
     ]
 )

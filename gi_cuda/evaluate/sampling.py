@@ -15,7 +15,7 @@ from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration
 from gi_cuda.grammar import RuleType
-from gi_cuda.grammar.kinds import type_of
+from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.subject import Subject
 
 _REFERENCE = 0

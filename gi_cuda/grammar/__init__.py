@@ -1,12 +1,12 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
-from gi_cuda.grammar.facts import Function
 from gi_cuda.grammar.frontends.cuda import convert
+from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
+from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.several import Joined, KeptInclude, Tree, read_files, read_tree
 from gi_cuda.grammar.frontends.table import FRONT_ENDS, LEVELS, front_end
 from gi_cuda.grammar.grammar import Grammar, View, operations
-from gi_cuda.grammar.guard import instrument, touched_loops
 from gi_cuda.grammar.interface import (
     FrontEnd,
     Instruction,
@@ -17,23 +17,11 @@ from gi_cuda.grammar.interface import (
     SourceLines,
     Wanted,
 )
-from gi_cuda.grammar.kinds import Operation
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
-from gi_cuda.grammar.places import LineIndex, SourceLine
-from gi_cuda.grammar.render import in_force, render, rendered
-from gi_cuda.grammar.rule import (
-    ALL_TYPES,
-    EDIT_SETS,
-    PAPER_TYPES,
-    Expansion,
-    FileSpan,
-    Loop,
-    Rule,
-    RuleType,
-    Source,
-)
-from gi_cuda.grammar.source import read_source
+from gi_cuda.grammar.rule import Expansion, Function, Loop, Rule
+from gi_cuda.grammar.rule_types import ALL_TYPES, EDIT_SETS, PAPER_TYPES, Operation, RuleType
+from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read_source
 
 __all__ = [
     "ALL_TYPES",

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 
-from gi_cuda.grammar.facts import Changes, Function, RuleFacts
-from gi_cuda.grammar.kinds import DONOR_TYPES, KINDS, SPECIAL_TYPES, Join, Operation, type_of
-from gi_cuda.grammar.offers import Donor, Offers, PlaceClass, is_deduplicated
+from gi_cuda.grammar.offers import Changes, Donor, Offers, PlaceClass, RuleFacts, is_deduplicated
 from gi_cuda.grammar.presence import Presence
-from gi_cuda.grammar.rule import Loop, Rule, RuleType, Source
+from gi_cuda.grammar.rule import Function, Loop, Rule
+from gi_cuda.grammar.rule_types import DONOR_TYPES, Join, Operation, RuleType, type_of
 from gi_cuda.grammar.scope import Declaration, Scope, same_meaning
+from gi_cuda.grammar.source import Source
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ class Grammar:
     def donors(self, place: str) -> tuple[str, ...]:
         """The donors that may go to a place under some configuration, never the place itself."""
         rule = self.rule(place)
-        if rule.type in SPECIAL_TYPES:
+        if rule.type.special:
             return special_donors(self, rule)
         offered: Iterable[Donor] = self.offers.table(rule)
         if place in self.granted:
@@ -90,7 +90,7 @@ class Grammar:
     def count(self, place: str) -> int:
         """How many donors may go to a place under some configuration."""
         rule = self.rule(place)
-        if rule.type in SPECIAL_TYPES or self.changes != Changes():
+        if rule.type.special or self.changes != Changes():
             return len(self.donors(place))
         return len(self.offers.table(rule)) - (place in self.offers.names(rule))
 
@@ -206,7 +206,7 @@ class View:
         """How many donors :meth:`donors` has for a place."""
         grammar = self.grammar
         rule = grammar.rule(place)
-        if rule.type in SPECIAL_TYPES or grammar.changes != Changes() or place in self._donors:
+        if rule.type.special or grammar.changes != Changes() or place in self._donors:
             return len(self.donors(place))
         wanted = grammar.offers.place_class(rule)
         found = self._spelled.get(wanted)
@@ -242,7 +242,7 @@ class View:
 
     def _find(self, rule: Rule) -> tuple[str, ...]:
         grammar = self.grammar
-        if rule.type in SPECIAL_TYPES:
+        if rule.type.special:
             return special_donors(grammar, rule)
         offered = self._offered(rule)
         granted = grammar.granted.get(rule.name, ())
@@ -311,7 +311,7 @@ def operations(offers: Grammar | View, place: str) -> tuple[Operation, ...]:
     """Which edits apply to a rule, given what is on offer for it."""
     grammar = offers.grammar if isinstance(offers, View) else offers
     rule = grammar.rule(place)
-    kind = KINDS[rule.type]
+    kind = rule.type.kind
     own = grammar.text(place)
     declares = bool(grammar.facts[place].declares)
     found = []

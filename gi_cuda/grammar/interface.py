@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.places import SourceLine
-from gi_cuda.grammar.rule import PAPER_TYPES, Expansion, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.rule import Expansion, Loop, Rule
+from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
+from gi_cuda.grammar.source import Source, SourceLine
 
 
 class Offering(Protocol):

@@ -9,19 +9,48 @@ taking the same values.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-from gi_cuda.grammar.facts import RuleFacts
-from gi_cuda.grammar.kinds import DONOR_TYPES
 from gi_cuda.grammar.presence import Presence
-from gi_cuda.grammar.rule import PAPER_TYPES, Rule, RuleType
+from gi_cuda.grammar.rule import Rule
+from gi_cuda.grammar.rule_types import DONOR_TYPES, PAPER_TYPES, RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, NameUse, Scope, same_meaning
 from gi_cuda.grammar.values import Demand, Value, fits
 
-_VALUED = frozenset({RuleType.RHS, RuleType.OP})
-
 Meanings = tuple[Declaration | None, ...]
 """What a name may mean somewhere, by configuration; one meaning where none has a say."""
+
+
+@dataclass(frozen=True, slots=True)
+class RuleFacts:
+    """What the front end knows of a rule's text.
+
+    Attributes:
+        function: number of the function it stands in.
+        region: its presence region.
+        uses: the names it uses and does not declare itself.
+        assigns: the names it assigns to.
+        declares: for a loop header that declares: names and types.
+        at: where the names are looked up of what is put in its place.
+        value: for the types that go by value: what it is and what its place takes.
+    """
+
+    function: int
+    region: int
+    uses: tuple[NameUse, ...]
+    assigns: frozenset[str]
+    declares: tuple[tuple[str, str], ...] = ()
+    at: int = 0
+    value: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """How a hand-edited ``.scope`` differs from the front end's: pairs of (donor, place)."""
+
+    granted: frozenset[tuple[str, str]] = frozenset()
+    forbidden: frozenset[tuple[str, str]] = frozenset()
 
 
 class Donor(NamedTuple):
@@ -255,7 +284,7 @@ def _members(kins: Iterable[_Kin], settled: bool | None) -> Iterator[tuple[int, 
 
 def _is_taken(place: PlaceClass, value: Value | None) -> bool:
     """Whether a place takes a value; rules of the finer types made by hand have none."""
-    if place.type not in _VALUED:
+    if not place.type.kind.valued:
         return True
     return place.demand is not None and value is not None and fits(place.demand, value)
 

@@ -1,11 +1,83 @@
-"""Reading source files so that every byte survives."""
+"""A source text and its files: reading them, and where an offset into the text lies in them."""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.rule import Source
+
+
+@dataclass(frozen=True, slots=True)
+class FileSpan:
+    """A stretch of a source's text that is one of a file, from the start of a line on.
+
+    Attributes:
+        file: the file's name, as rules are named after it.
+        line: the line of the file (from 1) on which the stretch starts.
+        start, end: the stretch, as offsets into the source's text.
+    """
+
+    file: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source: its name (as rules are named after it) and its whole text.
+
+    The text is decoded so that encoding it again gives the file back byte for byte
+    (UTF-8 with ``surrogateescape``, line ends untouched).
+
+    A source of several files has the text of its headers where they are included; what lies
+    between two parts belongs to no file (see :mod:`gi_cuda.grammar.frontends.cuda.several`).
+
+    Attributes:
+        name: the name of the (main) file.
+        text: what is read, changed and compiled.
+        parts: in order, which file each stretch of the text is from; empty for one single file.
+    """
+
+    name: str
+    text: str
+    parts: tuple[FileSpan, ...] = ()
+
+    @property
+    def stretches(self) -> tuple[FileSpan, ...]:
+        """The parts, also of a source of one file."""
+        return self.parts or (FileSpan(self.name, 1, 0, len(self.text)),)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its files, the main one first."""
+        return tuple(dict.fromkeys((self.name, *(part.file for part in self.parts))))
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The text of each file, as it stands on disk, by the file's name."""
+        texts: dict[str, list[str]] = {name: [] for name in self.names}
+        for part in self.stretches:
+            texts[part.file].append(self.text[part.start : part.end])
+        return {name: "".join(pieces) for name, pieces in texts.items()}
+
+    def with_texts(self, texts: Sequence[str]) -> Source:
+        """The same with another text for each of :attr:`stretches`, in their order."""
+        pieces: list[str] = []
+        parts: list[FileSpan] = []
+        length = before = 0
+        for part, text in zip(self.stretches, texts, strict=True):
+            start = length + part.start - before
+            length = start + len(text)
+            pieces += [self.text[before : part.start], text]
+            parts.append(FileSpan(part.file, part.line, start, length))
+            before = part.end
+        pieces.append(self.text[before:])
+        return Source(self.name, "".join(pieces), tuple(parts) if self.parts else ())
 
 
 def read_source(path: Path | str, name: str | None = None) -> Source:
@@ -28,3 +100,41 @@ def read_source(path: Path | str, name: str | None = None) -> Source:
             hint="name a CUDA C/C++ source file; UTF-16 files must be saved as UTF-8 first",
         )
     return Source(name or path.name, data.decode("utf-8", "surrogateescape"))
+
+
+class SourceLine(NamedTuple):
+    """A line of a file; lines count from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+class LineIndex:
+    """Looks up offsets in one source."""
+
+    def __init__(self, source: Source) -> None:
+        self._lines = line_starts(source.text)
+        self._parts = source.stretches
+        self._starts = [part.start for part in self._parts]
+        # What is to be added to a line of the text to get one of the file.
+        self._shifts = [p.line - bisect_right(self._lines, p.start) for p in self._parts]
+
+    def at(self, offset: int) -> SourceLine:
+        """The file and line of a character; between two parts those of the end of the first."""
+        k = max(0, bisect_right(self._starts, offset) - 1)
+        part = self._parts[k]
+        inside = min(offset, max(part.start, part.end - 1))
+        return SourceLine(part.file, bisect_right(self._lines, inside) + self._shifts[k])
+
+
+def line_starts(text: str) -> list[int]:
+    """The offset of each line's first character."""
+    starts = [0]
+    at = text.find("\n")
+    while at >= 0:
+        starts.append(at + 1)
+        at = text.find("\n", at + 1)
+    return starts

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
 
-from gi_cuda.grammar.rule import FileSpan
+from gi_cuda.grammar.source import FileSpan
 
 
 class Phase(IntEnum):

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.errors import UserError
+from gi_cuda.spec.configuration import defaults
 from gi_cuda.spec.expression import ExpressionError
+from gi_cuda.spec.hints import did_you_mean
 from gi_cuda.spec.modules import line_of, load_function
-from gi_cuda.spec.table import did_you_mean
-from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, Texture, defaults
+from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, Texture
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def load_case(target: Target, case: Case) -> CaseData:
     }
     for texture in target.textures:
         _check_texels(texture, buffers[texture.buffer].nbytes, where)
-    extras = {name: returned[name] for name in target.oracle.uses}
+    extras = {name: returned[name] for name in target.extras}
     return CaseData(case.name, case.role, buffers, scalars, extras)
 
 
@@ -145,7 +146,7 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
 def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> None:
     wanted = [buffer.name for buffer in target.buffers if buffer.role.given]
     wanted += [scalar.name for scalar in target.scalars if scalar.value is None]
-    wanted += target.oracle.uses
+    wanted += target.extras
     for name in wanted:
         if name not in returned:
             raise UserError(

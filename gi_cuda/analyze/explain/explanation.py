@@ -14,30 +14,12 @@ from gi_cuda.analyze.minimize import KeptChange
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
-from gi_cuda.grammar import RuleType
-from gi_cuda.grammar.kinds import SPECIALS, type_of
 from gi_cuda.grammar.rule import Rule
+from gi_cuda.grammar.rule_types import SPECIALS, type_of
 from gi_cuda.results.speed_up import contrast
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
-
-TYPES: Mapping[RuleType, str] = {
-    RuleType.STATEMENT: "a statement",
-    RuleType.IF: "the condition of an if",
-    RuleType.ELSE: "an else branch",
-    RuleType.FOR1: "the initialisation of a for loop",
-    RuleType.FOR2: "the condition of a for loop",
-    RuleType.FOR3: "the step of a for loop",
-    RuleType.PRAGMA: "the unrolling of a loop",
-    RuleType.RESTRICT: "the __restrict__ of a function's pointers",
-    RuleType.BOUNDS: "the __launch_bounds__ of a kernel",
-    RuleType.WHILE: "the condition of a while loop",
-    RuleType.COND: "a part of a condition",
-    RuleType.RHS: "a right-hand side",
-    RuleType.OP: "an operand",
-}
-"""Rule types in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,20 +170,15 @@ def describe(subject: Subject, change: Change) -> str:
 
 def _special(rule: Rule, text: str) -> str:
     """What a donor that stands for no place in the source does: it may be the first of its kind."""
-    where = {
-        RuleType.PRAGMA: "before a loop",
-        RuleType.RESTRICT: f"to the pointers of {rule.function}",
-        RuleType.BOUNDS: f"to {rule.function}",
-    }[rule.type]
     spans = rule.sites or ((rule.start, rule.end),)
     if all(start == end for start, end in spans):
-        return f"adds {text} {where}"
-    return f"replaces {TYPES[rule.type]} by {text}"
+        return f"adds {text} {rule.type.kind.added.format(function=rule.function)}"
+    return f"replaces {rule.type.kind.words} by {text}"
 
 
 def _type(name: str) -> str:
     kind = type_of(name)
-    return TYPES[kind] if kind else name
+    return kind.kind.words if kind else name
 
 
 def _donor(place: str, donor: str) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gi_cuda.genome import Change, Delete, Insert, Replace, Setting
 from gi_cuda.grammar import Instruction, Rules, RuleType, Source, SourceLines
-from gi_cuda.grammar.places import LineIndex, SourceLine
-from gi_cuda.grammar.rule import OPERAND_TYPES
+from gi_cuda.grammar.rule_types import OPERAND_TYPES
+from gi_cuda.grammar.source import LineIndex, SourceLine
 from gi_cuda.subject import Subject
 
 CONTEXT = 1
@@ -149,17 +149,6 @@ def _roles(grammar: Rules, change: Change) -> Iterator[tuple[str, str]]:
             yield "a copy of", donor
 
 
-_KINDS: Mapping[RuleType, str] = {
-    RuleType.PRED: "a predicate",
-    RuleType.B16: "a 16-bit register",
-    RuleType.B32: "a 32-bit register",
-    RuleType.B64: "a 64-bit register",
-    RuleType.F32: "a 32-bit floating-point register",
-    RuleType.F64: "a 64-bit floating-point register",
-    RuleType.IMM: "a literal",
-}
-
-
 def in_words(grammar: Rules, changes: tuple[Change, ...], number: int) -> str:
     """The kind of a change of PTX, in words.
 
@@ -177,12 +166,12 @@ def in_words(grammar: Rules, changes: tuple[Change, ...], number: int) -> str:
             return "deletes an instruction"
         case Replace(place, donor) as change:
             back = _number(changes, lambda one: one == Replace(donor, place))
-            if (kind := _KINDS.get(grammar.rule(place).type)) is None:
+            if (type_ := grammar.rule(place).type) not in OPERAND_TYPES:
                 if back:
                     return f"swaps two instructions, with change {back}"
                 return "replaces an instruction by a copy of another one"
             said = f"{grammar.text(change.place)} becomes {grammar.text(change.donor)}"
-            return f"replaces an operand, {kind}: {said}"
+            return f"replaces an operand, {type_.kind.words}: {said}"
         case Insert(place, donor):
             jump = grammar.rule(place).type is RuleType.JUMP
             where = "before a jump" if jump else "before another one"

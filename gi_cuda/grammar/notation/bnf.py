@@ -20,8 +20,7 @@ from gi_cuda.grammar.notation.lines import (
     productions,
     start_symbol,
 )
-from gi_cuda.grammar.places import LineIndex
-from gi_cuda.grammar.rule import Source
+from gi_cuda.grammar.source import LineIndex, Source
 
 _ESCAPES = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\\": "\\\\", '"': '\\"'}
 _UNESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"'}

@@ -6,8 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gi_cuda.grammar.places import LineIndex, SourceLine, line_starts
-from gi_cuda.grammar.rule import Rule, RuleType, Source
+from gi_cuda.grammar.rule import Rule
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.source import LineIndex, Source, SourceLine, line_starts
 
 
 @dataclass(frozen=True, slots=True)

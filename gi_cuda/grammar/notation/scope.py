@@ -13,11 +13,10 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.facts import Changes
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.kinds import DONOR_TYPES, SPECIAL_TYPES, type_of
-from gi_cuda.grammar.offers import PlaceClass
-from gi_cuda.grammar.rule import Rule, RuleType
+from gi_cuda.grammar.offers import Changes, PlaceClass
+from gi_cuda.grammar.rule import Rule
+from gi_cuda.grammar.rule_types import DONOR_TYPES, RuleType, type_of
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its
@@ -32,7 +31,7 @@ def write_scope(grammar: Grammar) -> str:
     reach = Reach(grammar)
     spelled: dict[object, str] = {}
     for rule in grammar.rules:
-        if rule.type in SPECIAL_TYPES:
+        if rule.type.special:
             continue
         places = reach.places(rule)
         key = rule.type, rule.file, places  # donors of one kind go to the same places
@@ -62,7 +61,7 @@ class Reach:
         known: dict[PlaceClass, int] = {}
         reached: dict[str, list[int]] = {rule.name: [] for rule in grammar.rules}
         for rule in grammar.rules:
-            if rule.type in SPECIAL_TYPES:
+            if rule.type.special:
                 continue
             place_class = grammar.offers.place_class(rule)
             number = known.setdefault(place_class, len(known))
@@ -222,7 +221,7 @@ def read_scope(text: str, grammar: Grammar, retired: Mapping[str, RuleType], nam
     forbidden: set[tuple[str, str]] = set()
     reach = Reach(grammar)
     for rule in grammar.rules:
-        if rule.type not in SPECIAL_TYPES:
+        if not rule.type.special:
             more, less = reader.difference(rule, words.get(rule.name, []), reach)
             granted |= {(rule.name, place) for place in more if place != rule.name}
             forbidden |= {(rule.name, place) for place in less if place != rule.name}
@@ -233,7 +232,7 @@ def _check_donor(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], 
     kind = retired.get(donor)
     if kind is None and donor in grammar:
         kind = type_of(donor)
-    if kind is None or kind in SPECIAL_TYPES:
+    if kind is None or kind.special:
         raise UserError(
             f"there is no variable rule <{donor}>", where=where, hint="see the .bnf for its rules"
         )
@@ -296,13 +295,14 @@ class _Reader:
         yield from names
 
     def _taking(self, marked: str, donor: Rule, where: str) -> RuleType:
-        if marked not in TAKING[donor.type]:
+        found = next((kind for kind in TAKING[donor.type] if kind == marked), None)
+        if found is None:
             raise UserError(
                 f"a rule of type {donor.type} cannot go to one of type {marked}",
                 where=where,
                 hint=f"it can go to: {', '.join((donor.type, *TAKING[donor.type]))}",
             )
-        return RuleType(marked)
+        return found
 
     def _file(self, file: str, where: str) -> str:
         known = self._grammar.source.names

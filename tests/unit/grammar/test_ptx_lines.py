@@ -16,7 +16,7 @@ from gi_cuda.genome import Genotype, Rates, Space, expansions, mutate
 from gi_cuda.grammar import Source, SourceLines
 from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx, origins, render_ptx
 from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE
-from gi_cuda.grammar.places import SourceLine
+from gi_cuda.grammar.source import SourceLine
 
 SOURCES = Path(__file__).parents[2] / "sources"
 SAMPLES = sorted((SOURCES / "ptx").glob("*.ptx"))

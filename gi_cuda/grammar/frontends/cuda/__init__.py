@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.kinds import SPECIALS
-from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
+from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
+from gi_cuda.grammar.source import Source
 
 
 def convert(

@@ -13,8 +13,8 @@ from gi_cuda.grammar.frontends.cuda.analysis import analyse
 from gi_cuda.grammar.frontends.cuda.body import may_declare
 from gi_cuda.grammar.frontends.cuda.findings import Findings
 from gi_cuda.grammar.frontends.cuda.naming import named
-from gi_cuda.grammar.places import LineIndex
-from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType
+from gi_cuda.grammar.source import LineIndex, Source
 
 
 class PartKind(StrEnum):

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.facts import Function
 from gi_cuda.grammar.frontends.cuda.body import BodyReader
 from gi_cuda.grammar.frontends.cuda.findings import Findings
 from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, evolved, host_spans
@@ -20,8 +19,10 @@ from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.frontends.cuda.toplevel import declare_file_level, read_head
 from gi_cuda.grammar.frontends.cuda.types import read_types
 from gi_cuda.grammar.presence import read_presence
-from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
+from gi_cuda.grammar.rule import Function
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType
 from gi_cuda.grammar.scope import Scope
+from gi_cuda.grammar.source import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import LoopDraft, RuleDraft
 from gi_cuda.grammar.frontends.cuda.names import NAME_READERS, NameReader, NodePlace, Pending
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 
 
 class BodyReader(NameReader):

@@ -18,7 +18,7 @@ from gi_cuda.grammar.frontends.cuda.syntax import (
     structured_binding,
 )
 from gi_cuda.grammar.presence import Presence
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
 from gi_cuda.grammar.values import Value
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.rule import Source
+from gi_cuda.grammar.source import Source
 from gi_cuda.spec.kernel_names import listed, overload
 
 _WORD = re.compile(r"[^\W\d]\w*")

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.rule import Rule, RuleType
+from gi_cuda.grammar.rule import Rule
+from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
 
 _MARK = "gi_loop(0u, 1u)"
 """Counts that it was reached, and is true. The back ends supply it for loop counts."""
-
-_CONDITIONS = frozenset({RuleType.IF, RuleType.WHILE, RuleType.FOR2, RuleType.COND})
-_OPERANDS = frozenset({RuleType.RHS, RuleType.OP})
 
 
 def marked(grammar: Grammar, name: str) -> str:
@@ -27,11 +25,11 @@ def marked(grammar: Grammar, name: str) -> str:
 def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
     text = grammar.source.text
     start, end = rule.start, rule.end
-    if rule.type in _CONDITIONS:
+    if rule.type.kind.condition:
         if start == end:
             return [replacing(start, end, _MARK)]
         return [opening(start, end, f"({_MARK} && ("), closing(start, end, "))")]
-    if rule.type in _OPERANDS:
+    if rule.type.kind.valued:
         own = text[start:end]
         return [replacing(start, end, f"({_MARK} ? ({own}) : ({own}))")]
     if rule.type is RuleType.FOR3:
@@ -64,7 +62,7 @@ def marked_where_true(grammar: Grammar, name: str) -> str | None:
         KeyError: the grammar has no such rule.
     """
     rule = grammar.rule(name)
-    if rule.type not in _CONDITIONS or rule.start == rule.end:
+    if not rule.type.kind.condition or rule.start == rule.end:
         return None
     splices = [opening(rule.start, rule.end, "(("), closing(rule.start, rule.end, f") && {_MARK})")]
     return splice(grammar.source.text, splices)

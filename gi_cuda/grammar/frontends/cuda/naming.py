@@ -6,14 +6,15 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gi_cuda.grammar.facts import RuleFacts
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis
 from gi_cuda.grammar.frontends.cuda.findings import Findings, LoopDraft, RuleDraft
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.places import LineIndex
+from gi_cuda.grammar.offers import RuleFacts
 from gi_cuda.grammar.presence import spans_of
-from gi_cuda.grammar.rule import PAPER_TYPES, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.rule import Loop, Rule
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType
 from gi_cuda.grammar.scope import NameUse, Scope
+from gi_cuda.grammar.source import LineIndex, Source
 
 
 def assemble(

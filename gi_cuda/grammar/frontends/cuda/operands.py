@@ -13,7 +13,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.body import may_declare
 from gi_cuda.grammar.frontends.cuda.expressions import Around, ExpressionReader
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.values import Type
 
 _FIXED_STORAGE = frozenset({"constexpr", "static", "extern", "constinit", "thread_local"})

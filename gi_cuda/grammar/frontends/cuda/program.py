@@ -9,16 +9,17 @@ from functools import cached_property
 from pathlib import Path
 
 from gi_cuda.grammar.frontends.cuda import convert
+from gi_cuda.grammar.frontends.cuda.guard import instrument
 from gi_cuda.grammar.frontends.cuda.marks import marked, marked_where_true
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
+from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.guard import instrument
 from gi_cuda.grammar.interface import Program, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
-from gi_cuda.grammar.render import in_force, render, rendered
-from gi_cuda.grammar.rule import Expansion, Source
+from gi_cuda.grammar.rule import Expansion
+from gi_cuda.grammar.source import Source
 
 _VISIBLE = re.compile(r"[^\r\n]")
 

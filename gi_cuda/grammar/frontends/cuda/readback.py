@@ -11,11 +11,11 @@ from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.kinds import SPECIAL_TYPES, type_of
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf, unreached
 from gi_cuda.grammar.notation.lines import Production, Text
 from gi_cuda.grammar.notation.scope import read_scope
-from gi_cuda.grammar.rule import PAPER_TYPES, RuleType, Source
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType, type_of
+from gi_cuda.grammar.source import Source
 
 Span = tuple[int, int]
 
@@ -90,7 +90,7 @@ def _draft(
     function = next(
         (k for k, f in enumerate(analysis.functions) if f.start <= start and end <= f.end), None
     )
-    if kind in SPECIAL_TYPES or len(spans) > 1 or start == end or function is None:
+    if kind.special or len(spans) > 1 or start == end or function is None:
         raise UserError(
             f"a rule of type {kind} cannot be here",
             where=where,
@@ -108,7 +108,7 @@ def _specials(found: Mapping[str, Production], reached: Sequence[str], name: str
         texts = [item.text for item in production.items if isinstance(item, Text)]
         if kind is None or not re.fullmatch(r"[A-Za-z0-9]+_K\d*", production.name):
             continue
-        if kind in SPECIAL_TYPES and len(texts) == len(production.items) == 1:
+        if kind.special and len(texts) == len(production.items) == 1:
             specials[production.name] = texts[0]
         else:
             raise UserError(

@@ -23,9 +23,7 @@ from types import MappingProxyType
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.includes import Include, IncludingText
-from gi_cuda.grammar.places import SourceLine
-from gi_cuda.grammar.rule import FileSpan, Source
-from gi_cuda.grammar.source import read_source
+from gi_cuda.grammar.source import FileSpan, Source, SourceLine, read_source
 
 UNCHANGED: Mapping[Path, str] = MappingProxyType({})
 

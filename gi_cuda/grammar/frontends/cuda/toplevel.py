@@ -7,7 +7,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.findings import Findings, RuleDraft
 from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
 
 _RESTRICT_WORDS = frozenset({"__restrict__", "__restrict", "restrict"})

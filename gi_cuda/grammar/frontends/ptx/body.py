@@ -8,7 +8,7 @@ from functools import cached_property
 from gi_cuda.grammar.frontends.ptx.flow import Flow, FlowStep
 from gi_cuda.grammar.frontends.ptx.operands import Instruction
 from gi_cuda.grammar.frontends.ptx.syntax import Label, PtxFunction, Statement
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 
 
 class Body:

@@ -21,9 +21,9 @@ from gi_cuda.grammar.frontends.ptx.body import Body
 from gi_cuda.grammar.frontends.ptx.loops import loops_of
 from gi_cuda.grammar.frontends.ptx.operands import OperandUse
 from gi_cuda.grammar.frontends.ptx.syntax import PtxFunction, read_functions
-from gi_cuda.grammar.kinds import Operation
-from gi_cuda.grammar.places import LineIndex
-from gi_cuda.grammar.rule import OPERAND_TYPES, Loop, Rule, RuleType, Source
+from gi_cuda.grammar.rule import Loop, Rule
+from gi_cuda.grammar.rule_types import OPERAND_TYPES, Operation, RuleType
+from gi_cuda.grammar.source import LineIndex, Source
 
 
 @dataclass(frozen=True, slots=True)

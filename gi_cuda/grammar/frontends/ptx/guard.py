@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from gi_cuda.grammar.frontends.cuda.guard import UNSEEN_LIMIT
 from gi_cuda.grammar.frontends.ptx.body import Body
 from gi_cuda.grammar.frontends.ptx.flow import Cycle
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
 from gi_cuda.grammar.frontends.ptx.variant import Altered
-from gi_cuda.grammar.guard import UNSEEN_LIMIT
 from gi_cuda.grammar.rule import Loop
 
 

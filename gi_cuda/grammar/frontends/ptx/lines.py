@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
 from gi_cuda.grammar.interface import SourceLines
-from gi_cuda.grammar.places import SourceLine
+from gi_cuda.grammar.source import SourceLine
 
 _FILE = re.compile(r'^[ \t]*\.file[ \t]+(\d+)[ \t]+"([^"\n]*)"', re.M)
 _POSITION = r"(\d+)[ \t]+(\d+)[ \t]+(\d+)"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from gi_cuda.grammar.frontends.ptx.flow import Cycle
 from gi_cuda.grammar.frontends.ptx.operands import Instruction
-from gi_cuda.grammar.places import LineIndex
 from gi_cuda.grammar.rule import Loop
+from gi_cuda.grammar.source import LineIndex
 
 if TYPE_CHECKING:
     from gi_cuda.grammar.frontends.ptx.body import Body

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 
 _REGISTER = re.compile(r"%[\w$]+")
 _HEAD = re.compile(r"(?:@!?\s*(?P<guard>%[\w$]+)\s+)?(?P<opcode>[a-z][\w.:]*)")

@@ -11,7 +11,8 @@ from gi_cuda.grammar.frontends.ptx.lines import origins
 from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
 from gi_cuda.grammar.interface import Instruction, Program, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
-from gi_cuda.grammar.rule import Expansion, Source
+from gi_cuda.grammar.rule import Expansion
+from gi_cuda.grammar.source import Source
 
 COUNTER = "_ZN2v012gi_loop_mostE"
 """Where loops count: a variable in the namespace of the reference."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gi_cuda.grammar.frontends.ptx.operands import Instruction, read_instruction
-from gi_cuda.grammar.rule import RuleType
+from gi_cuda.grammar.rule_types import RuleType
 
 _FUNCTION = re.compile(
     r"^[ \t]*(?:\.(?:visible|weak|extern|common)\s+)*\.(?P<kind>entry|func)\b"
@@ -34,7 +34,7 @@ _NAME = re.compile(r"(?P<name>%?[\w$]+)\s*(?:<\s*(?P<count>\d+)\s*>)?")
 _LABELS = re.compile(r"\$?[A-Za-z_$][\w$]*")
 _TYPES: Mapping[str, RuleType] = {
     "pred": RuleType.PRED,
-    **{f"{sign}{size}": RuleType(f"b{size}") for size in (16, 32, 64) for sign in "bsu"},
+    **{f"{sign}{size}": RuleType[f"B{size}"] for size in (16, 32, 64) for sign in "bsu"},
     "f32": RuleType.F32,
     "f64": RuleType.F64,
     "f16": RuleType.B16,

@@ -19,7 +19,8 @@ from itertools import chain
 from gi_cuda.grammar.frontends.ptx.body import Body
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
 from gi_cuda.grammar.frontends.ptx.operands import Instruction, read_instruction
-from gi_cuda.grammar.rule import Expansion, RuleType
+from gi_cuda.grammar.rule import Expansion
+from gi_cuda.grammar.rule_types import RuleType
 
 
 @dataclass(frozen=True, slots=True)

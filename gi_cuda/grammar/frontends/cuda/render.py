@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from gi_cuda.grammar.frontends.cuda.guard import guards, loops_in, touched_loops
 from gi_cuda.grammar.grammar import Grammar, View
-from gi_cuda.grammar.guard import guards, loops_in, touched_loops
-from gi_cuda.grammar.kinds import KINDS, Join
-from gi_cuda.grammar.rule import Expansion, Rule, RuleType, Source
+from gi_cuda.grammar.rule import Expansion, Rule
+from gi_cuda.grammar.rule_types import Join, RuleType
+from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import (
     Splice,
     closing,
@@ -25,7 +26,6 @@ from gi_cuda.grammar.splice import (
 
 _REST_OF_LINE = re.compile(r"[ \t]*(?://[^\n\\]*|/\*(?:(?!\*/)[^\n])*\*/[ \t]*)?\r?(?:\n|\Z)")
 _ONE_WORD = re.compile(r"[\w.']+|\w+(?:\[[^\[\]()]*\])+")
-_OPERANDS = frozenset({RuleType.COND, RuleType.OP})
 _FIXED_LAYOUT = re.compile(r'R"|\\\r?\n')
 
 
@@ -121,8 +121,8 @@ def _edit(
     elif not parts:
         yield _DELETIONS.get(rule.type, _delete)(text, rule)
         return
-    elif KINDS[rule.type].deleted:
-        parts.append(KINDS[rule.type].deleted or "")
+    elif rule.type.kind.deleted:
+        parts.append(rule.type.kind.deleted or "")
     yield replacing(rule.start, rule.end, _join(text, rule, parts))
 
 
@@ -133,9 +133,9 @@ def _join(text: str, rule: Rule, parts: list[str]) -> str:
     if rule.type is RuleType.PRAGMA and rule.start == rule.end:
         before = "" if is_first(text, rule.start) else newline(text, rule.start)
         return before + parts[-1] + newline(text, rule.start) + indent(text, rule.start)
-    join = KINDS[rule.type].join
+    join = rule.type.kind.join
     if len(parts) == 1:
-        return _as_operand(parts[0]) if rule.type in _OPERANDS else parts[0]
+        return _as_operand(parts[0]) if rule.type.kind.tight else parts[0]
     match join:
         case Join.CONJUNCTION:
             return " && ".join(f"({part})" for part in parts)
@@ -157,7 +157,7 @@ def _as_operand(text: str) -> str:
 def _insert(text: str, rule: Rule, parts: list[str]) -> Iterator[Splice]:
     """Put ``parts`` before the rule, whose own text stays."""
     start, end = rule.start, rule.end
-    match KINDS[rule.type].join:
+    match rule.type.kind.join:
         case Join.CONJUNCTION:
             yield opening(start, end, "".join(f"({part}) && " for part in parts) + "(")
             yield closing(start, end, ")")
@@ -178,7 +178,7 @@ def _insert(text: str, rule: Rule, parts: list[str]) -> Iterator[Splice]:
 
 
 def _delete(text: str, rule: Rule) -> Splice:
-    return replacing(rule.start, rule.end, KINDS[rule.type].deleted or "")
+    return replacing(rule.start, rule.end, rule.type.kind.deleted or "")
 
 
 def _delete_statement(text: str, rule: Rule) -> Splice:

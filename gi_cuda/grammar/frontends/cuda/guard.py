@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.kinds import KINDS
-from gi_cuda.grammar.rule import Expansion, Loop, Rule, RuleType
+from gi_cuda.grammar.rule import Expansion, Loop, Rule
+from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, splice
 
 UNSEEN_LIMIT = 1000
@@ -83,7 +83,7 @@ def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expans
     """Whether the loop still has a condition once the expansions are made."""
     for name in loop.header & expansions.keys():
         rule, expansion = grammar.rule(name), expansions[name]
-        if (rule.start, rule.end) == loop.condition and not KINDS[rule.type].deleted:
+        if (rule.start, rule.end) == loop.condition and not rule.type.kind.deleted:
             return expansion.body != "" or bool(expansion.before)
     return loop.condition[0] < loop.condition[1]
 

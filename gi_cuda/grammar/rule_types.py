@@ -1,0 +1,169 @@
+"""The types of rules: one row of one table says all that is peculiar to a type.
+
+What finds the rules of a type is its front end's reader of statements, expressions or instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+
+class Operation(StrEnum):
+    """What an edit does to a rule (Langdon et al. 2015, section 2.3)."""
+
+    DELETE = "delete"
+    REPLACE = "replace"
+    INSERT = "insert"
+
+
+class Join(Enum):
+    """How donors inserted before a rule and the rule's own text become one text."""
+
+    NEVER = "nothing can be inserted"
+    STATEMENTS = "a b"
+    CONJUNCTION = "(a) && (b)"
+    SEQUENCE = "a, b"
+    OPERAND = "((a) && (b))"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """How the rules of a type behave.
+
+    Attributes:
+        words: what a rule of it is, for people.
+        edits: the smallest set of types that it belongs to: ``paper``, ``full`` or ``ptx``.
+        join: how inserted donors are joined with the rule's own text.
+        deleted: what stands for a deleted rule; None where it cannot be deleted.
+        condition: whether it is a condition. Places of conditions take conditions of any type; what
+            the paper's types take among themselves is as in the paper.
+        valued: whether it is an expression, which goes only where its type is taken.
+        tight: whether it may stand within an expression, from which a donor must not come apart.
+        specials: donors, by name, that stand for no place in the source. The type has no others.
+        added: where a special donor comes that is the first of its kind, for people.
+    """
+
+    words: str
+    edits: str = "paper"
+    join: Join = Join.NEVER
+    deleted: str | None = ""
+    condition: bool = False
+    valued: bool = False
+    tight: bool = False
+    specials: Mapping[str, str] = field(default_factory=dict)
+    added: str = ""
+
+
+def _condition(words: str, edits: str, deleted: str, join: Join = Join.CONJUNCTION) -> Kind:
+    return Kind(words, edits, join, deleted, condition=True, tight=join is Join.OPERAND)
+
+
+def _value(words: str, *, tight: bool) -> Kind:
+    return Kind(words, "full", deleted=None, valued=True, tight=tight)
+
+
+def _operand(words: str) -> Kind:
+    return Kind(words, "ptx", deleted=None)
+
+
+_UNROLL = {f"pragma_K{n}": f"#pragma unroll {n}" for n in range(1, 12)}
+_BOUNDS = {f"launchbounds_K{n}": f"__launch_bounds__({n})" for n in (64, 128, 256, 512, 1024)}
+
+
+class RuleType(StrEnum):
+    """What a rule stands for in the source; its value is the prefix of the rule's name."""
+
+    kind: Kind
+
+    def __new__(cls, prefix: str, kind: Kind) -> RuleType:
+        member = str.__new__(cls, prefix)
+        member._value_ = prefix
+        member.kind = kind
+        return member
+
+    STATEMENT = "_", Kind("a statement", join=Join.STATEMENTS)
+    IF = "IF", _condition("the condition of an if", "paper", "0")
+    ELSE = "ELSE", Kind("an else branch")
+    FOR1 = "for1", Kind("the initialisation of a for loop", join=Join.SEQUENCE)
+    FOR2 = "for2", _condition("the condition of a for loop", "paper", "")
+    FOR3 = "for3", Kind("the step of a for loop", join=Join.SEQUENCE)
+    PRAGMA = (
+        "pragma",
+        Kind(
+            "the unrolling of a loop",
+            specials={"pragma_K": "#pragma unroll", **_UNROLL},
+            added="before a loop",
+        ),
+    )
+    RESTRICT = (
+        "optrestrict",
+        Kind(
+            "the __restrict__ of a function's pointers",
+            specials={"optrestrict_K": "__restrict__"},
+            added="to the pointers of {function}",
+        ),
+    )
+    BOUNDS = (
+        "launchbounds",
+        Kind("the __launch_bounds__ of a kernel", specials=_BOUNDS, added="to {function}"),
+    )
+    WHILE = "WHILE", _condition("the condition of a while loop", "full", "0")
+    COND = "COND", _condition("a part of a condition", "full", "0", Join.OPERAND)
+    RHS = "rhs", _value("a right-hand side", tight=False)
+    OP = "op", _value("an operand", tight=True)
+    JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
+    PRED = "pred", _operand("a predicate")
+    B16 = "b16", _operand("a 16-bit register")
+    B32 = "b32", _operand("a 32-bit register")
+    B64 = "b64", _operand("a 64-bit register")
+    F32 = "f32", _operand("a 32-bit floating-point register")
+    F64 = "f64", _operand("a 64-bit floating-point register")
+    IMM = "imm", _operand("a literal")
+
+    @property
+    def special(self) -> bool:
+        """Whether its only donors are special ones."""
+        return bool(self.kind.specials)
+
+
+PAPER_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "paper")
+"""The nine rule types of the BarraCUDA paper."""
+
+ALL_TYPES = PAPER_TYPES | {kind for kind in RuleType if kind.kind.edits == "full"}
+"""Those, and the types with which source edits say what IR-level evolution found."""
+
+OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx") - {RuleType.JUMP}
+"""What PTX instructions read: registers by the type that they are declared with, and literals.
+
+Instructions are statements; before a jump something may be inserted.
+"""
+
+EDIT_SETS: dict[str, frozenset[RuleType]] = {"paper": PAPER_TYPES, "full": ALL_TYPES}
+"""The rule types that a grammar may be asked for, by name."""
+
+
+def _donors(place: RuleType) -> tuple[RuleType, ...]:
+    if not place.kind.condition:
+        return (place,)
+    conditions = (kind for kind in RuleType if kind.kind.condition)
+    return tuple(kind for kind in conditions if kind is place or not {kind, place} <= PAPER_TYPES)
+
+
+DONOR_TYPES: dict[RuleType, tuple[RuleType, ...]] = {kind: _donors(kind) for kind in RuleType}
+"""The types of the donors that a place takes."""
+
+SPECIALS: dict[str, str] = {
+    name: text for kind in RuleType for name, text in kind.kind.specials.items()
+}
+"""Text of the special donors, by name: unrolling, restrict, threads per block."""
+
+
+def type_of(name: str) -> RuleType | None:
+    """The type that a rule's or special donor's name tells; None if it tells none."""
+    prefix, found, _ = name.partition("_")
+    return _BY_PREFIX.get(prefix or "_") if found else None
+
+
+_BY_PREFIX: dict[str, RuleType] = {str(kind): kind for kind in RuleType}

@@ -20,9 +20,10 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.batch import Trial
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, not_built
@@ -55,15 +56,7 @@ class Builder:
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Rendered and preprocessed texts."""
         begun = time.process_time()
-        variants = [
-            Variant(
-                ident,
-                self.subject.render(genotype, {}),
-                self.subject.macros(genotype.configuration),
-                self.subject.options(genotype.configuration),
-            )
-            for ident, genotype in batch.items()
-        ]
+        variants = [candidate(self.subject, one, {}).variant(i) for i, one in batch.items()]
         self.spent["render"] += time.process_time() - begun
         begun = time.process_time()
         found = self.compiler.preprocess(variants)

@@ -16,7 +16,7 @@ from rich.table import Table
 
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
-from gi_cuda.backends.protocol.variants import Binary, Variant
+from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.statistics import ratios
@@ -28,14 +28,12 @@ def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[
     subject, tools = run.subject, run.tools
     genotype = run.finalists()[0][1]
     candidate = run.candidate(genotype)
-    options = subject.options(candidate.configuration)
-    variant = Variant(1, candidate.text, candidate.macros, options)
-    built = build_batch(tools.compiler, [variant], tools.scratch("winner"))[1]
+    built = build_batch(tools.compiler, [candidate.variant(1)], tools.scratch("winner"))[1]
     source = subject.reference
     (base,) = compile_reference(subject, tools.compiler, [source], tools.scratch("reference"))
     assert isinstance(built, Binary), built
     reference = Program(base, dict(subject.original.configuration), cases)
-    mine = Program(built, dict(candidate.configuration), cases)
+    mine = candidate.program(built, cases)
     sampling = Sampling(screen=pairs, most=pairs, limit=run.baseline.limit)
     tools.pool.one(Record(reference, tools.reference, max(2, subject.target.oracle.runs), 60.0))
     found = []

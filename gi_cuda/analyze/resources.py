@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 
 from gi_cuda.backends.protocol.variants import Binary, BlockSize
-from gi_cuda.evaluate.replicates import Candidate, build_candidates
+from gi_cuda.evaluate.candidates import Candidate, build_candidates
 from gi_cuda.runs.run import Tools
 from gi_cuda.spec import Configuration, LaunchError, find_case, load_case, plan
 
@@ -18,7 +18,7 @@ def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str
     Occupancy is that of each kernel's first launch on the first train case.
     """
     folder = tools.scratch("resources")
-    built = build_candidates(tools.compiler, candidates, tools.subject.options, folder)
+    built = build_candidates(tools.compiler, candidates, folder)
     blocks = _Blocks(tools)
     return [
         {**binary.resources, **tools.compiler.inspect(binary, blocks.of(one.configuration))}

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
     LoopCounts,
@@ -24,9 +24,16 @@ from gi_cuda.backends.protocol.requests import (
     Sampling,
     TryBackwards,
 )
-from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler, Variant
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import (
+    Candidate,
+    as_candidate,
+    build_candidates,
+    candidate,
+    unmodified,
+)
 from gi_cuda.evaluate.checks.arguments import read_signatures, wrong_arguments
 from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
@@ -44,7 +51,7 @@ from gi_cuda.results.verdict import (
     spread,
     verdict_on_pairs,
 )
-from gi_cuda.spec import CaseRole, Configuration
+from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
 COPIES = 4
@@ -121,23 +128,15 @@ def compile_reference(
     Raises:
         UserError: with the compiler's message, at the source's own line.
     """
-    return _compile(subject, compiler, [(text, subject.standard) for text in texts], folder)
+    sources = [as_candidate(subject, text, subject.standard) for text in texts]
+    return _compiled(subject, compiler, sources, folder)
 
 
-def _compile(
-    subject: Subject,
-    compiler: Compiler,
-    sources: Sequence[tuple[str, Configuration]],
-    folder: Path,
+def _compiled(
+    subject: Subject, compiler: Compiler, sources: Sequence[Candidate], folder: Path
 ) -> list[Binary]:
-    """Compile texts, each under its configuration; they must compile."""
-    variants = [
-        Variant(i, text, subject.macros(configuration), subject.options(configuration))
-        for i, (text, configuration) in enumerate(sources)
-    ]
-    built = build_batch(compiler.apart(), variants, folder)
     binaries = []
-    for _, one in sorted(built.items()):
+    for one in build_candidates(compiler, sources, folder):
         if isinstance(one, BuildFailure):
             raise does_not_compile(subject, one.message)
         binaries.append(one)
@@ -173,32 +172,22 @@ def establish(
     check_defaults(code, compiler)
     refuse(wrong_arguments(subject.target, read_signatures(code, compiler)))
     tell("compiling the reference and copies of it")
-    source = subject.reference
-    base, *copies = compile_reference(subject, compiler, [source] * (COPIES + 2), folder)
+    source = unmodified(subject)
+    base, *copies = _compiled(subject, compiler, [source] * (COPIES + 2), folder)
     train = subject.cases(CaseRole.TRAIN)
-    everything = (*train, *subject.cases(CaseRole.HELD_OUT))
+    whole = source.program(base, (*train, *subject.cases(CaseRole.HELD_OUT)))
     tell("running the reference on all cases")
-    recorded = _record(subject, pool, _program(subject, base, everything), reference)
-    program = _program(subject, base, train)
-    copied = [_program(subject, copy, train) for copy in copies]
+    recorded = _record(subject, pool, whole, reference)
     tell("timing copies of the reference")
-    timed = _time_quietly(subject, pool, copied, program)
+    copied = [source.program(copy, train) for copy in copies]
+    timed = _time_quietly(subject, pool, copied, source.program(base, train))
     *measured, apart = [ratios(one.samples) for one in timed]
-    floor = noise_floor(measured)
-    if floor > MOST_FLOOR:
-        raise UserError(
-            f"copies of the reference differ in speed by up to {floor:.0%}, and so would any"
-            " variant",
-            where=str(subject.target.file),
-            hint="is another program busy on the device or the processors? If not, make the train"
-            " cases larger, so that a launch takes longer",
-        )
-    by_case = [[s.reference for m in timed for s in m.samples if s.case == case] for case in train]
-    seconds = sum(float(np.median(times)) for times in by_case)
-    tell("running the reference backwards")
+    floor = _floor(subject, measured)
+    seconds = _seconds(timed, train)
     limit = max(LEAST_LIMIT, SLACK * seconds)
+    tell("running the reference backwards")
     # It may wait for another block for ever then, and take its worker down.
-    backwards = pool.one(TryBackwards(_program(subject, base, everything), limit)) is True
+    backwards = pool.one(TryBackwards(whole, limit)) is True
     tell("counting the iterations of loops")
     return Baseline(
         seconds=seconds,
@@ -221,17 +210,13 @@ def try_broken(
     Raises:
         UserError: the oracle accepts it.
     """
-    genotype = broken(subject)
-    own = genotype.configuration
-    variants = [
-        (subject.reference, subject.standard),
-        (subject.render(genotype, baseline.loops), own),
-    ]
-    base, variant = _compile(subject, compiler, variants, folder)
+    sources = [unmodified(subject), candidate(subject, broken(subject), baseline.loops)]
+    binaries = _compiled(subject, compiler, sources, folder)
     train = subject.cases(CaseRole.TRAIN)
-    sampling = Sampling(limit=baseline.limit)
-    program = Program(variant, dict(own), train)
-    answer = pool.one(Measure(program, _program(subject, base, train), sampling))
+    base, variant = (
+        one.program(binary, train) for one, binary in zip(sources, binaries, strict=True)
+    )
+    answer = pool.one(Measure(variant, base, Sampling(limit=baseline.limit)))
     if isinstance(answer, Lost):
         return Caught(answer.survival, None, answer.message)
     if isinstance(answer, Refused):
@@ -244,10 +229,6 @@ def try_broken(
             " the buffers",
         )
     return Caught(answer.survival, answer.penalty, answer.message)
-
-
-def _program(subject: Subject, binary: Binary, cases: Sequence[str]) -> Program:
-    return Program(binary, dict(subject.standard), tuple(cases))
 
 
 def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
@@ -295,6 +276,27 @@ def _time_quietly(
     return min(attempts, key=_spread)
 
 
+def _floor(subject: Subject, copies: Sequence[NDArray[np.float64]]) -> float:
+    """The noise floor that the ratios of copies show."""
+    floor = noise_floor(copies)
+    if floor > MOST_FLOOR:
+        raise UserError(
+            f"copies of the reference differ in speed by up to {floor:.0%}, and so would any"
+            " variant",
+            where=str(subject.target.file),
+            hint="is another program busy on the device or the processors? If not, make the train"
+            " cases larger, so that a launch takes longer",
+        )
+    return floor
+
+
+def _seconds(timed: Sequence[Measurement], cases: Sequence[str]) -> float:
+    """The reference's median time over all cases."""
+    samples = [sample for one in timed for sample in one.samples]
+    by_case = [[one.reference for one in samples if one.case == case] for case in cases]
+    return sum(float(np.median(times)) for times in by_case)
+
+
 def _spread(timed: Sequence[Measurement]) -> float:
     """How much the copies that find the noise floor differ."""
     return spread(ratios(one.samples) for one in timed[:COPIES])
@@ -328,9 +330,10 @@ def _count_loops(
     loops = subject.grammar.loops
     if not loops:
         return {}
-    own = subject.original.configuration
-    (binary,) = _compile(subject, compiler, [(subject.program.instrument(), own)], folder)
-    program = Program(binary, dict(own), subject.cases(CaseRole.TRAIN))
+    configuration = subject.original.configuration
+    counting = as_candidate(subject, subject.program.instrument(), configuration)
+    (binary,) = _compiled(subject, compiler, [counting], folder)
+    program = counting.program(binary, subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):
         raise _fault(subject, answer, "while its loops were counted")

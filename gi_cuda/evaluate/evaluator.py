@@ -7,12 +7,12 @@ from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.backends.protocol.requests import Measure, Sampling
-from gi_cuda.backends.protocol.variants import BuildFailure, Variant
+from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.evaluate.batch import REFERENCE, Batch, Equipment, Memory, Record, Trial
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement
-from gi_cuda.spec import Configuration
 from gi_cuda.subject import Subject
 
 
@@ -56,31 +56,25 @@ class Evaluator:
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
         loops = self.bounds.loops
-        texts = {ident: self.subject.render(one, loops) for ident, one in batch.items()}
-        return self._trials(batch, texts)
+        sources = {ident: candidate(self.subject, one, loops) for ident, one in batch.items()}
+        return self._trials(batch, sources)
 
-    def _trials(self, batch: Mapping[int, Genotype], texts: Mapping[int, str]) -> dict[int, Trial]:
-        """Trials of those individuals that have a text."""
-        configurations = {ident: batch[ident].configuration for ident in texts}
-        return {
-            ident: replace(trial, genotype=batch[ident])
-            for ident, trial in self._preprocess(texts, configurations).items()
-        }
-
-    def _preprocess(
-        self, texts: Mapping[int, str], configurations: Mapping[int, Configuration]
+    def _trials(
+        self, batch: Mapping[int, Genotype], sources: Mapping[int, Candidate]
     ) -> dict[int, Trial]:
-        begun, subject = time.perf_counter(), self.subject
-        phenotypes = self.equipment.compiler.preprocess(
-            [
-                Variant(ident, texts[ident], subject.macros(one), subject.options(one))
-                for ident, one in configurations.items()
-            ]
-        )
+        """Trials of those individuals that have a source."""
+        trials = self._preprocess(sources)
+        return {ident: replace(one, genotype=batch[ident]) for ident, one in trials.items()}
+
+    def _preprocess(self, sources: Mapping[int, Candidate]) -> dict[int, Trial]:
+        begun, launch_values = time.perf_counter(), self.subject.launch_values
+        variants = [one.variant(ident) for ident, one in sources.items()]
+        phenotypes = self.equipment.compiler.preprocess(variants)
         self._spent += Phases(preprocess=time.perf_counter() - begun)
+        configurations = {ident: one.configuration for ident, one in sources.items()}
         return {
-            ident: Trial(one, phenotypes[ident], subject.launch_values(one))
-            for ident, one in configurations.items()
+            ident: Trial(configuration, phenotypes[ident], launch_values(configuration))
+            for ident, configuration in configurations.items()
         }
 
     def evaluate(
@@ -115,11 +109,8 @@ class Evaluator:
             self._spent += work.spent
 
     def _unmodified(self) -> Trial:
-        """The unmodified device code in the default configuration."""
         if self._reference is None:
-            texts = {REFERENCE: self.subject.reference}
-            trials = self._preprocess(texts, {REFERENCE: self.subject.standard})
-            self._reference = trials[REFERENCE]
+            self._reference = self._preprocess({REFERENCE: unmodified(self.subject)})[REFERENCE]
         return self._reference
 
     # -- rehearsals --------------------------------------------------------------------------
@@ -142,7 +133,12 @@ class Evaluator:
         """Individuals made to do no harm, where the subject can do that."""
         loops = self.bounds.loops
         texts = {ident: self.subject.rehearsal(one, loops) for ident, one in batch.items()}
-        return self._trials(batch, {i: text for i, text in texts.items() if text is not None})
+        sources = {
+            ident: as_candidate(self.subject, text, batch[ident].configuration)
+            for ident, text in texts.items()
+            if text is not None
+        }
+        return self._trials(batch, sources)
 
     def _can_rehearse(self) -> bool:
         """Whether the reference gives the right answers in a rehearsal; if it does not, those of

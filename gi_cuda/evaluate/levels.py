@@ -10,6 +10,7 @@ from gi_cuda.backends.cuda.ptx.batch import kernels_in, own_functions, ptx_of
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import LEVELS, FrontEnd, Source, Wanted, front_end
 from gi_cuda.subject import Compiled, Start, Subject, load_subject
@@ -117,9 +118,7 @@ def compiled_subject(source: Subject, level: str, start: Start | None = None) ->
 
 def source_variant(source: Subject, genotype: Genotype) -> Variant:
     """A variant of the source as it is compiled to another level: without loop guards."""
-    configuration = genotype.configuration
-    macros, options = source.macros(configuration), source.options(configuration)
-    return Variant(0, source.render(genotype, None), macros, options)
+    return candidate(source, genotype).variant(0)
 
 
 def _ptx(source: Subject, genotype: Genotype) -> tuple[str, Wanted]:

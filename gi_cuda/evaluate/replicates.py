@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Built,
-    Compiler,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.candidates import Candidate, build_candidates, candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement, Sample
 from gi_cuda.results.speed_up import Reading
-from gi_cuda.spec import Configuration
 from gi_cuda.subject import Subject
 
 BUILDS = 5
@@ -36,23 +28,6 @@ PAIRS = 15
 Answer: TypeAlias = Measurement | Lost | Refused
 Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, Answer]]]
 """How requests are run: a pool's ``map``, or :func:`in_fresh_processes`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A source to be measured: compiled with its macros, launched as its configuration says.
-
-    Attributes:
-        text: the source.
-        compiler: what makes a binary of it; None: the compiler of those it is measured with.
-        binary: what has been made of it elsewhere; then nothing is compiled.
-    """
-
-    text: str
-    configuration: Configuration
-    macros: Mapping[str, str]
-    compiler: Compiler | None = None
-    binary: Binary | None = None
 
 
 def in_fresh_processes(pool: Pool[int]) -> Run:
@@ -123,7 +98,7 @@ class Replicates:
         later = [(n, request) for n, request in requests if request is not first[n]]
         for some in (list(first.items()), later):
             some = [(n, request) for n, request in some if n not in failures]
-            for number, answer in self._answers(some):
+            for number, answer in final_answers(self.run, self.pool, some):
                 if failure := why_wrong(answer):
                     failures.setdefault(number, failure)
                 else:
@@ -134,65 +109,39 @@ class Replicates:
             for number, builds in samples.items()
         ]
 
-    def _answers(self, requests: list[tuple[int, Measure]]) -> Iterator[tuple[int, Answer]]:
-        """Answers to requests; nobody's death is final before it happened twice."""
-        again = []
-        for at, answer in self.run([(at, one) for at, (_, one) in enumerate(requests)]):
-            number, request = requests[at]
-            if isinstance(answer, Lost):
-                again.append((number, request))
-            else:
-                yield number, answer
-        for number, request in dict(again).items():
-            yield number, self.pool.one(request)
-
     def _build(self, candidates: Sequence[Candidate]) -> list[list[Program | BuildFailure]]:
         """For each round of builds the reference's program and those of the candidates.
 
         Copies of all sources take turns in the batch, so that none of them has a place of its own.
         """
         sources = [self.reference(), *candidates]
-        built = build_candidates(
-            self.compiler, sources * self.builds, self.subject.options, self.folder
-        )
+        built = build_candidates(self.compiler, sources * self.builds, self.folder)
         if isinstance(built[0], BuildFailure):
             raise RuntimeError(f"the reference no longer compiles: {built[0].message}")
         stride = len(sources)
         return [
-            [self._program(built[turn * stride + at], one) for at, one in enumerate(sources)]
+            [
+                made if isinstance(made, BuildFailure) else one.program(made, self.cases)
+                for one, made in zip(sources, built[turn * stride :], strict=False)
+            ]
             for turn in range(self.builds)
         ]
 
-    def _program(self, built: Built, candidate: Candidate) -> Program | BuildFailure:
-        if isinstance(built, Binary):
-            return Program(built, dict(candidate.configuration), self.cases)
-        return built
 
-
-def build_candidates(
-    compiler: Compiler,
-    candidates: Sequence[Candidate],
-    options: Callable[[Configuration], tuple[str, ...]],
-    folder: Path,
-) -> list[Built]:
-    """What became of each; those of one compiler are one batch.
-
-    Args:
-        compiler: of those that name none.
-        options: what a configuration adds to the compiler's command line.
-        folder: where binaries may be written.
-    """
-    built: dict[int, Built] = {}
-    batches: dict[Compiler, list[Variant]] = {}
-    for at, one in enumerate(candidates):
-        if one.binary is not None:
-            built[at] = replace(one.binary, ident=at)
-            continue
-        variant = Variant(at, one.text, one.macros, options(one.configuration))
-        batches.setdefault((one.compiler or compiler).apart(), []).append(variant)
-    for number, (by, variants) in enumerate(batches.items()):
-        built.update(build_batch(by, variants, folder / str(number) if number else folder))
-    return [built[at] for at in range(len(candidates))]
+def final_answers(
+    run: Run, pool: Pool[int], requests: Sequence[tuple[int, Measure]]
+) -> Iterator[tuple[int, Answer]]:
+    """Answers to numbered requests. A worker's death is final when it happened twice: the last
+    request of that number is run again, in a fresh worker."""
+    again = []
+    for at, answer in run([(at, one) for at, (_, one) in enumerate(requests)]):
+        number, request = requests[at]
+        if isinstance(answer, Lost):
+            again.append((number, request))
+        else:
+            yield number, answer
+    for number, request in dict(again).items():
+        yield number, pool.one(request)
 
 
 def why_wrong(answer: Answer) -> str:
@@ -231,11 +180,8 @@ class GenotypeMeasurer:
     def _phenotypes(self, genotypes: Sequence[Genotype]) -> list[object]:
         """For each what is equal where phenotypes and launches are."""
         subject = self.replicates.subject
-        variants = []
-        for ident, genotype in enumerate(genotypes):
-            one = candidate(subject, genotype)
-            options = subject.options(one.configuration)
-            variants.append(Variant(ident, one.text, one.macros, options))
+        sources = [candidate(subject, genotype) for genotype in genotypes]
+        variants = [one.variant(ident) for ident, one in enumerate(sources)]
         read = self.replicates.compiler.preprocess(variants)
         return [
             (phenotype.key, subject.launch_values(genotype.configuration))
@@ -243,15 +189,3 @@ class GenotypeMeasurer:
             else ident
             for ident, genotype in enumerate(genotypes)
         ]
-
-
-def unmodified(subject: Subject) -> Candidate:
-    """The reference."""
-    return Candidate(subject.reference, subject.standard, subject.macros(subject.standard))
-
-
-def candidate(subject: Subject, genotype: Genotype) -> Candidate:
-    """An individual as a maintainer would get it: without loop guards."""
-    configuration = genotype.configuration
-    text = subject.render(genotype, None)
-    return Candidate(text, configuration, subject.macros(configuration))

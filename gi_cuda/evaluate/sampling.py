@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype, Variant
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration
@@ -141,7 +142,5 @@ def _check_reference(subject: Subject, compiler: Compiler, folder: Path) -> None
 
 
 def _variant(subject: Subject, ident: int, genotype: Genotype) -> Variant:
-    configuration = genotype.configuration
-    text = subject.render(genotype, {loop.ident: 1000 for loop in subject.grammar.loops})
-    options = subject.options(configuration)
-    return Variant(ident, text, subject.macros(configuration), options)
+    limits = {loop.ident: 1000 for loop in subject.grammar.loops}
+    return candidate(subject, genotype, limits).variant(ident)

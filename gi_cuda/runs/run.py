@@ -18,15 +18,14 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish
 from gi_cuda.evaluate.batch import Equipment, Memory
+from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
     BUILDS,
     PAIRS,
-    Candidate,
     GenotypeMeasurer,
     Replicates,
-    candidate,
     in_fresh_processes,
 )
 from gi_cuda.genome import Genotype, Variation
@@ -181,6 +180,7 @@ class Run:
             self.source.device_text(source),
             genotype.configuration,
             {name: text for name, text in macros.items() if name not in own},
+            self.subject.options(genotype.configuration),
         )
 
     def extended(self, generations: int) -> Run:

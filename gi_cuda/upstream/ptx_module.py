@@ -12,8 +12,8 @@ from gi_cuda.backends.cuda.ptx.batch import check_assembles, kernels_in, names_a
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines
 from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.levels import source_variant
-from gi_cuda.evaluate.replicates import unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import Run

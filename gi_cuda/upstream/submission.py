@@ -9,8 +9,8 @@ from pathlib import Path
 
 from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.checks.defaults import check_defaults
-from gi_cuda.evaluate.replicates import Candidate, unmodified
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run

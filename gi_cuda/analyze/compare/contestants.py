@@ -12,8 +12,8 @@ from gi_cuda.analyze.compare.patched import patched
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.levels import compiled_subject
-from gi_cuda.evaluate.replicates import Candidate, candidate
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import FRONT_ENDS
 from gi_cuda.runs.run import DATABASE, open_store

@@ -13,7 +13,7 @@ from gi_cuda.backends.cuda.imports.interface import Interface, interface
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.genome import Genotype
 from gi_cuda.spec import Configuration
 from gi_cuda.subject import Subject

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.grammar import Source, read_files
 from gi_cuda.spec import ParameterKind
 from gi_cuda.subject import Subject
@@ -42,7 +42,9 @@ def patched(file: Path, subject: Subject) -> Candidate:
         raise UserError(error.what, where=where, hint=error.hint) from None
     genotype = subject.read(" ".join(_new_defaults(subject, source.files, texts)))
     macros = subject.upstream_macros(genotype)
-    return Candidate(subject.device_text(after), genotype.configuration, macros)
+    configuration = genotype.configuration
+    text = subject.device_text(after)
+    return Candidate(text, configuration, macros, subject.options(configuration))
 
 
 def _applied(file: Path, subject: Subject) -> dict[str, str]:

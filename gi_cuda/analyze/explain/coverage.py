@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Program
-from gi_cuda.backends.protocol.variants import Binary, Variant
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
+from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.genome import Change, Configuration, Setting
 from gi_cuda.runs.run import Run
 
@@ -55,18 +56,18 @@ def _reached(
 ) -> list[Mapping[str, bool] | None]:
     """For each text with a mark on which cases that is reached; None where it cannot be told."""
     subject, tools = run.subject, run.tools
-    macros, options = subject.macros(configuration), subject.options(configuration)
-    variants = [
-        Variant(number, text, macros, options)
+    sources = {
+        number: as_candidate(subject, text, configuration)
         for number, text in enumerate(texts)
         if text is not None
-    ]
+    }
+    variants = [one.variant(number) for number, one in sources.items()]
     built = build_batch(tools.compiler, variants, tools.scratch("coverage")) if variants else {}
     requests = []
     for number, binary in built.items():
         if isinstance(binary, Binary):
             for case in cases:
-                program = Program(binary, dict(configuration), (case,))
+                program = sources[number].program(binary, (case,))
                 requests.append(((number, case), CountLoops(program, 1, LIMIT)))
     numbered = [(at, request) for at, (_, request) in enumerate(requests)]
     found: list[dict[str, bool]] = [{} for _ in texts]

@@ -12,10 +12,9 @@ from gi_cuda.analyze.validate.sanitizer_logs import (
     new_findings,
 )
 from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized
-from gi_cuda.backends.protocol.requests import Program
-from gi_cuda.backends.protocol.variants import BuildFailure, Variant
+from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.sanitize import DEVICE_TOOLS, Sanitizer
-from gi_cuda.evaluate.replicates import Candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.results.evaluation import Validation
@@ -119,13 +118,10 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
 
 def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerFinding]:
     """What a sanitizer finds in a source on the held-out cases."""
-    options = run.subject.options(one.configuration)
-    variant = Variant(1, one.text, one.macros, options)
-    (built,) = sanitizer.build([variant], run.tools.scratch("watched"))
+    (built,) = sanitizer.build([one.variant(1)], run.tools.scratch("watched"))
     if isinstance(built, BuildFailure):
         return [SanitizerFinding(f"does not compile for {sanitizer.name}: {built.message}")]
-    program = Program(built, dict(one.configuration), run.tools.held_out())
-    watched = sanitizer.watch(run.session(), program)
+    watched = sanitizer.watch(run.session(), one.program(built, run.tools.held_out()))
     read = from_outside if sanitizer.name in DEVICE_TOOLS else compiled_in
     found = read(watched.log, Source(run.subject.grammar.source.name, one.text))
     # What ends a run early is a finding, unless it is the consequence of one.

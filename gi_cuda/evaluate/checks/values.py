@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
-from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
+from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.replicates import Answer
+from gi_cuda.evaluate.replicates import Answer, final_answers
 from gi_cuda.genome import Configuration
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import CaseRole, Parameter, Value
@@ -91,34 +91,27 @@ def try_values(
     settings = {at: default.having({name: value}) for at, (name, value) in enumerate(chosen, 1)}
     allowed = {at: one for at, one in settings.items() if subject.space.allows(one)}
     tell(f"compiling {len(allowed)} values of parameters, each by itself")
-    variants = [_variant(subject, at, one) for at, one in ((0, default), *allowed.items())]
-    built = build_batch(compiler.apart(), variants, folder)
+    sources = [
+        as_candidate(subject, subject.reference, one) for one in (default, *allowed.values())
+    ]
+    base, *others = build_candidates(compiler, sources, folder)
+    built = dict(zip(allowed, others, strict=True))
     train = subject.cases(CaseRole.TRAIN)
-    base = built[0]
     if isinstance(base, BuildFailure):
         raise RuntimeError(f"the reference no longer compiles: {base.message}")
-    reference = Program(base, dict(default), train)
+    reference = sources[0].program(base, train)
     sampling = replace(sampling, screen=PAIRS, most=PAIRS)
     tell(f"running {len(allowed)} values of parameters, each by itself")
     requests = [
-        (at, Measure(Program(one, dict(allowed[at]), train), reference, sampling))
-        for at in allowed
-        if not isinstance(one := built[at], BuildFailure)
+        (at, Measure(source.program(one, train), reference, sampling))
+        for (at, one), source in zip(built.items(), sources[1:], strict=True)
+        if not isinstance(one, BuildFailure)
     ]
-    answers: dict[int, Answer] = dict(pool.map(requests))
-    for at, request in requests:
-        if isinstance(answers[at], Lost):  # nobody's death is final before it happened twice
-            answers[at] = pool.one(request)
+    answers = dict(final_answers(pool.map, pool, requests))
     return [
         _became(name, value, _failure(at, allowed, built), answers.get(at))
         for at, (name, value) in enumerate(chosen, 1)
     ]
-
-
-def _variant(subject: Subject, ident: int, configuration: Configuration) -> Variant:
-    return Variant(
-        ident, subject.reference, subject.macros(configuration), subject.options(configuration)
-    )
 
 
 def _failure(

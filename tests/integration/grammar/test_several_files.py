@@ -18,7 +18,7 @@ from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Variant
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish, try_broken
-from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.runs.run import open_tools
 from gi_cuda.spec import content_hash
 from gi_cuda.subject import Subject, load_subject
@@ -75,7 +75,8 @@ def test_a_patch_of_several_files_can_be_compared(tree: Path, tmp_path: Path) ->
     macros = subject.upstream_macros(genotype)
     # Lines are those of the files as they are now.
     plain = replace(patched, text=LINE.sub("#line", patched.text))
-    assert plain == Candidate(LINE.sub("#line", text), genotype.configuration, macros)
+    options = subject.options(genotype.configuration)
+    assert plain == Candidate(LINE.sub("#line", text), genotype.configuration, macros, options)
 
     right = subject.read("<pragma_smooth.cu_17><pragma_K2> <_detail/weights.cuh_8>")
     contestant(subject, subject.diff(right), tmp_path)

@@ -10,7 +10,7 @@ import pytest
 import gi_cuda.runs.run
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.upstream.steps import in_one, steps

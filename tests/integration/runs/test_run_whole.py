@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.analyze.winner import stored_winner
-from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.genome import Insert, Replace
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Individual, Phases, Tally

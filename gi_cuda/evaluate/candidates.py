@@ -1,0 +1,80 @@
+"""Texts of a subject as they are compiled and run: where variants and programs are made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.requests import Program
+from gi_cuda.backends.protocol.variants import Binary, Built, Compiler, Variant
+from gi_cuda.genome import Genotype
+from gi_cuda.spec import Configuration
+from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A source to be measured: compiled with its macros, launched as its configuration says.
+
+    Attributes:
+        text: the source.
+        options: what its configuration adds to the compiler's command line.
+        compiler: what makes a binary of it; None: the compiler of those it is measured with.
+        binary: what has been made of it elsewhere; then nothing is compiled.
+    """
+
+    text: str
+    configuration: Configuration
+    macros: Mapping[str, str]
+    options: tuple[str, ...] = ()
+    compiler: Compiler | None = None
+    binary: Binary | None = None
+
+    def variant(self, ident: int) -> Variant:
+        """What a compiler is given, under a number."""
+        return Variant(ident, self.text, self.macros, self.options)
+
+    def program(self, binary: Binary, cases: Sequence[str]) -> Program:
+        """How its binary runs some cases."""
+        return Program(binary, dict(self.configuration), tuple(cases))
+
+
+def as_candidate(subject: Subject, text: str, configuration: Configuration) -> Candidate:
+    """A text under a configuration of a subject."""
+    macros, options = subject.macros(configuration), subject.options(configuration)
+    return Candidate(text, configuration, macros, options)
+
+
+def candidate(
+    subject: Subject, genotype: Genotype, limits: Mapping[int, int] | None = None
+) -> Candidate:
+    """An individual; without ``limits``, which guard its loops, as a maintainer would get it."""
+    return as_candidate(subject, subject.render(genotype, limits), genotype.configuration)
+
+
+def unmodified(subject: Subject) -> Candidate:
+    """The reference: the unmodified source in the default configuration."""
+    return as_candidate(subject, subject.reference, subject.standard)
+
+
+def build_candidates(
+    compiler: Compiler, candidates: Sequence[Candidate], folder: Path
+) -> list[Built]:
+    """What became of each; those of one compiler are one batch.
+
+    Args:
+        compiler: of those that name none.
+        folder: where binaries may be written.
+    """
+    built: dict[int, Built] = {}
+    batches: dict[Compiler, list[Variant]] = {}
+    for at, one in enumerate(candidates):
+        if one.binary is not None:
+            built[at] = replace(one.binary, ident=at)
+            continue
+        batches.setdefault((one.compiler or compiler).apart(), []).append(one.variant(at))
+    for number, (by, variants) in enumerate(batches.items()):
+        built.update(build_batch(by, variants, folder / str(number) if number else folder))
+    return [built[at] for at in range(len(candidates))]

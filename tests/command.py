@@ -35,7 +35,7 @@ _CONTEXT.set_forkserver_preload(
         "gi_cuda.init",
         "gi_cuda.search",
         "gi_cuda.upstream.submission",
-        "gi_cuda.spec.assemble",
+        "gi_cuda.spec.resolve",
         __name__,
     ]
 )

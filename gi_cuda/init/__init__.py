@@ -5,7 +5,7 @@ from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.text import files
 from gi_cuda.init.tuning import Proposing
 from gi_cuda.init.write import check_free, write_folder
-from gi_cuda.spec.target import MARK
+from gi_cuda.spec.load import MARK
 
 __all__ = [
     "MARK",

@@ -15,7 +15,7 @@ from gi_cuda.init.host_code import bracketed
 from gi_cuda.init.proposal import Proposal, python_name
 from gi_cuda.init.sizes import Extent
 from gi_cuda.init.tuning import Proposing, Tunable
-from gi_cuda.spec.target import MARK
+from gi_cuda.spec.load import MARK
 
 
 def files(proposal: Proposal, folder: Path) -> dict[str, str]:

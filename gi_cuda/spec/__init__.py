@@ -1,7 +1,6 @@
 """A target: what to evolve, how to launch it, its inputs and its oracle."""
 
 from gi_cuda.spec.cases import CaseData, cases_for, find_case, load_case
-from gi_cuda.spec.configuration import compiler_options, defaults, macros
 from gi_cuda.spec.fingerprint import content_hash, file_hashes, input_hashes
 from gi_cuda.spec.launches import (
     Argument,
@@ -13,9 +12,9 @@ from gi_cuda.spec.launches import (
     plan,
 )
 from gi_cuda.spec.load import load_target
-from gi_cuda.spec.oracle import Judgement, Oracle, Reference
+from gi_cuda.spec.oracles import Judgement, Oracle, Reference
+from gi_cuda.spec.table import BACKENDS
 from gi_cuda.spec.target import (
-    BACKENDS,
     Buffer,
     BufferRole,
     BuildOptions,
@@ -32,6 +31,9 @@ from gi_cuda.spec.target import (
     Texture,
     Timing,
     Value,
+    compiler_options,
+    defaults,
+    macros,
 )
 
 __all__ = [

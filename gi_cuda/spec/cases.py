@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.configuration import defaults
 from gi_cuda.spec.expression import ExpressionError
-from gi_cuda.spec.hints import did_you_mean
 from gi_cuda.spec.modules import line_of, load_function
-from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, Texture
+from gi_cuda.spec.table import did_you_mean
+from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, Texture, defaults
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ def load_case(target: Target, case: Case) -> CaseData:
     }
     for texture in target.textures:
         _check_texels(texture, buffers[texture.buffer].nbytes, where)
-    extras = {name: returned[name] for name in target.extras}
+    extras = {name: returned[name] for name in target.oracle.uses}
     return CaseData(case.name, case.role, buffers, scalars, extras)
 
 
@@ -146,7 +145,7 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
 def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> None:
     wanted = [buffer.name for buffer in target.buffers if buffer.role.given]
     wanted += [scalar.name for scalar in target.scalars if scalar.value is None]
-    wanted += target.extras
+    wanted += target.oracle.uses
     for name in wanted:
         if name not in returned:
             raise UserError(

@@ -9,7 +9,7 @@ import xxhash
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData
-from gi_cuda.spec.oracle import Python
+from gi_cuda.spec.oracles import Python
 from gi_cuda.spec.target import Target
 
 
@@ -50,7 +50,7 @@ def input_hashes(case: CaseData) -> dict[str, str]:
 
 
 def file_hashes(target: Target) -> dict[str, str]:
-    """The same of each of the files alone, by its path.
+    """A hash of each of the target's own files, in hexadecimal, by its path.
 
     Raises:
         UserError: a file is gone.

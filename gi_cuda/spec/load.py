@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec.locate import Key, KeyLines
+from gi_cuda.spec.locate import KeyLines
 from gi_cuda.spec.target import Target
 
-if TYPE_CHECKING:
-    from pydantic import ValidationError
-    from pydantic_core import ErrorDetails
-
 FILE_NAME = "target.toml"
+
+MARK = "FILL IN"
+"""Stands wherever the user knows more than the source says."""
 
 
 def load_target(path: Path | str) -> Target:
@@ -28,11 +26,9 @@ def load_target(path: Path | str) -> Target:
     Raises:
         UserError: naming file, line and key of what is wrong, and what to do.
     """
-    # Loaded here, since workers are sent their target and start sooner without.
-    from pydantic import ValidationError
-
-    from gi_cuda.spec.assemble import assemble
-    from gi_cuda.spec.schema import TargetFile
+    # Loaded here, since workers are sent their target and start sooner without pydantic.
+    from gi_cuda.spec.resolve import resolve
+    from gi_cuda.spec.schema import read_tables
 
     path = Path(path)
     file = path / FILE_NAME if path.is_dir() else path
@@ -42,11 +38,23 @@ def load_target(path: Path | str) -> Target:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _malformed(file, text, str(error)) from None
+    return resolve(read_tables(data, places), places)
+
+
+def data_file(target: Target) -> Path:
+    """The data module, named as the user names the target."""
+    if target.data.is_relative_to(target.folder):
+        return target.file.parent / target.data.relative_to(target.folder)
+    return target.data
+
+
+def keys_of(target: Target) -> KeyLines:
+    """The places of all keys of ``target.toml``; of none, if it is gone by now."""
     try:
-        table = TargetFile.model_validate(data)
-    except ValidationError as error:
-        raise _invalid(places, data, error) from None
-    return assemble(table, places)
+        text = target.file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    return KeyLines.of(target.file, text)
 
 
 _SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
@@ -82,42 +90,3 @@ def _malformed(file: Path, text: str, message: str) -> UserError:
         where=f"{file}:{line}",
         hint="Texts stand in quotes, tables begin with [name] or [[name]].",
     )
-
-
-def _invalid(places: KeyLines, data: dict[str, Any], error: ValidationError) -> UserError:
-    """The mistake that stands first in the file, with its key and line."""
-    found = [(_key(detail, data), detail) for detail in error.errors()]
-    key, detail = min(found, key=lambda pair: places.line(pair[0]))
-    what, hint = _explain(detail)
-    return UserError(what, where=places.at(key), hint=hint)
-
-
-def _key(detail: ErrorDetails, data: dict[str, Any]) -> Key:
-    """The way to the mistake in the file: without what pydantic puts between, such as the tag
-    of a union, and with the key that our own checks name."""
-    key: list[str | int] = []
-    value: Any = data
-    location = list(detail["loc"])
-    if location[:1] == ["oracle"] and isinstance(data.get("oracle"), dict):
-        del location[1:2]  # a single table is read as a list of one
-    missing = location.pop() if detail["type"] == "missing" else None
-    for part in location:
-        try:
-            value = value[part]
-        except (KeyError, IndexError, TypeError):
-            continue
-        key.append(part)
-    named = detail.get("ctx", {}).get("key", missing)
-    return tuple(key) if named is None else (*key, named)
-
-
-def _explain(detail: ErrorDetails) -> tuple[str, str | None]:
-    context = detail.get("ctx", {})
-    if detail["type"] == "target":
-        return context["what"], context.get("hint") or None
-    if detail["type"] == "missing":
-        return "the key is missing", None
-    what = detail["msg"].replace("Input should", "it should")
-    given = detail["input"]
-    shown = repr(given)
-    return f"{what}, but is {shown if len(shown) <= 60 else type(given).__name__}", None

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.errors import UserError
+
 Key = tuple[str | int, ...]
 """The way to a value, e.g. ``("parameter", 0, "values")``."""
 
@@ -74,6 +76,38 @@ class KeyLines:
         """``file:line: key``."""
         place = f"{self.file}:{self.line(key)}"
         return f"{place}: {show_key(key)}" if key else place
+
+    def error(self, key: Key, what: str, hint: str | None = None) -> UserError:
+        """What is wrong with the value of `key`, and what to do."""
+        return UserError(what, where=self.at(key), hint=hint)
+
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """Finds the files and folders that a target names.
+
+    Attributes:
+        folder: where relative paths start.
+        places: of the keys that name them, for messages.
+    """
+
+    folder: Path
+    places: KeyLines
+
+    def find(self, name: str | Path, key: Key) -> Path:
+        """The file `name`, absolute."""
+        path = (self.folder / name).resolve()
+        return self._there(path, path.is_file(), f"the file {str(name)!r}", key)
+
+    def find_folder(self, name: str | Path, key: Key) -> Path:
+        """The folder `name`, absolute."""
+        path = (self.folder / name).resolve()
+        return self._there(path, path.is_dir(), f"the folder {str(name)!r}", key)
+
+    def _there(self, path: Path, there: bool, what: str, key: Key) -> Path:
+        if there:
+            return path
+        raise self.places.error(key, f"{what} is not there", f"It should be {path}.")
 
 
 def show_key(key: Key) -> str:

@@ -1,16 +1,24 @@
-"""Resolving what ``target.toml`` names: files, identifiers, expressions."""
+"""Names that the tables of ``target.toml`` declare and use."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from gi_cuda.errors import UserError
-from gi_cuda.spec import schema
-from gi_cuda.spec.expression import Expression, ExpressionError, parse
-from gi_cuda.spec.hints import did_you_mean
+from gi_cuda.spec.expression import Expression
 from gi_cuda.spec.locate import Key, KeyLines
+from gi_cuda.spec.table import did_you_mean
+from gi_cuda.spec.target import (
+    Buffer,
+    BufferRole,
+    KernelStep,
+    LaunchSequence,
+    Parameter,
+    ParameterKind,
+    Scalar,
+    Tables,
+    Texture,
+)
 
 PARAMETER, SCALAR = "parameter", "scalar"
 OTHER_PARAMETER = "parameter with values that are not integers"
@@ -20,126 +28,206 @@ TEXTURE = "texture"
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
-    """Finds the files a target names."""
-
-    folder: Path
-    places: KeyLines
-
-    def find(self, name: str, key: Key) -> Path:
-        path = (self.folder / name).resolve()
-        if not path.is_file():
-            raise UserError(
-                f"the file {name!r} is not there",
-                where=self.places.at(key),
-                hint=f"It should be {path}.",
-            )
-        return path
-
-    def find_folder(self, name: str, key: Key) -> Path:
-        path = (self.folder / name).resolve()
-        if not path.is_dir():
-            raise UserError(
-                f"the folder {name!r} is not there",
-                where=self.places.at(key),
-                hint=f"It should be {path}.",
-            )
-        return path
-
-
-@dataclass(frozen=True, slots=True)
 class NameResolver:
-    """Resolves names and expressions of the file.
+    """Checks the names that tables and their expressions use.
 
     Attributes:
-        kinds: for each declared name what it is, e.g. ``"integer parameter"``.
+        kinds: for each declared name what it is, e.g. ``"scalar"``.
     """
 
     places: KeyLines
     kinds: Mapping[str, str]
 
     def of(self, *kinds: str) -> list[str]:
+        """The names that are of one of these kinds."""
         return [name for name, kind in self.kinds.items() if kind in kinds]
 
     def check(self, name: str, allowed: Collection[str], key: Key, what: str) -> None:
+        """Refuse a name that is none of those allowed."""
         if name not in allowed:
-            raise UserError(
+            raise self.places.error(
+                key,
                 f"there is no {what} {name!r}",
-                where=self.places.at(key),
-                hint=did_you_mean(name, list(allowed)),
+                did_you_mean(name, list(allowed)),
             )
 
-    def expression(self, text: str, key: Key, allowed: Collection[str]) -> Expression:
-        """The expression `text`, which may use the names `allowed`."""
-        where = self.places.at(key)
-        try:
-            expression = parse(text)
-        except ExpressionError as error:
-            raise UserError(error.what, where=where, hint=error.hint) from None
-        if expression.calls:
-            raise UserError(
-                f"there is no function {min(expression.calls)!r} in expressions",
-                where=where,
-                hint="Write it with operators, e.g. `a < b ? a : b`.",
-            )
-        for name in sorted(expression.names - set(allowed)):
-            kind = self.kinds.get(name)
-            raise UserError(
-                f"{name!r} is a {kind} and cannot be used here"
-                if kind
-                else f"there is no {name!r} to use here",
-                where=where,
-                hint=did_you_mean(name, list(allowed)),
-            )
-        return expression
+    def check_expressions(
+        self, expressions: Collection[Expression], key: Key, allowed: Collection[str]
+    ) -> None:
+        """Refuse expressions at `key` that use names other than those allowed."""
+        for expression in expressions:
+            for name in sorted(expression.names - set(allowed)):
+                kind = self.kinds.get(name)
+                raise self.places.error(
+                    key,
+                    f"{name!r} is a {kind} and cannot be used here"
+                    if kind
+                    else f"there is no {name!r} to use here",
+                    did_you_mean(name, list(allowed)),
+                )
 
 
-def kinds_of_names(table: schema.TargetFile) -> dict[str, str]:
+def check_names(tables: Tables, kernels: Sequence[str], places: KeyLines) -> NameResolver:
+    """Check that names are distinct, and that those which tables and their expressions use exist
+    and can be used there.
+
+    Raises:
+        UserError: one that is not so; or a buffer without a size, a default that is not allowed.
+    """
+    _check_distinct(tables, places)
+    names = NameResolver(places, _kinds_of_names(tables))
+    _check_constraints(tables, names)
+    _check_buffers(tables.buffers, names)
+    _check_scalars(tables.scalars, names)
+    buffers = {buffer.name: buffer for buffer in tables.buffers}
+    for index, sequence in enumerate(tables.launches):
+        _check_launch(sequence, ("launch", index), names, buffers, kernels)
+    return names
+
+
+def _kinds_of_names(tables: Tables) -> dict[str, str]:
+    """For each declared name what it is."""
     kinds = {
         parameter.name: PARAMETER
-        if all(type(value) is int for value in parameter.values or ())
+        if all(type(value) is int for value in parameter.values)
         else OTHER_PARAMETER
-        for parameter in table.parameter
+        for parameter in tables.parameters
     }
-    for scalar in table.scalar:
-        kind = SCALAR if "int" in scalar.type else OTHER_SCALAR
+    for scalar in tables.scalars:
+        kind = SCALAR if scalar.dtype.kind in "iu" else OTHER_SCALAR
         kinds[scalar.name] = REDRAWN_SCALAR if scalar.redraw else kind
-    for buffer in table.buffer:
-        kinds[buffer.name] = f"{buffer.role} buffer"
-    for texture in table.texture:
-        kinds[texture.name] = TEXTURE
+    kinds |= {buffer.name: f"{buffer.role} buffer" for buffer in tables.buffers}
+    kinds |= {texture.name: TEXTURE for texture in tables.textures}
     return kinds
 
 
-def check_distinct(table: schema.TargetFile, places: KeyLines) -> None:
+def _check_distinct(tables: Tables, places: KeyLines) -> None:
     """Parameters, buffers, textures, scalars and counters share one space of names; cases have
     their own.
 
     A macro of ``[build]`` may be a parameter as well: what the build gives is then its default.
     """
-    parameters = {item.name for item in table.parameter if item.kind != "option"}
+    parameters = {p.name for p in tables.parameters if p.kind is not ParameterKind.OPTION}
     named: list[tuple[Key, str]] = [
-        (("build", "define", name), name) for name in table.build.define if name not in parameters
+        (("build", "define", name), name) for name in tables.build.define if name not in parameters
     ]
-    for group in ("parameter", "scalar", "buffer", "texture"):
-        items = getattr(table, group)
+    groups: dict[str, tuple[Parameter | Scalar | Buffer | Texture, ...]] = {
+        "parameter": tables.parameters,
+        "scalar": tables.scalars,
+        "buffer": tables.buffers,
+        "texture": tables.textures,
+    }
+    for group, items in groups.items():
         named += [((group, index, "name"), item.name) for index, item in enumerate(items)]
     named += [
         (("launch", index, "counter"), launch.counter)
-        for index, launch in enumerate(table.launch)
+        for index, launch in enumerate(tables.launches)
         if launch.counter is not None
     ]
     cases: list[tuple[Key, str]] = [
-        (("case", index, "name"), case.name) for index, case in enumerate(table.case)
+        (("case", index, "name"), case.name) for index, case in enumerate(tables.cases)
     ]
     for names in (named, cases):
         seen: dict[str, Key] = {}
         for key, name in names:
             counters = key[-1] == seen.get(name, ("",))[-1] == "counter"
             if name in seen and not counters:
-                raise UserError(
+                raise places.error(
+                    key,
                     f"the name {name!r} is taken",
-                    where=places.at(key),
-                    hint=f"It stands in line {places.line(seen[name])} already.",
+                    f"It stands in line {places.line(seen[name])} already.",
                 )
             seen[name] = key
+
+
+def _check_constraints(tables: Tables, names: NameResolver) -> None:
+    defaults = {parameter.name: parameter.default for parameter in tables.parameters}
+    for index, item in enumerate(tables.constraints):
+        key: Key = ("constraint", index, "that")
+        names.check_expressions([item.that], key, names.of(PARAMETER))
+        if not item.allows(defaults):
+            values = ", ".join(f"{name} = {defaults[name]}" for name in sorted(item.that.names))
+            raise names.places.error(
+                key,
+                f"the constraint `{item.that.text}` excludes the default ({values})",
+                "The default is the reference: change it, or the constraint.",
+            )
+
+
+def _check_buffers(buffers: Iterable[Buffer], names: NameResolver) -> None:
+    for index, item in enumerate(buffers):
+        scratch = item.role is BufferRole.SCRATCH
+        # Inputs and outputs are the same for every variant; only scratch may follow parameters.
+        known = names.of(SCALAR) + (names.of(PARAMETER) if scratch else [])
+        if item.size is not None:
+            names.check_expressions([item.size], ("buffer", index, "size"), known)
+        elif not item.role.given:
+            raise names.places.error(
+                ("buffer", index),
+                f"{'a' if scratch else 'an'} {item.role} buffer needs a size",
+                'The number of elements, e.g. size = "n_reads * 2".',
+            )
+    if not any(buffer.role.judged for buffer in buffers):
+        raise names.places.error(
+            ("buffer", 0),
+            "no buffer is an output",
+            'What the kernel computes has role = "output" or "inout".',
+        )
+
+
+def _check_scalars(scalars: Iterable[Scalar], names: NameResolver) -> None:
+    known = [*names.of(PARAMETER), *(s.name for s in scalars if s.value is None)]
+    known = [name for name in known if names.kinds[name] in (PARAMETER, SCALAR)]
+    for index, item in enumerate(scalars):
+        if item.value is not None:
+            names.check_expressions([item.value], ("scalar", index, "value"), known)
+            known += [item.name] if names.kinds[item.name] == SCALAR else []
+
+
+def _check_launch(
+    sequence: LaunchSequence,
+    key: Key,
+    names: NameResolver,
+    buffers: Mapping[str, Buffer],
+    kernels: Sequence[str],
+) -> None:
+    outer = names.of(PARAMETER, SCALAR)
+    counter = [sequence.counter] if sequence.counter else []
+    passed = [name for name, buffer in buffers.items() if buffer.symbol is None]
+    passed += names.of(TEXTURE, SCALAR, OTHER_SCALAR, REDRAWN_SCALAR)
+    group = ((*key, "step") in names.places.lines) or len(sequence.steps) > 1
+    for index, step in enumerate(sequence.steps):
+        at: Key = (*key, "step", index) if group else key
+        names.check(step.kernel, kernels, (*at, "kernel"), "kernel")
+        for name in step.args:
+            names.check(name, passed + counter, (*at, "args"), "buffer, texture or scalar")
+        _check_geometry(step, at, names, outer + counter)
+    for first, second in sequence.swap:
+        _check_swap(first, second, buffers, names, (*key, "swap"))
+    names.check_expressions([sequence.repeat], (*key, "repeat"), outer)
+
+
+def _check_geometry(step: KernelStep, key: Key, names: NameResolver, known: list[str]) -> None:
+    names.check_expressions(step.grid, (*key, "grid"), known)
+    names.check_expressions(step.block, (*key, "block"), known)
+    names.check_expressions([step.shared], (*key, "shared"), known)
+
+
+def _check_swap(
+    first: str, second: str, buffers: Mapping[str, Buffer], names: NameResolver, key: Key
+) -> None:
+    for name in (first, second):
+        names.check(name, buffers, key, "buffer")
+        if buffers[name].role is BufferRole.INPUT or buffers[name].symbol is not None:
+            raise names.places.error(
+                key,
+                f"the buffer {name!r} cannot be swapped",
+                "Inputs stay as they are, and symbols where they are.",
+            )
+    a, b = buffers[first], buffers[second]
+    if a.dtype != b.dtype or a.size != b.size or a.size is None:
+        raise names.places.error(
+            key,
+            f"the buffers {first!r} and {second!r} differ in type or size",
+            "Buffers that are swapped are declared with the same type and the same size.",
+        )

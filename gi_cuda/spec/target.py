@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from gi_cuda.spec.expression import Expression, ExpressionError
-from gi_cuda.spec.oracle import Oracle
+from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.table import BACKENDS, Table, mistake, own_keys, renamed
+
+if TYPE_CHECKING:
+    from gi_cuda.spec import key_types as key
 
 Value = int | float | str
 """One value of a parameter."""
 
 Configuration = Mapping[str, Value]
 """A value for every parameter of a target."""
-
-BACKENDS = ("host", "cuda")
-"""The names of all back ends; the first is the default. Each has a folder of its name in
-:mod:`gi_cuda.backends`."""
 
 
 class ParameterKind(StrEnum):
@@ -65,12 +65,17 @@ class CaseRole(StrEnum):
     HELD_OUT = "held-out"
 
 
+UNTYPED = np.dtype("V")
+"""The type of what has none of its own."""
+
+
 @dataclass(frozen=True, slots=True)
-class Parameter:
-    """One dimension of the configuration space.
+class Parameter(Table):
+    """``[[parameter]]``: one dimension of the configuration space.
 
     Attributes:
-        values: all it may take, in the order written; for a flag 0 and 1.
+        kind: a macro, if the file does not say.
+        values: all it may take, in the order written; for what is on or off 0 and 1.
         default: the one of `values` that makes the reference.
         text: for an option, what goes on the command line, with ``{}`` for the value. Without
             ``{}`` the option is there for the value 1 and absent for 0.
@@ -78,21 +83,31 @@ class Parameter:
         line: where ``target.toml`` declares it.
     """
 
-    name: str
+    name: key.Name
     kind: ParameterKind
-    values: tuple[Value, ...]
-    default: Value
+    values: key.Values
+    default: key.Default
     text: str = ""
     help: str = ""
-    backends: tuple[str, ...] = BACKENDS
+    backends: key.Backends = BACKENDS
     line: int = 0
+
+    @property
+    def switch(self) -> bool:
+        """Whether it is on or off, and its values are not chosen."""
+        option = self.kind is ParameterKind.OPTION
+        return self.kind is ParameterKind.FLAG or (option and "{}" not in self.text)
+
+    @classmethod
+    def shaped(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"kind": ParameterKind.MACRO, "values": (), **table}
 
 
 @dataclass(frozen=True, slots=True)
-class Constraint:
-    """What must hold between parameters: `that` is not zero."""
+class Constraint(Table):
+    """``[[constraint]]``: what must hold between parameters; `that` is not zero."""
 
-    that: Expression
+    that: key.IntExpression
     why: str = ""
     line: int = 0
 
@@ -105,8 +120,8 @@ class Constraint:
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
-    """An array in device memory.
+class Buffer(Table):
+    """``[[buffer]]``: an array in device memory.
 
     Attributes:
         dtype: type of one element.
@@ -116,30 +131,35 @@ class Buffer:
             a kernel gets it as a pointer argument.
     """
 
-    name: str
-    dtype: np.dtype[Any]
+    __pydantic_config__ = renamed(dtype="type")
+
+    name: key.Name
+    dtype: key.DType
     role: BufferRole
-    size: Expression | None = None
-    symbol: str | None = None
+    size: key.IntExpression | None = None
+    symbol: key.Text | None = None
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Texture:
-    """A one-dimensional texture object: an input buffer as ``tex1Dfetch`` reads it.
+class Texture(Table):
+    """``[[texture]]``: a one-dimensional texture, an input buffer as ``tex1Dfetch`` reads it.
 
     Attributes:
         buffer: name of the buffer, an input that kernels can be passed.
-        dtype: type of one component of a texel; its size is one of the texel's parts.
+        dtype: type of one component of a texel, the buffer's if the file does not say; its size
+            is one of the texel's parts.
         components: of a texel, 1, 2 or 4.
         normalized: whether integers are read as floats, from 0 to 1 or, signed, from -1 to 1.
     """
 
-    name: str
-    buffer: str
-    dtype: np.dtype[Any]
-    components: int = 1
-    normalized: bool = False
+    __pydantic_config__ = renamed(dtype="type", normalized="read")
+
+    name: key.Name
+    buffer: key.Name
+    dtype: key.ComponentType = UNTYPED
+    components: key.Components = 1
+    normalized: key.Normalized = False
     line: int = 0
 
     @property
@@ -149,8 +169,9 @@ class Texture:
 
 
 @dataclass(frozen=True, slots=True)
-class Scalar:
-    """A value passed to kernels by value, and known to launch expressions if it is an integer.
+class Scalar(Table):
+    """``[[scalar]]``: a value passed to kernels by value, and known to launch expressions if it is
+    an integer.
 
     Attributes:
         value: how to compute it from parameters and the scalars before it; None where the case
@@ -159,16 +180,18 @@ class Scalar:
             case gives and no expression uses.
     """
 
-    name: str
-    dtype: np.dtype[Any]
-    value: Expression | None = None
-    redraw: bool = False
+    __pydantic_config__ = renamed(dtype="type")
+
+    name: key.Name
+    dtype: key.DType
+    value: key.IntExpression | None = None
+    redraw: key.Flag = False
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class KernelStep:
-    """One kernel launch, with geometry still to be computed.
+class KernelStep(Table):
+    """``[[launch.step]]``: one kernel launch, with geometry still to be computed.
 
     Attributes:
         grid, block: one to three expressions each, x first.
@@ -176,17 +199,19 @@ class KernelStep:
         args: names of buffers, textures, scalars and counters, in the kernel's order.
     """
 
-    kernel: str
-    grid: tuple[Expression, ...]
-    block: tuple[Expression, ...]
-    shared: Expression
-    args: tuple[str, ...]
+    kernel: key.Text
+    grid: key.Geometry
+    block: key.Geometry
+    shared: key.IntExpression = field(default_factory=lambda: parse("0"))
+    args: tuple[key.Name, ...] = ()
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchSequence:
-    """Kernel launches in order, the whole repeated.
+class LaunchSequence(Table):
+    """``[[launch]]``: kernel launches in order, the whole repeated.
+
+    In the file, a sequence of one step may have the step's keys itself.
 
     Attributes:
         repeat: how often.
@@ -196,87 +221,177 @@ class LaunchSequence:
             an int32), or None.
     """
 
-    steps: tuple[KernelStep, ...]
-    repeat: Expression
-    swap: tuple[tuple[str, str], ...] = ()
-    counter: str | None = None
+    __pydantic_config__ = renamed(steps="step")
+
+    steps: key.AtLeastOne[KernelStep]
+    repeat: key.IntExpression = field(default_factory=lambda: parse("1"))
+    swap: tuple[key.Pair, ...] = ()
+    counter: key.Name | None = None
     line: int = 0
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        return [*KernelStep.known_keys(), *own_keys(cls)]
+
+    @classmethod
+    def shaped(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        step = {key: table[key] for key in KernelStep.known_keys() if key in table}
+        if "step" not in table:
+            return {**{key: table[key] for key in table if key not in step}, "step": [step]}
+        if step:
+            raise mistake(
+                f"a group of steps has no {next(iter(step))!r} of its own",
+                "Put it into [[launch.step]].",
+            )
+        return table
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
-    """One set of inputs: how the data module is called for it.
+class Case(Table):
+    """``[[case]]``: one set of inputs, and how the data module is called for it.
 
     Attributes:
         args: keyword arguments of the data module's ``case``.
         backends: where it is used.
     """
 
-    name: str
+    name: key.Text
     role: CaseRole
-    args: Mapping[str, Any]
-    backends: tuple[str, ...] = BACKENDS
+    args: dict[str, Any] = field(default_factory=dict)
+    backends: key.Backends = BACKENDS
     line: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class BuildOptions:
-    """How the source is compiled.
+class BuildOptions(Table):
+    """``[build]``: how the source is compiled.
 
     Attributes:
         include: folders searched for headers, absolute.
         define: macros with fixed values.
         standard: C++ standard, e.g. ``c++17``.
-        options: further compiler options for each backend.
+        options: further compiler options, by back end; in the file the back ends are keys.
     """
 
-    include: tuple[Path, ...] = ()
-    define: Mapping[str, str] = field(default_factory=dict)
-    standard: str = "c++17"
-    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    include: tuple[key.Folder, ...] = ()
+    define: dict[key.Name, key.ExpressionText] = field(default_factory=dict)
+    standard: key.Standard = "c++17"
+    options: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def known_keys(cls) -> list[str]:
+        return [*(key for key in own_keys(cls) if key != "options"), *BACKENDS]
+
+    @classmethod
+    def shaped(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        options = {key: table[key] for key in BACKENDS if key in table}
+        return {**{key: table[key] for key in table if key not in options}, "options": options}
 
 
 @dataclass(frozen=True, slots=True)
-class Timing:
-    """How launches are timed: with the second-level cache ``warm`` or ``flushed``."""
+class Timing(Table):
+    """``[timing]``: with what in the second-level cache launches are timed."""
 
-    cache: str = "warm"
+    cache: Literal["warm", "flushed"] = "warm"
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
-    """What to evolve, how to launch it, its inputs and its oracle.
+@dataclass(frozen=True, kw_only=True)
+class Description(Table):
+    """``[target]``: what evolves, and what makes its inputs.
+
+    Attributes:
+        source, data: the CUDA source, and the Python module that makes the cases.
+        headers: files that the source includes and that evolve with it.
+        kernels: the ``__global__`` functions that launches use.
+    """
+
+    name: key.Text
+    description: str = ""
+    source: key.File
+    headers: tuple[key.File, ...] = ()
+    kernels: key.AtLeastOne[key.Text]
+    data: key.File = Path("data.py")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tables(Table):
+    """The other tables of ``target.toml``.
+
+    Attributes:
+        launches: executed in order; together they are what is verified and timed.
+    """
+
+    __pydantic_config__ = renamed(
+        parameters="parameter",
+        constraints="constraint",
+        buffers="buffer",
+        textures="texture",
+        scalars="scalar",
+        launches="launch",
+        cases="case",
+    )
+
+    build: BuildOptions = field(default_factory=BuildOptions)
+    parameters: tuple[Parameter, ...] = ()
+    constraints: tuple[Constraint, ...] = ()
+    buffers: key.AtLeastOne[Buffer]
+    textures: tuple[Texture, ...] = ()
+    scalars: tuple[Scalar, ...] = ()
+    launches: key.AtLeastOne[LaunchSequence]
+    oracle: Oracle
+    cases: key.AtLeastOne[Case]
+    timing: Timing = field(default_factory=Timing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target(Description, Tables):
+    """What to evolve, how to launch it, its inputs and its oracle; names and files are resolved.
 
     Attributes:
         folder: holds ``target.toml``; relative paths start from there.
         file: ``target.toml`` as the user named it, for messages.
-        source, data: the CUDA source, and the Python module that makes the cases.
-        headers: files that the source includes and that evolve with it.
-        kernels: the ``__global__`` functions that launches use.
-        launches: executed in order; together they are what is verified and timed.
-        extras: what the data module returns beside buffers and scalars, for the oracle alone.
     """
 
-    name: str
-    description: str
     folder: Path
     file: Path
-    source: Path
-    data: Path
-    kernels: tuple[str, ...]
-    build: BuildOptions
-    parameters: tuple[Parameter, ...]
-    constraints: tuple[Constraint, ...]
-    buffers: tuple[Buffer, ...]
-    scalars: tuple[Scalar, ...]
-    launches: tuple[LaunchSequence, ...]
-    oracle: Oracle
-    cases: tuple[Case, ...]
-    timing: Timing
-    headers: tuple[Path, ...] = ()
-    extras: tuple[str, ...] = ()
-    textures: tuple[Texture, ...] = ()
 
 
-MARK = "FILL IN"
-"""Stands wherever the user knows more than the source says."""
+def defaults(target: Target) -> dict[str, Value]:
+    """The configuration of the reference."""
+    return {parameter.name: parameter.default for parameter in target.parameters}
+
+
+def macros(target: Target, configuration: Configuration) -> dict[str, str]:
+    """The macros that a configuration defines, with their replacement text.
+
+    Fixed ones of ``[build]`` come first; a flag is defined to 1 or absent, whatever they say.
+    """
+    defined = dict(target.build.define)
+    for parameter in target.parameters:
+        value = configuration[parameter.name]
+        if parameter.kind is ParameterKind.MACRO:
+            defined[parameter.name] = str(value)
+        elif parameter.kind is ParameterKind.FLAG and value:
+            defined[parameter.name] = "1"
+        elif parameter.kind is ParameterKind.FLAG:
+            defined.pop(parameter.name, None)
+    return defined
+
+
+def compiler_options(target: Target, configuration: Configuration, backend: str) -> tuple[str, ...]:
+    """The options that `backend`'s compiler gets for a configuration.
+
+    The target's fixed ones come first. An option parameter whose value is the empty text is left
+    out, and so is one that is not for this backend.
+    """
+    options = list(target.build.options.get(backend, ()))
+    for parameter in target.parameters:
+        if parameter.kind is ParameterKind.OPTION and backend in parameter.backends:
+            options += _option(parameter, configuration[parameter.name])
+    return tuple(options)
+
+
+def _option(parameter: Parameter, value: Value) -> list[str]:
+    if "{}" not in parameter.text:
+        return [parameter.text] if value else []
+    return [] if value == "" else [parameter.text.replace("{}", str(value))]

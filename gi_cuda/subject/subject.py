@@ -45,7 +45,7 @@ from gi_cuda.spec import (
     load_target,
     macros,
 )
-from gi_cuda.spec.keys import keys_of
+from gi_cuda.spec.load import keys_of
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
 
 

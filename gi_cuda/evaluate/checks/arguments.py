@@ -21,7 +21,7 @@ from gi_cuda.grammar.frontends.cuda.elements import Types
 from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.kernel_names import overload
-from gi_cuda.spec.keys import keys_of
+from gi_cuda.spec.load import keys_of
 from gi_cuda.subject import Subject
 
 _PLAIN = Types({}, {}, frozenset())

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.spec import Target, find_case, input_hashes, load_case
-from gi_cuda.spec.keys import data_file
+from gi_cuda.spec.load import data_file
 
 Hashes = Mapping[str, Mapping[str, str]]
 """For each case a hash of each of its values."""

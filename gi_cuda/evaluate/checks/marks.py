@@ -8,8 +8,7 @@ from pathlib import Path
 
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.spec import Target
-from gi_cuda.spec.keys import data_file
-from gi_cuda.spec.target import MARK
+from gi_cuda.spec.load import MARK, data_file
 
 _SHOWN = 8
 _MARKED = re.compile(rf"(?<!marked ){MARK}\b")

@@ -18,7 +18,6 @@ from gi_cuda.backends import host
 from gi_cuda.backends.host.runtime import POISON
 from gi_cuda.spec import (
     Configuration,
-    Reference,
     Target,
     cases_for,
     compiler_options,
@@ -133,7 +132,8 @@ def test_every_configuration_gives_the_right_answers(shard: Path, case_name: str
     with ProcessPoolExecutor(1, context, faulthandler.disable) as pool:
         found = pool.submit(answers_on_the_host, shard, chosen, case_name).result(timeout=120)
     case = load_case(shipped, find_case(shipped, case_name))
-    right = Reference(load_function(FOLDER / "oracle.py", "answers", "oracle")(case.values))
+    answers = load_function(FOLDER / "oracle.py", "answers", "oracle")
+    right = shipped.oracle.reference([answers(case.values)])
     wrong = [
         (configuration, verdict.reason)
         for configuration, outputs in zip(chosen, found, strict=True)

@@ -21,7 +21,7 @@ from gi_cuda.spec import (
     load_target,
     macros,
 )
-from gi_cuda.spec.oracle import Exact, Python, Sigma, Tolerance
+from gi_cuda.spec.oracles import Exact, Python, Sigma, Tolerance
 
 from .conftest import DATA, TARGET, Write
 
@@ -105,10 +105,10 @@ uses = ["truth"]
     target = load_target(folder)
     assert target.oracle.checks == (
         Sigma(4.0, 5, 0.0, 0.01, ("a",)),
-        Python(folder.resolve() / "data.py", "penalty", 3),
+        Python(f"{folder.resolve() / 'data.py'}:penalty", 3, ("truth",)),
     )
     assert target.oracle.runs == 5
-    assert target.extras == ("truth",)
+    assert target.oracle.uses == ("truth",)
 
 
 def test_exact_oracle_of_a_single_launch(write: Write) -> None:

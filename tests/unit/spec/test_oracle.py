@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
-from gi_cuda.spec.oracle import Exact, Oracle, OutputCheck, Python, Reference, Sigma, Tolerance
+from gi_cuda.spec.oracles import Exact, Oracle, OutputCheck, Python, Reference, Sigma, Tolerance
 
 Outputs = dict[str, NDArray[Any]]
 
@@ -56,7 +56,7 @@ def checks(folder: Path) -> dict[str, tuple[Oracle, Reference]]:
         "exact": (Exact(), [right()]),
         "tolerance": (Tolerance(absolute=1e-4, relative=1e-4), [right()]),
         "sigma": (Sigma(k=4.0), SIGMA_RUNS),
-        "python": (Python(file, "penalty"), [right()]),
+        "python": (Python(f"{file}:penalty"), [right()]),
     }
     return {
         kind: (Oracle((check,)), Oracle((check,)).reference(runs))
@@ -310,7 +310,7 @@ def test_what_a_python_check_returns(name: str, tmp_path: Path) -> None:
     body, penalty, reason = RETURNS[name]
     file = tmp_path / "oracle.py"
     file.write_text(f"import numpy as np\n\n\ndef penalty(case, outputs, reference):\n    {body}\n")
-    oracle = Oracle((Python(file, "penalty"),))
+    oracle = Oracle((Python(f"{file}:penalty"),))
     case = {"in": np.array([4.0])}
     verdict = oracle.judge(case, right(), oracle.reference([right()]))
     assert verdict.penalty == penalty
@@ -324,9 +324,9 @@ def test_a_python_check_with_several_runs(tmp_path: Path) -> None:
         "    totals = reference['whole'].sum(axis=1)\n"
         "    return abs(float(outputs['whole'].sum() - totals.mean()))\n"
     )
-    oracle = Oracle((Python(file, "penalty", runs=3), Exact(("whole",))))
+    oracle = Oracle((Python(f"{file}:penalty", runs=3), Exact(("whole",))))
     reference = oracle.reference([right()] * 3)
-    assert reference.runs["whole"].shape == (3, N)
+    assert reference.prepared[0]["whole"].shape == (3, N)
     assert oracle.penalty({}, right(), reference) == 0
 
 
@@ -404,7 +404,7 @@ def test_tolerance_is_its_formula(
 )
 def test_sigma_uses_mean_and_sample_deviation(runs: list[NDArray[np.float64]]) -> None:
     oracle = Oracle((Sigma(runs=2),))
-    spread = oracle.reference([{"x": run} for run in runs]).spreads["x"]
+    spread = oracle.reference([{"x": run} for run in runs]).prepared[0]["x"]
     for index in range(4):
         values = [float(run[index]) for run in runs]
         assert spread.mean[index] == pytest.approx(statistics.mean(values), abs=1e-6)

@@ -1,0 +1,173 @@
+"""What pydantic checks of each key of ``target.toml`` on its own, and the value that it becomes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar, get_args
+
+import numpy as np
+from pydantic import AfterValidator, BeforeValidator, Field, GetPydanticSchema, Strict
+from pydantic_core import core_schema
+
+from gi_cuda.spec.expression import Expression, ExpressionError, parse
+from gi_cuda.spec.table import BACKENDS, did_you_mean, mistake
+
+TYPES = (
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+)
+_C_TYPES = {
+    **{"char": "int8", "short": "int16", "int": "int32", "long": "int64"},
+    **{"unsigned": "uint32", "unsigned int": "uint32", "size_t": "uint64", "bool": "uint8"},
+    **{"half": "float16", "float": "float32", "double": "float64"},
+}
+_VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
+
+
+def read_as(source: Any, make: Callable[[Any], Any] = lambda value: value) -> GetPydanticSchema:
+    """Read a key as the type `source`, and make its value of what was read."""
+    return GetPydanticSchema(
+        lambda _, handler: core_schema.no_info_after_validator_function(make, handler(source))
+    )
+
+
+def _name(text: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII):
+        raise mistake(f"{text!r} is not a name in C", "Use letters, digits and underscores.")
+    return text
+
+
+def _type(text: str) -> np.dtype[Any]:
+    if text in TYPES:
+        return np.dtype(text)
+    if text in _C_TYPES:
+        raise mistake(f"{text!r} is a name in C, not in numpy", f"Write {_C_TYPES[text]!r}.")
+    raise mistake(f"there is no type {text!r} here", did_you_mean(text, TYPES))
+
+
+def _component_type(text: str) -> np.dtype[Any]:
+    if vector := _VECTOR.fullmatch(text):
+        part = _C_TYPES.get(vector[1].removeprefix("u"), "int64")
+        part = f"u{part}" if vector[1].startswith("u") else part
+        raise mistake(
+            f"{text!r} is a vector in CUDA, and this the type of one component",
+            f'Write type = "{part}" and components = {vector[2]}.',
+        )
+    return _type(text)
+
+
+def _components(count: int) -> int:
+    if count not in (1, 2, 4):
+        raise mistake(
+            f"a texture has no texels of {count} components",
+            "They have 1, 2 or 4: add one that is not used, or read the components one by one.",
+        )
+    return count
+
+
+def _expression(text: str) -> Expression:
+    try:
+        expression = parse(text)
+    except ExpressionError as error:
+        raise mistake(error.what, error.hint or "") from None
+    if expression.calls:
+        raise mistake(
+            f"there is no function {min(expression.calls)!r} in expressions",
+            "Write it with operators, e.g. `a < b ? a : b`.",
+        )
+    return expression
+
+
+def one_or_many(value: Any) -> Any:
+    return value if isinstance(value, list) else [value]
+
+
+def _number_text(value: Any) -> Any:
+    # A bare number is as good as its text.
+    return str(value) if type(value) is int else value
+
+
+def _range(value: Any) -> Any:
+    """The list that a ``{from = 32, to = 256, step = 32}`` stands for."""
+    if not isinstance(value, dict):
+        return value
+    extra = sorted(set(value) - {"from", "to", "step"})
+    if extra or "from" not in value or "to" not in value:
+        raise mistake(
+            f"a range has no key {extra[0]!r}" if extra else "a range needs `from` and `to`",
+            "Write values = {from = 32, to = 256, step = 32}.",
+        )
+    first, last, step = value["from"], value["to"], value.get("step", 1)
+    if not all(type(part) is int for part in (first, last, step)) or step < 1 or last < first:
+        raise mistake(
+            "a range takes whole numbers, from <= to, step >= 1",
+            "Write values = {from = 32, to = 256, step = 32}.",
+        )
+    if (last - first) // step >= 100_000:
+        raise mistake("the range has more than 100000 values", "Take a wider step.")
+    return list(range(first, last + 1, step))
+
+
+def _value(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise mistake(f"{value!r} is neither a number nor a text", "For on and off use a flag.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise mistake(f"{value!r} is not a finite number")
+    if isinstance(value, str) and "\n" in value:
+        raise mistake("a value is a single line")
+    return value
+
+
+def _default(value: Any) -> Any:
+    return _value(int(value) if isinstance(value, bool) else value)
+
+
+_Item = TypeVar("_Item")
+_FILLED = Field(min_length=1)
+AtLeastOne = Annotated[
+    tuple[_Item, ...],
+    GetPydanticSchema(
+        lambda source, handler: core_schema.no_info_after_validator_function(
+            tuple,
+            handler(Annotated[list[get_args(source)[0]], _FILLED]),  # type: ignore[misc]
+        )
+    ),
+]
+Text = Annotated[str, Field(min_length=1)]
+Name = Annotated[str, AfterValidator(_name)]
+File = Annotated[Path, read_as(Text, Path)]
+Folder = Annotated[Path, read_as(str, Path)]
+Flag = Annotated[bool, Strict()]
+DType = Annotated[np.dtype[Any], read_as(str, _type)]
+ComponentType = Annotated[np.dtype[Any], read_as(str, _component_type)]
+Components = Annotated[int, Strict(), AfterValidator(_components)]
+Normalized = Annotated[
+    bool, read_as(Literal["element", "normalized_float"], "normalized_float".__eq__)
+]
+Backends = AtLeastOne[Annotated[str, read_as(Literal[BACKENDS])]]
+
+ExpressionText = Annotated[str, BeforeValidator(_number_text)]
+IntExpression = Annotated[Expression, read_as(ExpressionText, _expression)]
+_Triple = Annotated[
+    list[ExpressionText], BeforeValidator(one_or_many), Field(min_length=1, max_length=3)
+]
+Geometry = Annotated[
+    tuple[Expression, ...], read_as(_Triple, lambda texts: tuple(map(_expression, texts)))
+]
+_Two = Annotated[list[Name], Field(min_length=2, max_length=2)]
+Pair = Annotated[tuple[str, str], read_as(_Two, tuple)]
+
+Values = Annotated[
+    tuple[Annotated[int | float | str, read_as(Any, _value)], ...], BeforeValidator(_range)
+]
+Default = Annotated[int | float | str, read_as(Any, _default)]
+
+Standard = Annotated[str, Field(pattern=r"^(c|gnu)\+\+\d[\da-z]$")]
+NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
+Share = Annotated[float, Strict(), Field(ge=0, lt=1)]
+Runs = Annotated[int, Strict(), Field(ge=1)]
+SeveralRuns = Annotated[int, Strict(), Field(ge=2)]
+PythonFunction = Annotated[str, Field(pattern=r"^.+\.py:[A-Za-z_]\w*$")]

@@ -1,0 +1,27 @@
+"""Oracles: whether a variant's outputs are acceptable, against stored reference outputs.
+
+An oracle is one check or several. To add a kind of check, write its file and name it here.
+"""
+
+from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
+from gi_cuda.spec.oracles.exact import Exact
+from gi_cuda.spec.oracles.oracle import Oracle, Reference
+from gi_cuda.spec.oracles.python import Python
+from gi_cuda.spec.oracles.sigma import Sigma
+from gi_cuda.spec.oracles.tolerance import Tolerance
+
+CHECKS = (Exact, Tolerance, Sigma, Python)
+"""What ``[oracle]`` may be, one class for each `kind`."""
+
+__all__ = [
+    "CHECKS",
+    "Exact",
+    "Judgement",
+    "Oracle",
+    "OutputCheck",
+    "Outputs",
+    "Python",
+    "Reference",
+    "Sigma",
+    "Tolerance",
+]

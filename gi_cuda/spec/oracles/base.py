@@ -1,0 +1,108 @@
+"""What an oracle is made of: checks, each of which judges some or all buffers of a launch.
+
+A penalty of 0 is acceptable; the checks that compare values give the number of values that are
+wrong, a Python check whatever its function says, and anything that cannot be judged gives infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+
+from gi_cuda.spec.locate import Files, Key
+from gi_cuda.spec.oracles.compare import Array, Mask
+from gi_cuda.spec.table import Table
+
+Outputs = Mapping[str, Array]
+"""The judged buffers after a launch, by name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What an oracle says: a penalty (0 is acceptable) and, if there is one, why."""
+
+    penalty: float
+    reason: str = ""
+
+    @property
+    def acceptable(self) -> bool:
+        return self.penalty == 0
+
+
+class OutputCheck(Table):
+    """One way to judge outputs: a table ``[oracle]`` of one kind, and what it means.
+
+    A kind has a field `kind`, its own name, and one for each further key.
+    """
+
+    __slots__ = ()
+
+    @property
+    def runs(self) -> int:
+        """How many reference runs it needs."""
+        return 1
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """Names of the buffers that it judges; none means all."""
+        return ()
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Names of what the data module returns for it alone."""
+        return ()
+
+    def located(self, files: Files, key: Key) -> Self:
+        """The check with the files that it names, which are found; `key` is its table's.
+
+        Raises:
+            UserError: a file is not there, or is not as it should be.
+        """
+        return self
+
+    def prepare(self, runs: Sequence[Outputs]) -> Any:
+        """What outputs are judged against, from those of reference runs: the first one's."""
+        return runs[0]
+
+    def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
+        """Judge `outputs`, all of which have the type and length of the reference's.
+
+        Args:
+            case: the case's values by name.
+            reference: from `prepare`.
+        """
+        raise NotImplementedError
+
+
+class ValueCheck(OutputCheck):
+    """A check that compares value by value: each wrong one is a penalty point."""
+
+    __slots__ = ()
+
+    def wrong(self, got: Array, reference: Any) -> Mask:
+        """Which values of a buffer are wrong; `reference` is what `prepare` gave for it."""
+        raise NotImplementedError
+
+    def expected(self, reference: Any, index: int) -> object:
+        """What a value should have been, for the reason."""
+        raise NotImplementedError
+
+    def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
+        """The number of wrong values; the reason tells of the first one."""
+        total = 0
+        reason = ""
+        for name in self.buffers or outputs:
+            mask = self.wrong(outputs[name], reference[name])
+            count = int(np.count_nonzero(mask))
+            if count and not reason:
+                index = int(mask.argmax())
+                reason = (
+                    f"{name}[{index}] is {outputs[name][index]}, "
+                    f"expected {self.expected(reference[name], index)} "
+                    f"({count} of {mask.size} values wrong)"
+                )
+            total += count
+        return Judgement(float(total), reason)

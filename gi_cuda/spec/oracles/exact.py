@@ -1,0 +1,23 @@
+"""The oracle ``exact``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from gi_cuda.spec.oracles.base import ValueCheck
+from gi_cuda.spec.oracles.compare import Array, Mask, differing
+
+
+@dataclass(frozen=True, slots=True)
+class Exact(ValueCheck):
+    """Every value is bit for bit the reference's; one NaN is as good as another."""
+
+    kind: Literal["exact"] = field(default="exact", kw_only=True)
+    buffers: tuple[str, ...] = ()
+
+    def wrong(self, got: Array, reference: Array) -> Mask:
+        return differing(got, reference)
+
+    def expected(self, reference: Array, index: int) -> object:
+        return reference[index]

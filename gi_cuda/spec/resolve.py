@@ -1,0 +1,292 @@
+"""From tables to a target: what one key alone does not show is checked, and files are found."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from gi_cuda.errors import UserError
+from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.locate import Files, Key, KeyLines
+from gi_cuda.spec.modules import check_call, load_function
+from gi_cuda.spec.names import NameResolver, check_names
+from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.schema import TargetFile
+from gi_cuda.spec.table import BACKENDS, did_you_mean
+from gi_cuda.spec.target import (
+    UNTYPED,
+    Buffer,
+    BufferRole,
+    BuildOptions,
+    Case,
+    CaseRole,
+    Description,
+    LaunchSequence,
+    Parameter,
+    ParameterKind,
+    Scalar,
+    Target,
+    Texture,
+)
+
+_WIDEST = 4
+"""Bytes of the largest component that a texture can hold."""
+
+_WIDEST_NORMALIZED = 2
+"""Bytes of the largest component that a texture can read as a float."""
+
+_WORD = re.compile(r"[^\W\d]\w*")
+_KERNEL = re.compile(
+    r"__global__(?:\s+(?!__launch_bounds__)[\w:]+|\s*__launch_bounds__\s*\([^()]*\))*?"
+    r"\s+(?!__launch_bounds__)([^\W\d]\w*)\s*\("
+)
+
+
+def resolve(file: TargetFile, places: KeyLines) -> Target:
+    """The target that a file describes.
+
+    Raises:
+        UserError: names that do not exist or clash, missing files, keys that contradict each
+            other, a default that is not allowed.
+    """
+    files = Files(places.file.parent.resolve(), places)
+    parameters = tuple(
+        _parameter(item, ("parameter", index), file.build, places)
+        for index, item in enumerate(file.parameters)
+    )
+    for index, item in enumerate(file.scalars):
+        _check_redraw(item, places.at(("scalar", index)))
+    description = _described(file.target, files)
+    names = check_names(file, description.kernels, places)
+    buffers = {buffer.name: buffer for buffer in file.buffers}
+    include = (files.find_folder(name, ("build", "include")) for name in file.build.include)
+    target = Target(
+        **vars(description),
+        folder=files.folder,
+        file=places.file,
+        build=replace(file.build, include=tuple(include)),
+        parameters=parameters,
+        constraints=_placed(file.constraints, "constraint", places, "that"),
+        buffers=_placed(file.buffers, "buffer", places),
+        scalars=_placed(file.scalars, "scalar", places),
+        launches=tuple(
+            _placed_steps(sequence, ("launch", index), places)
+            for index, sequence in enumerate(file.launches)
+        ),
+        oracle=_oracle(file.oracle, files, file.buffers),
+        cases=_placed(file.cases, "case", places),
+        timing=file.timing,
+        textures=tuple(
+            _texture(item, ("texture", index), names, buffers)
+            for index, item in enumerate(file.textures)
+        ),
+    )
+    _check_cases(target, places)
+    _check_use(target, places)
+    return target
+
+
+def _placed(items: Iterable[Any], group: str, places: KeyLines, *key: str) -> tuple[Any, ...]:
+    """Tables of one array, with the lines in which they, or one key of each, stand."""
+    return tuple(
+        replace(item, line=places.line((group, index, *key))) for index, item in enumerate(items)
+    )
+
+
+def _placed_steps(sequence: LaunchSequence, key: Key, places: KeyLines) -> LaunchSequence:
+    steps = tuple(
+        # Where the sequence is one step itself, that is the innermost table around the key.
+        replace(step, line=places.line((*key, "step", index)))
+        for index, step in enumerate(sequence.steps)
+    )
+    return replace(sequence, steps=steps, line=places.line(key))
+
+
+def _described(described: Description, files: Files) -> Description:
+    """With the files found, and kernels each of which at least stands in the source; launches are
+    held against them."""
+    source = files.find(described.source, ("target", "source"))
+    headers = tuple(files.find(name, ("target", "headers")) for name in described.headers)
+    found = (source, *headers)
+    texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
+    words = set[str]().union(*(_WORD.findall(text) for text in texts))
+    known = [name for text in texts for name in _KERNEL.findall(text)]
+    for name in described.kernels:
+        own = overload(name)[0].partition("<")[0].strip().rpartition("::")[2]
+        if own not in words and not any("\0" in text for text in texts):
+            raise files.places.error(
+                ("target", "kernels"),
+                f"there is no kernel {name!r} in {' or '.join(path.name for path in found)}",
+                did_you_mean(own, known),
+            )
+    data = files.find(described.data, ("target", "data"))
+    return replace(described, source=source, headers=headers, data=data)
+
+
+def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines) -> Parameter:
+    """A parameter with its line, and with the values that need not be written."""
+    _check_kind(item, places.at(key))
+    values = item.values or (0, 1)
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise places.error(key, f"the value {value!r} is there twice")
+    if item.default not in values:
+        shown = ", ".join(map(repr, values[:12])) + (", ..." if len(values) > 12 else "")
+        raise places.error(
+            key,
+            f"the default {item.default!r} is not among the values",
+            f"They are {shown}; the default is what the source has now.",
+        )
+    given = build.define.get(item.name)
+    fits = item.default if item.kind is ParameterKind.FLAG else str(item.default) == given
+    if given is not None and not fits:
+        raise places.error(
+            (*key, "default"),
+            f"the default is {item.default}, but [build] defines {item.name} to {given}",
+            "What the build gives is the default.",
+        )
+    return replace(item, values=values, line=places.line(key))
+
+
+def _check_kind(item: Parameter, where: str) -> None:
+    """Refuse keys that do not go with the kind of a parameter."""
+    option = item.kind is ParameterKind.OPTION
+    what = hint = None
+    if item.name in ("defined", "true", "false"):
+        what = f"a parameter cannot be called {item.name!r}"
+    elif option and not item.text:
+        what, hint = "an option needs its text", 'For example text = "-maxrregcount={}".'
+    elif not option and item.text:
+        what, hint = "only an option has a text", 'Say kind = "option" or leave it out.'
+    elif item.switch and item.values:
+        what, hint = "this is either on or off and has no values", "Leave `values` out."
+    elif not item.switch and not item.values:
+        what, hint = "its values are missing", "For example values = [32, 64, 128]."
+    if what is not None:
+        raise UserError(what, where=where, hint=hint)
+
+
+def _check_redraw(item: Scalar, where: str) -> None:
+    if item.redraw and item.value is not None:
+        raise UserError(
+            "a scalar with a value cannot be redrawn",
+            where=where,
+            hint="Leave `value` out: the case gives it.",
+        )
+    if item.redraw and item.dtype.kind not in "iu":
+        raise UserError(
+            f"a {item.dtype} cannot be redrawn",
+            where=where,
+            hint="Only an integer goes up by one.",
+        )
+
+
+def _texture(
+    item: Texture, key: Key, names: NameResolver, buffers: Mapping[str, Buffer]
+) -> Texture:
+    """A texture with its line and type, held against the buffer that it reads."""
+    buffer = _texture_buffer(item, (*key, "buffer"), names, buffers)
+    dtype = buffer.dtype if item.dtype == UNTYPED else item.dtype
+    if dtype.itemsize > _WIDEST:
+        raise names.places.error(
+            (*key, "type"),
+            f"a texture cannot hold {dtype}",
+            "Textures hold numbers of 8, 16 and 32 bits. Numbers of 64 bits are read as"
+            ' type = "int32" with twice the components, and put together by the kernel.',
+        )
+    if item.normalized and (dtype.kind not in "iu" or dtype.itemsize > _WIDEST_NORMALIZED):
+        raise names.places.error(
+            (*key, "read"),
+            f"no texture reads {dtype} as normalized floats",
+            'Only integers of 8 and 16 bits can be: say read = "element".',
+        )
+    return replace(item, dtype=dtype, line=names.places.line(key))
+
+
+def _texture_buffer(
+    item: Texture, key: Key, names: NameResolver, buffers: Mapping[str, Buffer]
+) -> Buffer:
+    names.check(item.buffer, buffers, key, "buffer")
+    buffer = buffers[item.buffer]
+    if buffer.role is not BufferRole.INPUT:
+        raise names.places.error(
+            key,
+            f"the buffer {buffer.name!r} has the role {buffer.role.value!r}, and a texture reads"
+            " inputs alone",
+            # What a launch writes need not be seen by its own fetches, nor be swapped with them.
+            'Name a buffer of role "input", or let the kernel read through a pointer.',
+        )
+    if buffer.symbol is not None:
+        raise names.places.error(
+            key,
+            f"the buffer {buffer.name!r} is the variable {buffer.symbol}, which is elsewhere in"
+            " each variant",
+            "Leave its `symbol` out: then it has memory of its own, which a texture can read.",
+        )
+    return buffer
+
+
+def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
+    """With the files that its checks name; every output is judged."""
+    judged = [buffer.name for buffer in buffers if buffer.role.judged]
+    checks = []
+    covered: set[str] = set()
+    for index, check in enumerate(oracle.checks):
+        key: Key = ("oracle", index)
+        if key not in files.places.lines:
+            key = ("oracle",)
+        for name in check.buffers:
+            if name not in judged:
+                raise files.places.error(
+                    (*key, "buffers"),
+                    f"there is no output {name!r}",
+                    did_you_mean(name, judged),
+                )
+        covered.update(check.buffers or judged)
+        checks.append(check.located(files, key))
+    for name in judged:
+        if name not in covered:
+            raise files.places.error(
+                ("oracle",),
+                f"no oracle judges the output {name!r}",
+                "Add it to the `buffers` of one, or leave `buffers` out to judge all.",
+            )
+    return Oracle(tuple(checks))
+
+
+def _check_cases(target: Target, places: KeyLines) -> None:
+    """The data module can make each case, and each back end has some of each role."""
+    make = load_function(target.data, "case", places.at(("target", "data")))
+    for index, case in enumerate(target.cases):
+        check_call(make, places.at(("case", index, "args")), **case.args)
+    for role, purpose in ((CaseRole.TRAIN, "fitness"), (CaseRole.HELD_OUT, "validation")):
+        for backend in BACKENDS:
+            used: list[Case] = [case for case in target.cases if backend in case.backends]
+            if used and not any(case.role is role for case in used):
+                raise places.error(
+                    ("case",),
+                    f"no case of backend {backend!r} has the role {role.value!r}",
+                    f"Add a [[case]] for {purpose} with other data than the rest.",
+                )
+
+
+def _check_use(target: Target, places: KeyLines) -> None:
+    """A buffer or texture that no kernel sees is a slip of the pen."""
+    used = {name for launch in target.launches for step in launch.steps for name in step.args}
+    for index, texture in enumerate(target.textures):
+        if texture.name not in used:
+            raise places.error(
+                ("texture", index),
+                f"no launch uses the texture {texture.name!r}",
+                "Put it into `args`, where the kernel takes its cudaTextureObject_t.",
+            )
+        used.add(texture.buffer)
+    for index, buffer in enumerate(target.buffers):
+        if buffer.symbol is None and buffer.name not in used:
+            raise places.error(
+                ("buffer", index),
+                f"no launch uses the buffer {buffer.name!r}",
+                "Put it into `args`, or give the `symbol` that it is.",
+            )

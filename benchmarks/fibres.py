@@ -18,15 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.backends.host import (
-    COMPILE_OPTIONS,
-    INCLUDE,
-    Runtime,
-    build_library,
-    find_compiler,
-    prepare,
-    variant_text,
-)
+from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.prepare import prepare, variant_text
+from gi_cuda.backends.host.runtime import Runtime
 
 KERNELS = """
 __global__ void nothing(int *out, int n) {}

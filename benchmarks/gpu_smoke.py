@@ -26,9 +26,10 @@ from typing import Any
 
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.shards import Sizes
-from gi_cuda.backends.cuda import find_toolkit, query
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.driver import query
 from gi_cuda.backends.cuda.helpers import build_helpers
+from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CountLoops, Measure, Program, Record, Sampling
@@ -201,12 +202,12 @@ def prepare(target: Path, architecture: str, folder: Path) -> Smoke:
     options = [f"-std={subject.target.build.standard}", f"-I{subject.target.source.parent}"]
     options += [f"-I{path}" for path in subject.target.build.include]
     compiler = NvccCompiler(
-        str(find_toolkit().nvcc),
-        architecture,
-        subject.grammar.source.name,
-        prelude(subject.grammar.source.text),
-        tuple(options),
-        len(os.sched_getaffinity(0)),
+        nvcc=str(find_toolkit().nvcc),
+        architecture=architecture,
+        file_name=subject.grammar.source.name,
+        front=prelude(subject.grammar.source.text),
+        options=tuple(options),
+        jobs=len(os.sched_getaffinity(0)),
     )
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))[:2]
     cases = {n: load_case(subject.target, find_case(subject.target, n)) for n in names}

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from gi_cuda import BACKENDS
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import LEVELS
@@ -27,7 +28,6 @@ from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Plan, create_run
 from gi_cuda.search import BARRACUDA, PRESETS
 from gi_cuda.search.loop import Evolution
-from gi_cuda.spec import BACKENDS
 
 ROOT = Path(__file__).parent.parent
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from benchmarks.levels.page import draw, page
 from benchmarks.levels.plan import KINDS, Cell, cells
+from gi_cuda import BACKENDS
 from gi_cuda.runs.run import DATABASE
-from gi_cuda.spec import BACKENDS
 
 ROOT = Path(__file__).parents[2]
 

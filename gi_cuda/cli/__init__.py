@@ -13,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import gi_cuda
-from gi_cuda.backends.threads import ONE_THREAD
+from gi_cuda.backends import ONE_THREAD
 from gi_cuda.cli.console import console, state
 from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.report.tables import say

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.cli.console import console
@@ -34,7 +35,7 @@ from gi_cuda.runs.run import Tools, open_tools
 
 def command(
     target: TargetPath,
-    backend: Backend = "host",
+    backend: Backend = BACKENDS[0],
     bnf: Bnf = None,
     scope: Scope = None,
     level: Level = "source",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda import BACKENDS
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader, as_run
 from gi_cuda.cli.console import console, working
@@ -34,7 +35,7 @@ def command(
         Path | None,
         typer.Option(help="The target, where it is not that of a run; goes with --backend."),
     ] = None,
-    backend: Backend = "host",
+    backend: Backend = BACKENDS[0],
     output: Annotated[
         Path | None, typer.Option("--csv", help="Write all figures, comma-separated.")
     ] = None,

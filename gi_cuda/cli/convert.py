@@ -13,7 +13,7 @@ from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, write_new
 from gi_cuda.cli.options import Edits, Force, Level, check_edits
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.levels import check_level, compiled_subject
+from gi_cuda.evaluate.levels import backends_for, check_level, compiled_subject
 from gi_cuda.genome import Space
 from gi_cuda.grammar import EDIT_SETS, Joined, convert, front_end, read_files
 from gi_cuda.grammar.frontends.cuda.account import account
@@ -54,7 +54,7 @@ def command(
 
     With --level ptx, write the PTX of a target and its SOURCE.ptx.bnf.
     """
-    if check_level(level, "cuda").compiled:
+    if check_level(level).compiled:
         _convert_compiled(target, level, kernel, output, explain=explain, force=force)
         return
     types = EDIT_SETS[check_edits(edits)]
@@ -91,7 +91,8 @@ def _convert_compiled(
             where=f"--level {level}",
             hint="name a target; `gi-cuda init` makes one of a source",
         )
-    subject = compiled_subject(load_subject(path, "cuda"), level)
+    backend = backends_for(front_end(level))[0]
+    subject = compiled_subject(load_subject(path, backend), level)
     source = subject.grammar.source
     folder = output or subject.target.folder
     wrote = _write(folder, source.name, {"": source.text, **subject.program.notation()}, force)

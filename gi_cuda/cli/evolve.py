@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda import BACKENDS
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli.console import console
@@ -53,7 +54,7 @@ def command(
     ] = BARRACUDA.generations,
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
     time: TimeLimit = None,
-    backend: Backend = "host",
+    backend: Backend = BACKENDS[0],
     edits: Edits = "paper",
     level: Level = "source",
     start: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda import BACKENDS
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
@@ -39,7 +40,7 @@ def command(
         bool,
         typer.Option("--compile", help="Compile them, and report how many do, instead of diffs."),
     ] = False,
-    backend: Backend = "host",
+    backend: Backend = BACKENDS[0],
     level: Level = "source",
     bnf: Bnf = None,
     scope: Scope = None,

@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from gi_cuda import BACKENDS
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS
 
@@ -17,7 +18,10 @@ TargetPath: TypeAlias = Annotated[
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Backend: TypeAlias = Annotated[
-    str, typer.Option("--backend", help="Where variants are compiled and executed: host or cuda.")
+    str,
+    typer.Option(
+        "--backend", help=f"Where variants are compiled and executed: {' or '.join(BACKENDS)}."
+    ),
 ]
 Bnf: TypeAlias = Annotated[
     Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")
@@ -59,8 +63,6 @@ Jobs: TypeAlias = Annotated[
     int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
 ]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
-
-BACKENDS = ("host", "cuda")
 
 
 def cores() -> int:

@@ -10,7 +10,8 @@ import typer
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.acceptance import Entry, accept, remember
 from gi_cuda.analyze.winner import choose_individual, how_to_go_on
-from gi_cuda.backends import sanitize
+from gi_cuda.backends.protocol.backend import Sanitizer
+from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.options import AsFound, Force, IndividualNumber, RunPath, check_choice
@@ -97,12 +98,12 @@ def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) 
     return list(different.values())
 
 
-def _sanitizers(run: Run, wanted: str) -> tuple[list[sanitize.Sanitizer], str]:
+def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:
     """The sanitizers that are to watch, and why there are none."""
     if wanted == "none":
         return [], "not asked for"
     try:
-        return sanitize.sanitizers(run.tools.compiler), ""
+        return backend_named(run.subject.backend).sanitizers(run.tools.compiler), ""
     except UserError as error:
         if wanted == "required":
             raise

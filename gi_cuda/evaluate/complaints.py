@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gi_cuda.backends.cuda.toolkit import HEADERS
+from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import LineIndex, Source
 from gi_cuda.subject import Subject
@@ -36,12 +37,12 @@ def does_not_compile(subject: Subject, message: str) -> UserError:
 
 
 def _missing(subject: Subject, header: str, where: str) -> UserError:
-    if subject.backend == "host" and HEADERS.match(header):
+    if not backend_named(subject.backend).gpu and HEADERS.match(header):
         return UserError(
-            f"the host back end has no <{header}>, which comes with CUDA's toolkit",
+            f"the {subject.backend} back end has no <{header}>, which comes with CUDA's toolkit",
             where=where,
-            hint="use --backend cuda; or include it under #ifdef __CUDACC__ alone, if the kernel"
-            " can do without it on the host",
+            hint=f"use --backend {backends_on_gpus(gpu=True)[0]}; or include it under"
+            " #ifdef __CUDACC__ alone, if the kernel can do without it on the host",
         )
     return UserError(
         f"the source does not compile: the header {header!r} is not found",

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
+from gi_cuda import BACKENDS
+from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.ptx.batch import kernels_in, own_functions, ptx_of
 from gi_cuda.backends.protocol.variants import Variant
-from gi_cuda.backends.table import open_nvcc
+from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Genotype
@@ -30,7 +32,7 @@ def open_subject(
 
     Args:
         path: the target's folder or its ``target.toml``.
-        backend: ``host`` or ``cuda``; PTX runs on ``cuda`` only.
+        backend: one of :data:`gi_cuda.BACKENDS`; not every one runs every level.
         level: one of :data:`~gi_cuda.grammar.LEVELS`.
         bnf, scope: of the source: a grammar edited by hand, in place of the converted one.
         edits: of the source: a name of :data:`gi_cuda.grammar.EDIT_SETS`.
@@ -72,18 +74,28 @@ def check_source(subject: Subject) -> Subject:
     )
 
 
-def check_level(level: str, backend: str) -> FrontEnd:
+def backends_for(language: FrontEnd) -> list[str]:
+    """The back ends that run it: sources all, compiled code those that say so."""
+    return [
+        name
+        for name in BACKENDS
+        if not language.compiled or language.level in backend_named(name).compiled_levels
+    ]
+
+
+def check_level(level: str, backend: str | None = None) -> FrontEnd:
     """Refuse a level that there is not, or not on a back end."""
     if level not in LEVELS:
         raise UserError(
             f"there is no level {level!r}", where="--level", hint=f"one of: {', '.join(LEVELS)}"
         )
     found = front_end(level)
-    if found.backends and backend not in found.backends:
+    backends = backends_for(found)
+    if backend is not None and backend not in backends:
         raise UserError(
             f"the {backend} back end does not run {found.name}",
             where="--level",
-            hint=f"add --backend {found.backends[0]}, or leave --level out",
+            hint=f"add --backend {backends[0]}, or leave --level out",
         )
     return found
 

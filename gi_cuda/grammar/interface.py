@@ -208,7 +208,6 @@ class FrontEnd:
                 UserError: there is no kernel, or none of a name asked for.
         load: the file with the kernels, with those of its headers that belong to it, which are
             looked up in folders. None where a compiler makes the text.
-        backends: names of those that run it; empty: all.
         pairs: the chance that a mutation of code is a move or a swap of two rules.
     """
 
@@ -217,7 +216,6 @@ class FrontEnd:
     suffixes: tuple[str, ...]
     read: Callable[[Source, Wanted], Program]
     load: Callable[[Path, Sequence[Path], Sequence[Path]], Source] | None = None
-    backends: tuple[str, ...] = ()
     pairs: float = 0.0
 
     @property

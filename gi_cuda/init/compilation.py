@@ -13,7 +13,7 @@ from typing import Any
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import HEADERS
-from gi_cuda.backends.host import INCLUDE, find_compiler
+from gi_cuda.backends.host.library import INCLUDE, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
@@ -248,7 +249,7 @@ def _cases(proposal: Proposal) -> Iterator[str]:
     extents = proposal.extents
     small = [(e.train, e.held_out) for e in extents]
     same = all(e.device == e.train for e in extents)
-    backends = [] if same else ['backends = ["host"]']
+    backends = [] if same else [_backends(gpu=False)]
     comment = "# Cases: train ones give fitness, held-out ones only ever validate."
     yield _case(comment, "train", "train", backends, 1, extents, [a for a, _ in small])
     yield _case("", "held-out", "held-out", backends, 2, extents, [b for _, b in small])
@@ -256,10 +257,14 @@ def _cases(proposal: Proposal) -> Iterator[str]:
         return
     device = [e.device for e in extents]
     half = [max(1, device[0] // 2), *device[1:]]
-    backends = ['backends = ["cuda"]']
+    backends = [_backends(gpu=True)]
     comment = f"# {MARK}: sizes worth the while of a GPU."
     yield _case(comment, "large", "train", backends, 3, extents, device)
     yield _case("", "large-held-out", "held-out", backends, 4, extents, half)
+
+
+def _backends(*, gpu: bool) -> str:
+    return f"backends = {_list(backends_on_gpus(gpu=gpu))}"
 
 
 def _case(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from gi_cuda.analyze.winner import Winner
+from gi_cuda.backends.table import backend_named
 from gi_cuda.report.tables import say
 
 
@@ -35,7 +36,7 @@ def print_winner(console: Console, winner: Winner | None, measured_on: str) -> N
 
 def device_words(backend: str, device: str) -> str:
     """What a speed-up was measured on; one of a CPU says nothing of a GPU."""
-    return f"{device}, a CPU (host back end)" if backend == "host" else device
+    return device if backend_named(backend).gpu else f"{device}, a CPU ({backend} back end)"
 
 
 def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> None:

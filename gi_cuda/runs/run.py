@@ -10,10 +10,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
-from gi_cuda.backends.table import Backend, open_backend
+from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish
@@ -47,7 +48,7 @@ class Tools:
     """A subject with the back end, the compiler and the workers that it runs on."""
 
     subject: Subject
-    backend: Backend
+    backend: OpenBackend
     compiler: Compiler
     pool: Pool[int]
     folder: Path
@@ -366,7 +367,9 @@ def _make(folder: Path) -> None:
         ) from None
 
 
-def _facts(subject: Subject, plan: Plan, baseline: Baseline, backend: Backend) -> dict[str, object]:
+def _facts(
+    subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend
+) -> dict[str, object]:
     return {
         "target": str(subject.target.folder),
         "target_hash": content_hash(subject.target),

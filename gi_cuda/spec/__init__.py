@@ -13,7 +13,6 @@ from gi_cuda.spec.launches import (
 )
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
-from gi_cuda.spec.table import BACKENDS
 from gi_cuda.spec.target import (
     Buffer,
     BufferRole,
@@ -37,7 +36,6 @@ from gi_cuda.spec.target import (
 )
 
 __all__ = [
-    "BACKENDS",
     "Argument",
     "Buffer",
     "BufferRole",

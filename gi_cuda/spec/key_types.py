@@ -12,8 +12,9 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field, GetPydanticSchema, Strict
 from pydantic_core import core_schema
 
+from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import Expression, ExpressionError, parse
-from gi_cuda.spec.table import BACKENDS, did_you_mean, mistake
+from gi_cuda.spec.table import did_you_mean, mistake
 
 TYPES = (
     *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),

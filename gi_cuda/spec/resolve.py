@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from gi_cuda import BACKENDS
 from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
@@ -14,7 +15,7 @@ from gi_cuda.spec.modules import check_call, load_function
 from gi_cuda.spec.names import NameResolver, check_names
 from gi_cuda.spec.oracles import Oracle
 from gi_cuda.spec.schema import TargetFile
-from gi_cuda.spec.table import BACKENDS, did_you_mean
+from gi_cuda.spec.table import did_you_mean
 from gi_cuda.spec.target import (
     UNTYPED,
     Buffer,

@@ -7,10 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any, ClassVar
 
-BACKENDS = ("host", "cuda")
-"""The names of all back ends; the first is the default. Each has a folder of its name in
-:mod:`gi_cuda.backends`, and is the key of ``[build]`` for the options of its compiler."""
-
 
 def did_you_mean(word: str, known: Sequence[str]) -> str:
     """A hint that offers what was probably meant, or else all there is."""

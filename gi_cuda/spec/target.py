@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.oracles import Oracle
-from gi_cuda.spec.table import BACKENDS, Table, mistake, own_keys, renamed
+from gi_cuda.spec.table import Table, mistake, own_keys, renamed
 
 if TYPE_CHECKING:
     from gi_cuda.spec import key_types as key

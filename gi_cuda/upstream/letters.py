@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gi_cuda.analyze.validate.acceptance import Acceptance
+from gi_cuda.backends.table import backend_named
 from gi_cuda.runs.run import Run
 from gi_cuda.subject.diffs import blob, by_path
 from gi_cuda.upstream.mail import Letter, mail
@@ -56,10 +57,10 @@ def _before(run: Run, part: ValidatedPatch) -> dict[str, str]:
 
 
 def _notes(run: Run, submission: Submission, part: ValidatedPatch) -> Iterator[str]:
-    if run.subject.backend == "host":
+    if not backend_named(run.subject.backend).gpu:
         yield (
-            "Measured on a CPU, with gi-cuda's host back end. That says nothing of the speed on a"
-            " GPU until it is measured on one."
+            f"Measured on a CPU, with gi-cuda's {run.subject.backend} back end. That says nothing"
+            " of the speed on a GPU until it is measured on one."
         )
     result = run.store.load("acceptance", Acceptance)
     watched = result and next(

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gi_cuda.analyze.winner import ChosenIndividual
+from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.compile.cubin import name_parts
 from gi_cuda.backends.cuda.ptx.batch import check_assembles, kernels_in, names_alone
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines
-from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.levels import source_variant

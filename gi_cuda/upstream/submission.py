@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.analyze.winner import ChosenIndividual
+from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.checks.defaults import check_defaults
@@ -158,8 +159,8 @@ def _as_it_is(reference: Candidate, own: frozenset[str]) -> Candidate:
 def measured_on(run: Run) -> str:
     """The device of this process, in words that tell a processor from a GPU."""
     device = run.tools.backend.device()
-    if run.subject.backend == "host":
-        return f"{device} (host back end: a CPU; it was not measured on a GPU)"
+    if not backend_named(run.subject.backend).gpu:
+        return f"{device} ({run.subject.backend} back end: a CPU; it was not measured on a GPU)"
     return device
 
 

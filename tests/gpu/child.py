@@ -8,11 +8,11 @@ import sys
 
 import numpy as np
 
-from gi_cuda.backends.cuda import find_toolkit
 from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import Memory, guards
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
+from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.spec import Texture

@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.cuda import find_toolkit
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.errors import UserError
 
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 # Asked in a process of its own: one that has spoken to the driver can fork no workers.
 _QUERY = """
 import sys
-from gi_cuda.backends.cuda import require_gpu
+from gi_cuda.backends.cuda.driver import require_gpu
 from gi_cuda.errors import UserError
 from gi_cuda.backends.cuda.device.context import pycuda
 try:
@@ -78,7 +78,14 @@ class Cuda:
 
     def __init__(self, folder: Path, architecture: str) -> None:
         nvcc = str(find_toolkit().nvcc)
-        self.compiler = NvccCompiler(nvcc, architecture, "kernel.cu", "", ("-std=c++17",), 1)
+        self.compiler = NvccCompiler(
+            nvcc=nvcc,
+            architecture=architecture,
+            file_name="kernel.cu",
+            front="",
+            options=("-std=c++17",),
+            jobs=1,
+        )
         self.folder = folder
 
     def run(

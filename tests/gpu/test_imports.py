@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.cuda import find_toolkit
+from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.ptx.batch import ptx_of, source_ptx
+from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.variants import Variant
-from gi_cuda.backends.table import open_nvcc
 from gi_cuda.subject import Subject, load_subject
 
 from .test_device_cli import cli

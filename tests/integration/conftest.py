@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.cuda import Toolkit, find_toolkit
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler
+from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
 from gi_cuda.errors import UserError
 
@@ -29,7 +29,12 @@ class Nvcc:
         self.toolkit = toolkit
         self.folder = folder
         self.compiler = NvccCompiler(
-            str(toolkit.nvcc), "sm_90", "kernel.cu", "#include <stdint.h>\n", ("-std=c++17",), 2
+            nvcc=str(toolkit.nvcc),
+            architecture="sm_90",
+            file_name="kernel.cu",
+            front="#include <stdint.h>\n",
+            options=("-std=c++17",),
+            jobs=2,
         )
 
     def build(

@@ -13,7 +13,7 @@ from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate
-from gi_cuda.evaluate.levels import compiled_subject
+from gi_cuda.evaluate.levels import backends_for, compiled_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import FRONT_ENDS
 from gi_cuda.runs.run import DATABASE, open_store
@@ -138,7 +138,7 @@ class Reader:
         main = Path(self.subject.grammar.source.name)
         for one in FRONT_ENDS:
             name = main.with_suffix(one.suffixes[0]).name
-            if one.compiled and self.subject.backend in one.backends and f"_{name}_" in word:
+            if one.compiled and self.subject.backend in backends_for(one) and f"_{name}_" in word:
                 return self._compiled(one.level)
         return self.subject
 
@@ -160,8 +160,8 @@ class Reader:
                     where=str(folder),
                     hint=f"all contestants must be of one target, here {here}",
                 )
-            backends = own.front_end.backends
-            if backends and self.subject.backend not in backends:
+            backends = backends_for(own.front_end)
+            if self.subject.backend not in backends:
                 raise UserError(
                     f"the run evolves {own.front_end.name}, which the {self.subject.backend} back"
                     " end does not run",

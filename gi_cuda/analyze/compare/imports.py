@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.imports.imported import KINDS, read_import
 from gi_cuda.backends.cuda.imports.interface import Interface, interface
 from gi_cuda.backends.protocol.variants import Variant
-from gi_cuda.backends.table import open_nvcc
+from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.genome import Genotype
@@ -74,11 +75,11 @@ class Importer:
             UserError: it cannot take the place of the target's kernels; see
                 :func:`gi_cuda.backends.cuda.imports.imported.read_import`.
         """
-        if self.subject.backend != "cuda":
+        if "ptx" not in backend_named(self.subject.backend).compiled_levels:
             raise UserError(
                 f"the {self.subject.backend} back end does not run code of a GPU",
                 where=str(one.file),
-                hint="add --backend cuda, or leave the file out",
+                hint=f"add --backend {backends_on_gpus(gpu=True)[0]}, or leave the file out",
             )
         genotype = self.subject.read(one.values) if one.values else self.subject.original
         if genotype.edits:

@@ -12,8 +12,10 @@ from gi_cuda.analyze.validate.sanitizer_logs import (
     new_findings,
 )
 from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.protocol.variants import BuildFailure
-from gi_cuda.backends.sanitize import DEVICE_TOOLS, Sanitizer
+from gi_cuda.backends.sanitize import watch
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
@@ -118,11 +120,11 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
 
 def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerFinding]:
     """What a sanitizer finds in a source on the held-out cases."""
-    (built,) = sanitizer.build([one.variant(1)], run.tools.scratch("watched"))
+    built = build_batch(sanitizer.compiler, [one.variant(1)], run.tools.scratch("watched"))[1]
     if isinstance(built, BuildFailure):
         return [SanitizerFinding(f"does not compile for {sanitizer.name}: {built.message}")]
-    watched = sanitizer.watch(run.session(), one.program(built, run.tools.held_out()))
-    read = from_outside if sanitizer.name in DEVICE_TOOLS else compiled_in
+    watched = watch(sanitizer, run.session(), one.program(built, run.tools.held_out()))
+    read = compiled_in if sanitizer.compiled_in else from_outside
     found = read(watched.log, Source(run.subject.grammar.source.name, one.text))
     # What ends a run early is a finding, unless it is the consequence of one.
     return found or ([SanitizerFinding(watched.failure)] if watched.failure else [])

@@ -10,10 +10,6 @@ from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.compile.shards import attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 
-EXPORTS = "kernels of target.toml"
-"""What messages call the lines, behind a variant's text, that name a target's kernels."""
-
-
 LEAST = 64
 """Fewest variants that are worth a preprocessor process of their own, which reads all headers."""
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import xxhash
 
+from gi_cuda.backends.compile.cache import cached
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.host.library import cache_folder
 from gi_cuda.errors import UserError
 
 SOURCE = Path(__file__).parent / "helpers.cu"
@@ -18,9 +16,6 @@ SOURCE = Path(__file__).parent / "helpers.cu"
 
 def build_helpers(toolkit: Toolkit, architecture: str, cache: Path | None = None) -> Path:
     """Path of the cubin, compiled if the cache does not have it.
-
-    Any number of processes may do this at once: each writes a file of its own, and renaming is
-    atomic.
 
     Args:
         toolkit: with the nvcc to use.
@@ -30,33 +25,21 @@ def build_helpers(toolkit: Toolkit, architecture: str, cache: Path | None = None
     Raises:
         UserError: nvcc fails, or the cache cannot be written.
     """
-    folder = cache or cache_folder()
-    cubin = folder / f"cuda-{architecture}-{_key(toolkit)}.cubin"
-    if cubin.exists():
-        return cubin
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix="cuda-") as scratch:
-            fresh = Path(scratch) / cubin.name
-            command = [str(toolkit.nvcc), "-O3", f"-arch={architecture}", "-objtemp", "-cubin"]
-            command += ["-o", str(fresh), str(SOURCE)]
-            done = subprocess.run(
-                command, capture_output=True, text=True, errors="replace", check=False
+
+    def compile_helpers(cubin: Path) -> None:
+        command = [str(toolkit.nvcc), "-O3", f"-arch={architecture}", "-objtemp", "-cubin"]
+        command += ["-o", str(cubin), str(SOURCE)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, errors="replace", check=False
+        )
+        if done.returncode:
+            raise UserError(
+                f"nvcc fails with status {done.returncode}: {done.stderr.strip()}",
+                where=" ".join(command),
+                hint="see `gi-cuda doctor`",
             )
-            if done.returncode:
-                raise UserError(
-                    f"nvcc fails with status {done.returncode}: {done.stderr.strip()}",
-                    where=" ".join(command),
-                    hint="see `gi-cuda doctor`",
-                )
-            os.replace(fresh, cubin)
-    except OSError as error:
-        raise UserError(
-            f"the cache folder cannot be written: {error.strerror}",
-            where=str(folder),
-            hint="set XDG_CACHE_HOME to a folder that can",
-        ) from error
-    return cubin
+
+    return cached(f"cuda-{architecture}-{_key(toolkit)}.cubin", compile_helpers, cache)
 
 
 def _key(toolkit: Toolkit) -> str:

@@ -2,40 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.phenotypes import EXPORTS, phenotypes
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.compile.shards import Sizes, build
-from gi_cuda.backends.host import (
-    INCLUDE,
-    compile_options,
+from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
+from gi_cuda.backends.host.common import mark_common
+from gi_cuda.backends.host.library import INCLUDE, compile_options
+from gi_cuda.backends.host.objects import OPTIONS, code_keys
+from gi_cuda.backends.host.prepare import (
     export_references,
-    mark_common,
     mark_unrolls,
     prepare,
     references,
     variant_text,
 )
-from gi_cuda.backends.host.objects import OPTIONS, code_keys
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
-    BuildFailure,
     Built,
     Phenotype,
-    Variant,
 )
-
-PREPROCESS_LIMIT = 120.0
-"""Seconds of wall time one preprocessor process may take."""
-
-COMPILE_LIMIT = 300.0
-"""Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
@@ -43,59 +34,35 @@ SIZES = Sizes(smallest=16, largest=32)
 """Of shards; in each of them the compiler reads all headers."""
 
 
-@dataclass(frozen=True, slots=True)
-class HostCompiler:
-    """g++ or clang++ as the compiler of a batch.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostCompiler(SourceCompiler):
+    """g++ or clang++ as the compiler of a batch. What variants of a shard may share are functions
+    (see :mod:`gi_cuda.backends.host.common`).
 
     Attributes:
         cxx: path of the compiler.
-        file_name: the source's name, for line markers.
-        front: the batch's prelude (see :func:`gi_cuda.backends.compile.preprocess.prelude`).
-        kernels: the kernels each variant exports, as C++ names them (``blur<float, 3>``).
-        options: options that all variants share: language standard, optimisation, -I, -D.
-        jobs: compiler processes at a time.
-        sizes: of shards.
-        symbols: variables each variant exports.
-        namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
-        shares: whether variants of a shard may share functions (see
-            :mod:`gi_cuda.backends.host.common`).
     """
 
     cxx: str
-    file_name: str
-    front: str
-    kernels: tuple[str, ...]
-    options: tuple[str, ...]
-    jobs: int
     sizes: Sizes = SIZES
-    symbols: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
-    shares: bool = True
     disturbs: ClassVar[bool] = True
 
-    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a batch with one process, without the variants whose directives fail."""
-        # Within the variant, so that a kernel's name may use its macros and types.
-        exported = references(self.kernels, self.symbols)
-        exporting = [
-            replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{exported}')
-            for v in variants
-        ]
-        return phenotypes(exporting, self.front, self.file_name, self._preprocess, self.jobs)
+    def _exports(self) -> str:
+        return references(self.kernels, self.symbols)
 
-    def _preprocess(self, text: str) -> Finished:
+    def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
         command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]
-        return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
+
+        def preprocess(text: str) -> Finished:
+            return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
+
+        return self.front, preprocess
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into shared libraries below ``folder``."""
         return build(
             phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
         )
-
-    def apart(self) -> HostCompiler:
-        """The same, compiling every function of every variant."""
-        return replace(self, shares=False)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gi_cuda.backends.host import (
+from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.runtime import (
     BoundLaunch,
     Deadlock,
     HostLaunchError,
@@ -19,11 +20,9 @@ from gi_cuda.backends.host import (
     Overrun,
     Runtime,
     Shard,
-    build_library,
 )
-from gi_cuda.backends.host.runtime import POISON
 from gi_cuda.backends.protocol.bindings import Bindings
-from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.backends.protocol.device import POISON, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from functools import cache
 from pathlib import Path
 
 import xxhash
 
+from gi_cuda.backends.compile.cache import cached
 from gi_cuda.errors import UserError
 
 HERE = Path(__file__).parent
@@ -86,49 +86,31 @@ def compile_options(compiler: str) -> tuple[str, ...]:
     return _COMMON_OPTIONS if "clang" in _version(compiler) else COMPILE_OPTIONS
 
 
-def cache_folder() -> Path:
-    """``$XDG_CACHE_HOME/gi-cuda``, by default ``~/.cache/gi-cuda``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gi-cuda"
-
-
 def build_library(compiler: str | None = None, folder: Path | None = None) -> Path:
     """Path of the runtime library, compiled if the cache does not have it.
 
-    The name holds the hash of the sources, the options and the compiler's version. Any number of
-    processes may do this at once: each writes a file of its own, and renaming is atomic.
+    The name holds the hash of the sources, the options and the compiler's version.
 
     Args:
         compiler: see :func:`find_compiler`.
-        folder: where it is kept, see :func:`cache_folder`.
+        folder: where it is kept, by default the user's cache folder.
 
     Raises:
         UserError: there is no compiler, it fails, or the cache cannot be written.
     """
-    compiler = compiler or find_compiler()
-    folder = folder or cache_folder()
-    library = folder / f"host-{_key(compiler)}.so"
-    if library.exists():
-        return library
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder, prefix="host-") as scratch:
-            fresh = Path(scratch) / library.name
-            sources = [str(path) for path in _sources() if path.suffix == ".cpp"]
-            _run([compiler, *_LIBRARY_OPTIONS, *sources, "-o", str(fresh)])
-            if not fresh.is_file():
-                raise UserError(
-                    f"the C++ compiler makes nothing: {compiler}",
-                    where="CXX" if os.environ.get("CXX") else None,
-                    hint="name one that knows C++17 in CXX, e.g. CXX=g++",
-                )
-            os.replace(fresh, library)
-    except OSError as error:
-        raise UserError(
-            f"the cache folder cannot be written: {error.strerror}",
-            where=str(folder),
-            hint="set XDG_CACHE_HOME to a folder that can",
-        ) from error
-    return library
+    cxx = compiler or find_compiler()
+
+    def compile_library(library: Path) -> None:
+        sources = [str(path) for path in _sources() if path.suffix == ".cpp"]
+        _run([cxx, *_LIBRARY_OPTIONS, *sources, "-o", str(library)])
+        if not library.is_file():
+            raise UserError(
+                f"the C++ compiler makes nothing: {cxx}",
+                where="CXX" if os.environ.get("CXX") else None,
+                hint="name one that knows C++17 in CXX, e.g. CXX=g++",
+            )
+
+    return cached(f"host-{_key(cxx)}.so", compile_library, folder)
 
 
 def _sources() -> list[Path]:

@@ -18,12 +18,6 @@ from gi_cuda.spec.kernel_names import identifier
 Array: TypeAlias = NDArray[Any]
 Argument: TypeAlias = Array | np.generic
 
-POISON: Final = 0xFFFDA5A5
-"""What fresh buffers and shared memory hold.
-
-A quiet NaN as float and double, negative as int, an index far beyond any buffer as unsigned.
-"""
-
 
 class HostLaunchError(Exception):
     """A launch did not end as it should; the process is as good as before."""

@@ -1,13 +1,21 @@
-"""What every back end's device can do. A new back end is one module that implements it."""
+"""What every back end's device can do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol, TypeAlias
 
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.spec import CaseData, Target
+
+POISON = 0xFFFDA5A5
+"""What fresh buffers and shared memory hold.
+
+A quiet NaN as float and double, negative as int, an index far beyond any buffer as unsigned.
+"""
 
 
 class LaunchRefused(Exception):
@@ -86,3 +94,7 @@ class Device(Protocol):
         self, loaded: Loaded, loops: int
     ) -> AbstractContextManager[Callable[[], Sequence[int]]]:
         """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+
+
+DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], WorkerSlot], Device]
+"""Makes the device of the worker at a slot, for a target and its cases."""

@@ -97,6 +97,10 @@ class Compiler(Protocol):
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``; results come as shards end."""
 
+    def of_sources(self, front: str | None = None) -> Compiler:
+        """The compiler of the sources that are behind what this one compiles; with another prelude
+        (see :func:`gi_cuda.backends.compile.preprocess.prelude`), if one is given."""
+
     def apart(self) -> Compiler:
         """The same, but equal variants get machine code of their own, each in its place: for those
         who ask what a place makes out."""

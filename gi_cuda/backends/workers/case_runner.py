@@ -13,8 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from gi_cuda.backends.host.runtime import POISON
-from gi_cuda.backends.protocol.device import Device, LaunchRefused, Loaded
+from gi_cuda.backends.protocol.device import POISON, Device, LaunchRefused, Loaded
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
     CountLoops,

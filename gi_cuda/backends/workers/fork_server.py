@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
+from gi_cuda.backends import ONE_THREAD
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, Session, understood
-from gi_cuda.backends.threads import ONE_THREAD
 from gi_cuda.errors import UserError, WorkerFault
 from gi_cuda.results.measurement import Survival
 

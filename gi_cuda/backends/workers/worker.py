@@ -9,7 +9,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, TypeAlias
 
-from gi_cuda.backends.protocol.device import Device, LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.backends.protocol.device import DeviceMaker, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
@@ -22,6 +22,7 @@ from gi_cuda.backends.protocol.requests import (
     TryBackwards,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.case_runner import (
     CaseRunner,
     count_loops,
@@ -32,7 +33,7 @@ from gi_cuda.backends.workers.case_runner import (
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.errors import UserError
-from gi_cuda.spec import CaseData, Target, load_case
+from gi_cuda.spec import CaseData, load_case
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Measure: measure,
@@ -46,28 +47,6 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
 
 Answerer: TypeAlias = Callable[[object], object]
 """Takes a request and gives the answer to it."""
-
-DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], WorkerSlot], Device]
-"""Makes the device of the worker at a slot, for a target and its cases."""
-
-
-def device_maker(backend: str) -> DeviceMaker:
-    """What makes a back end's devices, with all code that it needs loaded and no device touched.
-
-    Raises:
-        UserError: something that it needs is not installed.
-    """
-    if backend == "cuda":
-        from gi_cuda.backends.cuda.device.context import pycuda
-        from gi_cuda.backends.cuda.device.device import CudaDevice
-
-        pycuda()
-        return CudaDevice
-    from gi_cuda.backends.host import build_library
-    from gi_cuda.backends.host.device import HostDevice
-
-    build_library()
-    return HostDevice
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +73,7 @@ class WorkerContext:
         # What every worker needs is loaded once, here: a crash is then paid for by a fork alone.
         import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
 
-        device = device_maker(session.backend)
+        device = backend_named(session.backend).device_maker()
         target = session.target
         wanted = [case for case in target.cases if case.name in session.cases]
         cases = {case.name: load_case(target, case) for case in wanted}

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gi_cuda.backends.compile.preprocess import normalised, prelude
-from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
-from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
-from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.grammar import LineIndex, SourceLine
 from gi_cuda.grammar.presence import read_presence
@@ -48,17 +45,16 @@ class Preprocessor:
     """
 
     subject: Subject
-    compiler: HostCompiler | NvccCompiler
+    compiler: Compiler
 
     @classmethod
     def of(cls, subject: Subject, compiler: Compiler) -> Preprocessor:
         """The preprocessor that belongs to a compiler of the subject."""
-        own = compiler.nvcc if isinstance(compiler, PtxCompiler) else compiler
-        assert isinstance(own, HostCompiler | NvccCompiler), "every back end's compiler is one"
         front = prelude(subject.grammar.source.text, subject.target.build.define)
-        bare = replace(own, front=front)
+        bare = compiler.of_sources(front)
         nothing = bare.preprocess([Variant(0, "", {})])[0]
-        return cls(subject, own if isinstance(nothing, BuildFailure) else bare)
+        needs_more = isinstance(nothing, BuildFailure)
+        return cls(subject, compiler.of_sources() if needs_more else bare)
 
     def read(self, several: Sequence[Mapping[str, str]]) -> list[Preprocessed]:
         """The device code under each of several sets of macros; one process reads all."""

@@ -9,7 +9,7 @@ from gi_cuda.grammar.interface import FrontEnd
 FRONT_ENDS = (
     FrontEnd("source", "CUDA", (".cu", ".cuh"), read_cuda, load_cuda),
     # Move and swap are two of GEVO's six mutations.
-    FrontEnd("ptx", "PTX", (".ptx",), read_ptx, backends=("cuda",), pairs=1 / 3),
+    FrontEnd("ptx", "PTX", (".ptx",), read_ptx, pairs=1 / 3),
 )
 
 LEVELS = tuple(dict.fromkeys(one.level for one in FRONT_ENDS))

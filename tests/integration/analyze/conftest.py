@@ -10,7 +10,7 @@ import pytest
 
 import gi_cuda.cli.evolve
 import gi_cuda.runs.run
-from gi_cuda.backends.cuda import Toolkit
+from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.subject import Subject
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from gi_cuda.backends.protocol.backend import Processes
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
     LoopCounts,
@@ -18,7 +19,7 @@ from gi_cuda.backends.protocol.requests import (
     TryBackwards,
 )
 from gi_cuda.backends.protocol.variants import Compiler
-from gi_cuda.backends.table import Processes, open_compiler
+from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Task
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.runs.run import Run

@@ -14,11 +14,11 @@ import pytest
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.elf import Elf
-from gi_cuda.backends.cuda import Toolkit
+from gi_cuda.backends.cuda.backend import open_nvcc
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
 from gi_cuda.backends.cuda.ptx.batch import ptx_of, source_ptx
+from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Built, Variant
-from gi_cuda.backends.table import open_nvcc
 from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import identifier
 from gi_cuda.subject import Subject, load_subject

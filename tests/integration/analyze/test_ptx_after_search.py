@@ -14,7 +14,8 @@ import typer
 
 import gi_cuda.runs.run as gi_cuda_run
 from gi_cuda.analyze.winner import stored_winner
-from gi_cuda.backends.cuda import Toolkit, query
+from gi_cuda.backends.cuda.driver import query
+from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli import evolve as evolve_verb
 from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate

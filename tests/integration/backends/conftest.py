@@ -16,16 +16,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host import (
-    COMPILE_OPTIONS,
-    INCLUDE,
-    HostLaunchError,
-    Runtime,
-    build_library,
-    find_compiler,
-    prepare,
-    variant_text,
-)
+from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.prepare import prepare, variant_text
+from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
 
 _FORK = multiprocessing.get_context("fork")
 

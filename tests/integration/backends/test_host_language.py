@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host import Runtime, export
+from gi_cuda.backends.host.prepare import export
+from gi_cuda.backends.host.runtime import Runtime
 
 POISON = 0xFFFDA5A5
 

@@ -11,17 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host import (
-    INCLUDE,
-    BadLaunch,
-    Deadlock,
-    Runtime,
-    build_library,
-    compile_options,
-    find_compiler,
-    mark_common,
-    variant_text,
-)
+from gi_cuda.backends.host.common import mark_common
+from gi_cuda.backends.host.library import INCLUDE, build_library, compile_options, find_compiler
+from gi_cuda.backends.host.prepare import variant_text
+from gi_cuda.backends.host.runtime import BadLaunch, Deadlock, Runtime
 from gi_cuda.errors import UserError
 
 
@@ -31,7 +24,7 @@ def runtime(library):
 
 
 def test_processes_may_build_at_once(tmp_path):
-    script = "from gi_cuda.backends.host import build_library; print(build_library())"
+    script = "from gi_cuda.backends.host.library import build_library; print(build_library())"
     environment = {"XDG_CACHE_HOME": str(tmp_path), "PATH": "/usr/local/bin:/usr/bin:/bin"}
     children = [
         subprocess.Popen(

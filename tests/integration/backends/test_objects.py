@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends import host
 from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.backends.host.objects import code_keys
+from gi_cuda.backends.host.prepare import references
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 
 PLAIN = """
@@ -23,9 +24,17 @@ def keys(
     folder: Path, *texts: str, symbols: tuple[str, ...] = (), level: str = "-O2"
 ) -> Mapping[int, bytes | None]:
     """Of variants that are compiled as one batch, as their numbers say."""
-    cxx = host.find_compiler()
-    compiler = HostCompiler(cxx, "k.cu", "", ("k",), (level,), 1, symbols=symbols)
-    exported = host.references(["k"], symbols)
+    cxx = find_compiler()
+    compiler = HostCompiler(
+        cxx=cxx,
+        file_name="k.cu",
+        front="",
+        kernels=("k",),
+        options=(level,),
+        jobs=1,
+        symbols=symbols,
+    )
+    exported = references(["k"], symbols)
     batch = [Phenotype(i, f"{text}\n{exported}", (), b"") for i, text in enumerate(texts)]
     built = list(compiler.compile(batch, folder))
     assert all(isinstance(one, Binary) for one in built), built

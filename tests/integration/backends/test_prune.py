@@ -17,13 +17,13 @@ from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import attribute
-from gi_cuda.backends.cuda import Toolkit
+from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler, shard_text
 from gi_cuda.backends.cuda.compile.staged import Prepared, compile_to_ptx, same_code
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
+from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, Variant
-from gi_cuda.backends.table import nvcc_compiler
 from gi_cuda.evaluate.levels import open_subject
 
 TESTS = Path(__file__).parents[2]

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.validate.sanitizer_logs import SanitizerFinding, compiled_in
-from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Binary, Variant
-from gi_cuda.backends.sanitize import host_sanitizers
+from gi_cuda.backends.sanitize import watch as watch_program
+from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.grammar import Source
@@ -27,17 +28,16 @@ def watch(scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathF
     """What the sanitizers find in a text, and how its run ended."""
     tools, folder = scale_tools, tmp_path_factory.mktemp("watched")
     establish(scale, tools.compiler, tools.pool, folder / "b", tools.reference)
-    assert isinstance(tools.compiler, HostCompiler)
-    (sanitizer,) = host_sanitizers(tools.compiler)
+    (sanitizer,) = backend_named("host").sanitizers(tools.compiler)
     cases = (*tools.train(), *tools.held_out())
     session = Session(scale.target, "host", cases, tools.reference)
     default = scale.original.configuration
 
     def run(text: str) -> tuple[list[SanitizerFinding], str]:
         variant = Variant(1, text, scale.macros(default), scale.options(default))
-        (built,) = sanitizer.build([variant], folder / "w")
+        built = build_batch(sanitizer.compiler, [variant], folder / "w")[1]
         assert isinstance(built, Binary)
-        watched = sanitizer.watch(session, Program(built, dict(default), cases))
+        watched = watch_program(sanitizer, session, Program(built, dict(default), cases))
         return compiled_in(watched.log, Source("kernel.cu", text)), watched.failure
 
     return run
@@ -86,7 +86,6 @@ def test_wrong_answers_are_a_failure(scale: Subject, watch: Watch) -> None:
 def test_a_machine_without_them_is_told_so(
     scale_tools: Tools, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert isinstance(scale_tools.compiler, HostCompiler)
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match=r"no address sanitizer found: g\+\+ is not on PATH"):
-        host_sanitizers(scale_tools.compiler)
+        backend_named("host").sanitizers(scale_tools.compiler)

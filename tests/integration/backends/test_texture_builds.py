@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.cuda import Toolkit
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
 from gi_cuda.backends.cuda.device.textures import (
     FORMATS,
@@ -22,6 +21,7 @@ from gi_cuda.backends.cuda.device.textures import (
     TextureDescription,
     described,
 )
+from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.levels import open_subject

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.cuda import query
+from gi_cuda.backends.cuda.driver import query
 from gi_cuda.store import Store
 from tests.command import Done, gi_cuda
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 
-from gi_cuda.backends import host
+from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.spec import Configuration, Target
 
 
@@ -31,7 +31,7 @@ def differing(
     """
     asked = [(p.name, {**base, p.name: value}) for p in target.parameters for value in p.values]
     whole = "\nnext_one\n".join(texts([one for _, one in asked]))
-    command = [host.find_compiler(), "-E", "-P", "-x", "c++", "-"]
+    command = [find_compiler(), "-E", "-P", "-x", "c++", "-"]
     done = subprocess.run(command, input=whole, capture_output=True, text=True, check=True)
     found: dict[str, set[str]] = {}
     for (name, _), text in zip(asked, done.stdout.split("next_one"), strict=True):

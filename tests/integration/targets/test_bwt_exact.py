@@ -14,8 +14,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends import host
-from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.prepare import variant_text
+from gi_cuda.backends.host.runtime import Runtime
+from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.spec import (
     Configuration,
     Target,
@@ -87,7 +89,7 @@ def answers_on_the_host(
     """What each variant of a shard writes for a case."""
     shipped = target()
     case = load_case(shipped, find_case(shipped, case_name))
-    runtime = host.Runtime(host.build_library())
+    runtime = Runtime(build_library())
     shard = runtime.open(library)
     count = 2 * int(case.scalars["n_reads"])
     outputs = {name: runtime.alloc(name, np.uint32, count) for name in ("k_out", "l_out")}
@@ -113,13 +115,13 @@ def shard(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shipped = target()
     folder = tmp_path_factory.mktemp("bwt_exact")
     parts = [
-        host.variant_text(f"v{number}", text, ["bwt_match"])
+        variant_text(f"v{number}", text, ["bwt_match"])
         for number, text in enumerate(variants(configurations()))
     ]
     source = folder / "batch.cpp"
     source.write_text('#include "gi_cuda_host.hpp"\n' + "".join(parts))
     options = compiler_options(shipped, defaults(shipped), "host")
-    command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
+    command = [find_compiler(), *options, *COMPILE_OPTIONS, f"-I{INCLUDE}"]
     subprocess.run([*command, "-O1", "-o", folder / "batch.so", source], check=True, timeout=120)
     return folder / "batch.so"
 

@@ -21,9 +21,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gi_cuda.backends import host
 from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.prepare import prepare, variant_text
+from gi_cuda.backends.host.runtime import HostLaunchError, Runtime, Shard
+from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.spec import (
     CaseRole,
     Configuration,
@@ -189,7 +191,7 @@ def run_all(
     library: Path, variants: Sequence[tuple[str, Configuration]], cases: Sequence[Case]
 ) -> list[list[tuple[Answers | str, int]]]:
     """For each variant and case the answers, or how the launch failed; and the fibre switches."""
-    runtime = host.Runtime(host.build_library())
+    runtime = Runtime(build_library())
     runtime.limit(5.0)
     shard = runtime.open(library)
     buffers = [allocated(runtime, case) for case in cases]
@@ -202,7 +204,7 @@ def run_all(
     ]
 
 
-def allocated(runtime: host.Runtime, case: Case) -> dict[str, np.ndarray]:
+def allocated(runtime: Runtime, case: Case) -> dict[str, np.ndarray]:
     arrays = {name: runtime.alloc(name, np.int32, case["n_pairs"]) for name in OUTPUTS}
     for name in ("refs", "ref_starts", "queries", "query_starts"):
         arrays[name] = runtime.alloc(name, case[name].dtype, case[name].size)
@@ -211,8 +213,8 @@ def allocated(runtime: host.Runtime, case: Case) -> dict[str, np.ndarray]:
 
 
 def run_one(
-    runtime: host.Runtime,
-    shard: host.Shard,
+    runtime: Runtime,
+    shard: Shard,
     name: str,
     configuration: Configuration,
     case: Case,
@@ -231,7 +233,7 @@ def run_one(
             values = [arrays[a] if isinstance(a, str) else a for a in launch.args]
             kernel = shard.kernel(name, launch.kernel)
             runtime.launch(kernel, values, launch.grid, launch.block, launch.shared)
-    except host.HostLaunchError as error:
+    except HostLaunchError as error:
         return str(error), 0
     switches = runtime.switches - before
     return {output: arrays[output].copy() for output in OUTPUTS}, switches
@@ -279,11 +281,11 @@ def penalty(case: Case, answers: Answers | str, right: Answers) -> float:
 
 def compiled(texts: Mapping[str, str], folder: Path, optimisation: str) -> Path:
     """A library of variants by name, made by one compiler process."""
-    parts = [host.variant_text(name, host.prepare(text), KERNELS) for name, text in texts.items()]
+    parts = [variant_text(name, prepare(text), KERNELS) for name, text in texts.items()]
     batch = folder / "batch.cpp"
     batch.write_text('#include "gi_cuda_host.hpp"\n' + "".join(parts))
     options = compiler_options(target(), defaults(target()), "host")
-    command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
+    command = [find_compiler(), *options, *COMPILE_OPTIONS, f"-I{INCLUDE}"]
     subprocess.run(
         [*command, optimisation, "-o", folder / "batch.so", batch], check=True, timeout=300
     )

@@ -15,7 +15,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends import host
+from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.prepare import variant_text
+from gi_cuda.backends.host.runtime import BoundLaunch, HostLaunchError, Runtime
 from gi_cuda.spec import (
     CaseData,
     Configuration,
@@ -166,13 +168,13 @@ def compiled(variants: Sequence[Variant], folder: Path, optimisation: str) -> Pa
     """A library of all variants, v0, v1, ..."""
     shipped = target()
     text = "".join(
-        host.variant_text(f"v{number}", text_of(variant), shipped.kernels)
+        variant_text(f"v{number}", text_of(variant), shipped.kernels)
         for number, variant in enumerate(variants)
     )
     cpp, library = folder / "batch.cpp", folder / "batch.so"
     cpp.write_text('#include "gi_cuda_host.hpp"\n' + text)
     options = compiler_options(shipped, defaults(shipped), "host")
-    command = [host.find_compiler(), *options, *host.COMPILE_OPTIONS, f"-I{host.INCLUDE}"]
+    command = [find_compiler(), *options, *COMPILE_OPTIONS, f"-I{INCLUDE}"]
     subprocess.run([*command, optimisation, "-o", library, cpp], check=True, timeout=240)
     return library
 
@@ -182,9 +184,9 @@ class Tissue:
 
     def __init__(self, library: Path, case: CaseData) -> None:
         self.case = case
-        self.runtime = host.Runtime(host.build_library())
+        self.runtime = Runtime(build_library())
         self.shard = self.runtime.open(library)
-        self.calls: dict[int, list[host.BoundLaunch]] = {}
+        self.calls: dict[int, list[BoundLaunch]] = {}
         shipped = target()
         sizes = buffer_sizes(shipped, defaults(shipped), case)
         self.buffers = {
@@ -206,7 +208,7 @@ class Tissue:
         judged = [buffer.name for buffer in shipped.buffers if buffer.role.judged]
         return {name: self.buffers[storage[name]].copy() for name in judged}
 
-    def prepared(self, number: int, configuration: Configuration) -> Iterator[host.BoundLaunch]:
+    def prepared(self, number: int, configuration: Configuration) -> Iterator[BoundLaunch]:
         """A run's launches: their arguments are the same in every run."""
         shipped = target()
         kernels = {name: self.shard.kernel(f"v{number}", name) for name in shipped.kernels}
@@ -259,7 +261,7 @@ def apart(library: Path, chosen: Sequence[int], case_name: str) -> Iterator[str]
                 yield from future.result(timeout=60)
             except BrokenProcessPool:
                 yield "crashed"
-            except host.HostLaunchError as error:
+            except HostLaunchError as error:
                 yield str(error)
 
 

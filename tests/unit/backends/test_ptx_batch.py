@@ -40,7 +40,10 @@ TEXT = """\
 \t}
 """
 
-COMPILER = PtxCompiler(NvccCompiler("nvcc", "sm_80", "k.cu", "", (), 1), "k.ptx")
+COMPILER = PtxCompiler(
+    NvccCompiler(nvcc="nvcc", architecture="sm_80", file_name="k.cu", front="", options=(), jobs=1),
+    "k.ptx",
+)
 
 
 def phenotypes(*texts: str) -> list[Phenotype]:

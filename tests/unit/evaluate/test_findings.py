@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.workers.case_runner import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks import Finding

@@ -10,17 +10,17 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.phenotypes import EXPORTS, phenotypes
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
+from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.cuda.compile.cubin import (
     CompiledKernel,
     Content,
@@ -44,15 +44,8 @@ from gi_cuda.backends.protocol.variants import (
     BuildFailure,
     Built,
     Phenotype,
-    Variant,
 )
 from gi_cuda.spec.kernel_names import identifier, is_plain, reference
-
-PREPROCESS_LIMIT = 120.0
-"""Seconds of wall time one preprocessor process may take."""
-
-COMPILE_LIMIT = 300.0
-"""Seconds of wall time one shard may take to compile; a shard over it is halved."""
 
 SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
@@ -100,58 +93,35 @@ class CudaBinary(Binary):
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class NvccCompiler:
-    """nvcc as the compiler of a batch.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NvccCompiler(SourceCompiler):
+    """nvcc as the compiler of a batch. Variants with the same PTX may share one machine code.
 
     Attributes:
         nvcc: path of the compiler.
         architecture: what it compiles for, e.g. ``sm_90``.
-        file_name: the source's name, for line markers.
-        front: the batch's prelude (see :func:`gi_cuda.backends.compile.preprocess.prelude`).
-        options: options that all variants share: language standard, -I, -D.
-        jobs: compiler processes at a time.
-        sizes: of shards.
-        kernels, symbols: names of kernels and variables that must be found, as C++ has them
-            (``blur<float, 3>``, ``filter::taps``). Plain names need not be told.
-        namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
         disassembler: ``nvdisasm``, where it is installed.
         names: all identifiers that a variant's text may hold before it is preprocessed; empty
             where that is not known.
-        shares: whether variants with the same PTX share one machine code.
     """
 
     nvcc: str
     architecture: str
-    file_name: str
-    front: str
-    options: tuple[str, ...]
-    jobs: int
     sizes: Sizes = SIZES
-    kernels: tuple[str, ...] = ()
-    symbols: tuple[str, ...] = ()
-    namespaces: tuple[str, ...] = ()
     disassembler: Path | None = None
     names: frozenset[str] = frozenset()
-    shares: bool = True
     disturbs: ClassVar[bool] = False
     _reached: dict[tuple[str, ...], Prepared | None] = field(
         default_factory=dict, repr=False, compare=False
     )
 
-    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Preprocess a batch with one process, without the variants whose directives fail."""
-        pointing = pointers(self.kernels, self.symbols)
-        if pointing:
-            # Within the variant, so that a kernel's name may use its macros and types.
-            variants = [
-                replace(v, text=f'{v.text}\n#line 1 "v{v.ident}/{EXPORTS}"\n{pointing}')
-                for v in variants
-            ]
+    def _exports(self) -> str:
+        return pointers(self.kernels, self.symbols)
+
+    def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
         if ready := self._prepare(()):
-            preprocess = partial(ready.preprocess, limit=PREPROCESS_LIMIT)
-            return phenotypes(variants, "", self.file_name, preprocess, self.jobs)
-        return phenotypes(variants, self.front, self.file_name, self._preprocess, self.jobs)
+            return "", partial(ready.preprocess, limit=PREPROCESS_LIMIT)
+        return self.front, self._preprocess
 
     def _preprocess(self, text: str) -> Finished:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
@@ -202,10 +172,6 @@ class NvccCompiler:
                     self._reached[options] = part if same else None
                     break
         return self._reached.get(options)
-
-    def apart(self) -> NvccCompiler:
-        """The same, assembling every variant."""
-        return replace(self, shares=False)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""

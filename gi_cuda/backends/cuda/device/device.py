@@ -18,9 +18,8 @@ from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, gua
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.host.runtime import POISON
 from gi_cuda.backends.protocol.bindings import Bindings
-from gi_cuda.backends.protocol.device import LaunchRefused
+from gi_cuda.backends.protocol.device import POISON, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary

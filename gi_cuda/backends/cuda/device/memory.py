@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.device.arena import UNIT, Arena
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.host.runtime import POISON
+from gi_cuda.backends.protocol.device import POISON
 
 GUARD = 64 * 1024
 """Bytes before and behind every buffer; a multiple of what the device aligns memory to."""

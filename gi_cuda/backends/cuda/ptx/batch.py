@@ -20,9 +20,9 @@ import xxhash
 
 from gi_cuda.backends.compile.process import Finished, run
 from gi_cuda.backends.compile.shards import build, first_error
+from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import (
-    COMPILE_LIMIT,
     NvccCompiler,
     binary_of,
     brought_home,
@@ -87,6 +87,10 @@ class PtxCompiler:
         return build(
             phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
         )
+
+    def of_sources(self, front: str | None = None) -> NvccCompiler:
+        """nvcc, which made the PTX."""
+        return self.nvcc.of_sources(front)
 
     def apart(self) -> PtxCompiler:
         """This one: every variant has a place of its own."""

@@ -1,0 +1,174 @@
+"""The CUDA back end: kernels compiled by nvcc, or PTX by its assembler, run on the first GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from gi_cuda.backends.cuda.driver import query, require_gpu
+from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
+from gi_cuda.backends.protocol.backend import Backend, Examined, Processes, Sanitizer, versions
+from gi_cuda.backends.protocol.device import DeviceMaker
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.errors import UserError
+
+if TYPE_CHECKING:
+    from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+    from gi_cuda.subject import Subject
+
+CREW = 4
+"""Processes that share a GPU, at most. A fresh one takes some 0.3 s to be ready."""
+
+MEMORY_EACH = 4 * 2**30
+"""Bytes of a GPU's memory for each of them. A context takes half a gigabyte before any buffer."""
+
+RESERVE = 24
+"""Fresh processes that may wait for others to die, at most. Making one ready slows down all that is
+being measured, by some 0.1 s."""
+
+DEFAULT_ARCHITECTURE = "sm_90"
+"""What is compiled for where nothing is executed and there is no device to ask."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCuda:
+    """The first GPU, and nvcc.
+
+    Attributes:
+        toolkit: with nvcc.
+        architecture: the GPU's, e.g. ``sm_90``.
+        gpu: its name.
+        driver: newest CUDA that the driver knows.
+        memory: its memory, bytes.
+        depth: a worker has its next request before it answers.
+        together: beyond some ten, the reference's share is small, and more are lost with one that
+            takes its worker down.
+    """
+
+    toolkit: Toolkit
+    architecture: str
+    gpu: str
+    driver: str
+    memory: int
+    depth: int = 2
+    together: int = 8
+
+    def processes(self, workers: int) -> Processes:
+        """Several that take turns at the GPU. While one has it, others load modules, judge answers
+        in Python, or start."""
+        room = self.memory // MEMORY_EACH
+        crew = max(1, min(CREW, room)) * workers
+        return Processes(crew, crew, max(0, min(RESERVE, room - 2 * crew)))
+
+    def workers(self, asked: int, cores: int) -> int:
+        """One: two at a time on one GPU would time each other."""
+        if asked > 1:
+            raise UserError(
+                f"{asked} workers cannot time variants on one GPU without disturbing each other",
+                where="--workers",
+                hint="leave it out: the cuda back end has one",
+            )
+        return 1
+
+    def compiler(self, subject: Subject, jobs: int) -> Compiler:
+        """nvcc, or its ptxas, for this GPU."""
+        return cuda_compiler(subject, jobs, self.toolkit, self.architecture)
+
+    def device(self) -> str:
+        """The GPU's name."""
+        return self.gpu
+
+    def versions(self) -> dict[str, str]:
+        """Of this tool, Python, nvcc and the driver."""
+        return versions(compiler=f"nvcc {self.toolkit.version}", driver=f"CUDA {self.driver}")
+
+
+def _open() -> OpenCuda:
+    from gi_cuda.backends.cuda.helpers import build_helpers
+
+    toolkit, gpu = find_toolkit(), require_gpu()
+    build_helpers(toolkit, gpu.architecture)
+    return OpenCuda(toolkit, gpu.architecture, gpu.name, query().version, gpu.memory)
+
+
+def _compiler(subject: Subject, jobs: int) -> Compiler:
+    return cuda_compiler(subject, jobs, find_toolkit(), _architecture())
+
+
+def open_nvcc(subject: Subject, jobs: int) -> NvccCompiler:
+    """nvcc for a source, where nothing is going to be executed.
+
+    Raises:
+        UserError: there is none.
+    """
+    return nvcc_compiler(subject, jobs, find_toolkit(), _architecture())
+
+
+def _architecture() -> str:
+    gpus = query().gpus
+    return gpus[0].architecture if gpus else DEFAULT_ARCHITECTURE
+
+
+def cuda_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> Compiler:
+    """nvcc as the compiler of a source, its ptxas as that of PTX."""
+    from gi_cuda.backends.cuda.ptx.batch import PtxCompiler
+
+    nvcc = nvcc_compiler(subject.source, jobs, toolkit, architecture)
+    if subject.level == "ptx":
+        return PtxCompiler(nvcc, subject.grammar.source.name)
+    return nvcc
+
+
+def nvcc_compiler(subject: Subject, jobs: int, toolkit: Toolkit, architecture: str) -> NvccCompiler:
+    """nvcc as the compiler of a source."""
+    from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+
+    return NvccCompiler.of(
+        subject,
+        jobs,
+        nvcc=str(toolkit.nvcc),
+        architecture=architecture,
+        disassembler=toolkit.tool("nvdisasm"),
+        names=_names(subject),
+    )
+
+
+def _names(subject: Subject) -> frozenset[str]:
+    """What variants may say: all they are made of is in the source or a parameter's value."""
+    from gi_cuda.backends.compile.prune import identifiers
+
+    values = (str(value) for parameter in subject.target.parameters for value in parameter.values)
+    texts = (subject.reference, *subject.macros(subject.space.default).values(), *values)
+    return frozenset[str]().union(*map(identifiers, texts))
+
+
+def _device_maker() -> DeviceMaker:
+    from gi_cuda.backends.cuda.device.context import pycuda
+    from gi_cuda.backends.cuda.device.device import CudaDevice
+
+    pycuda()
+    return CudaDevice
+
+
+def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
+    from gi_cuda.backends.cuda.sanitizers import compute_sanitizers
+
+    return compute_sanitizers(compiler)
+
+
+def _examine() -> Iterator[Examined]:
+    from gi_cuda.backends.cuda.examine import examine
+
+    return examine()
+
+
+BACKEND = Backend(
+    gpu=True,
+    compiled_levels=("ptx",),
+    open=_open,
+    compiler=_compiler,
+    device_maker=_device_maker,
+    sanitizers=_sanitizers,
+    examine=_examine,
+)

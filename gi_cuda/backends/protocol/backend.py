@@ -1,0 +1,147 @@
+"""What a back end is to the others: the row that stands for it, and one that is ready for use."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+
+import gi_cuda
+from gi_cuda.backends.protocol.device import DeviceMaker
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.errors import UserError
+
+if TYPE_CHECKING:
+    from gi_cuda.subject import Subject
+
+
+class Processes(NamedTuple):
+    """Worker processes.
+
+    Attributes:
+        crew: that measure.
+        extra: how many more there may be for what is measured alone.
+        reserve: how many more may wait, ready for when others die.
+    """
+
+    crew: int
+    extra: int = 0
+    reserve: int = 0
+
+
+class OpenBackend(Protocol):
+    """A back end that is ready for use on this machine."""
+
+    @property
+    def depth(self) -> int:
+        """Requests that a worker is sent ahead."""
+
+    @property
+    def together(self) -> int:
+        """Most variants that share the reference's launches."""
+
+    def processes(self, workers: int) -> Processes:
+        """The worker processes for so many measurements at a time."""
+
+    def workers(self, asked: int, cores: int) -> int:
+        """Measurements at a time.
+
+        Args:
+            asked: what the user wants; 0 leaves it to the back end.
+            cores: processors that there are.
+
+        Raises:
+            UserError: it cannot measure so many at a time.
+        """
+
+    def compiler(self, subject: Subject, jobs: int) -> Compiler:
+        """The compiler for a subject, with so many processes at a time."""
+
+    def device(self) -> str:
+        """The name of what variants run on."""
+
+    def versions(self) -> dict[str, str]:
+        """Versions of this tool and of all that a measurement depends on."""
+
+
+WatchedCommand: TypeAlias = Callable[[Sequence[str], Path], tuple[list[str], Mapping[str, str]]]
+"""From a program's command line and the log's path to the command line under which it is watched,
+and additions to its environment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitizer:
+    """A tool that watches every access of a program.
+
+    Attributes:
+        name: for tables.
+        compiler: the compiler of the programs that it watches.
+        compiled_in: whether it is part of these programs; if not, it runs them.
+        command: how it is started.
+    """
+
+    name: str
+    compiler: Compiler
+    compiled_in: bool
+    command: WatchedCommand
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What became of looking for one thing that a back end uses.
+
+    Attributes:
+        what: its name.
+        found: version and place; None where it is missing.
+        hint: for what is missing, why it is or what it would be good for, and what to do.
+        optional: whether the back end can do without it.
+    """
+
+    what: str
+    found: str | None
+    hint: str = ""
+    optional: bool = False
+
+
+def examined(what: str, look: Callable[[], str]) -> Examined:
+    """Look for something; nothing that goes wrong with that is raised."""
+    try:
+        return Examined(what, look())
+    except UserError as error:
+        return Examined(what, None, f"{error.what}; {error.hint}")
+    except (OSError, subprocess.SubprocessError) as error:
+        return Examined(what, None, f"it is there but fails: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """All that others need to know of a back end; code is loaded when it is called.
+
+    Attributes:
+        gpu: whether variants run on a GPU.
+        compiled_levels: those of :data:`gi_cuda.grammar.LEVELS` that it runs besides sources.
+        open: makes it ready for use. Raises a :class:`UserError` that names what is missing.
+        compiler: for a subject, with so many processes at a time, where nothing is going to be
+            executed. Raises a :class:`UserError` where there is none.
+        device_maker: what makes workers' devices, with all code that it needs loaded and no device
+            touched. Raises a :class:`UserError` where something is not installed.
+        sanitizers: those for programs of one of its compilers. Raises a :class:`UserError` where
+            they are not installed.
+        examine: looks for all that it uses.
+    """
+
+    gpu: bool
+    compiled_levels: tuple[str, ...]
+    open: Callable[[], OpenBackend]
+    compiler: Callable[[Subject, int], Compiler]
+    device_maker: Callable[[], DeviceMaker]
+    sanitizers: Callable[[Compiler], list[Sanitizer]]
+    examine: Callable[[], Iterator[Examined]]
+
+
+def versions(**others: str) -> dict[str, str]:
+    """Versions of this tool and Python, and what else is known."""
+    return {"gi-cuda": gi_cuda.__version__, "python": sys.version.split()[0], **others}

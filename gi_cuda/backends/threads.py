@@ -1,5 +1,0 @@
-"""Threads that nobody needs."""
-
-ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1"}
-"""Environment of commands and workers before they load numpy. The threads that it would start have
-nothing to do here and cost a third of the start; and a process that forks should have none."""

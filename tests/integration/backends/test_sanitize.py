@@ -44,20 +44,20 @@ def watch(scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathF
 
 
 def changed(scale: Subject, old: str, new: str) -> str:
-    text = scale.device.source.text
+    text = scale.reference
     assert old in text
     return text.replace(old, new)
 
 
 def test_the_reference_is_clean(scale: Subject, watch: Watch) -> None:
-    assert watch(scale.device.source.text) == ([], "")
+    assert watch(scale.reference) == ([], "")
 
 
 def test_faults_are_found_though_the_answers_are_right(scale: Subject, watch: Watch) -> None:
     """A read past a local array, and undefined behaviour in another place."""
     array = "int two[2] = {value, value}; int *p = two; if (p[value & 3] == 98765) sum = 1;"
     shift = "if ((in[at] << (in[at] | 32)) == 98765 && n < 0) mine = 1;"
-    text = scale.device.source.text
+    text = scale.reference
     for old, new in [
         ("    return sum;", f"    {array}\n    return sum;"),
         ("        mine = twice(in[at]);", f"        mine = twice(in[at]);\n        {shift}"),

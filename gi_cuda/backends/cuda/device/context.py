@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -56,6 +58,17 @@ def pycuda() -> Any:
     return pycuda.driver
 
 
+@dataclass(frozen=True, slots=True)
+class BoundLaunch:
+    """A launch with everything bound."""
+
+    function: Any
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    shared: int
+    arguments: bytes
+
+
 class Context:
     """The first device, one stream, and everything that may end this process.
 
@@ -87,11 +100,13 @@ class Context:
             ) from None
         self.stream = self.drv.Stream()
         self._mark = self.event()
+        self._marks: list[Any] = []
         self._modules: OrderedDict[tuple[str, int, int], Any] = OrderedDict()
 
     def close(self) -> None:
         """Give the context up. Only for processes that go on afterwards."""
         self._modules.clear()
+        self._marks.clear()
         self._context.pop()
         self._context.detach()
 
@@ -198,6 +213,21 @@ class Context:
         except self.drv.Error as error:
             self.check()
             raise LaunchRefused(str(error)) from None
+
+    def launch_all(self, calls: Sequence[BoundLaunch], limit: float) -> None:
+        """Launch in order, never so far ahead that the driver would block this process."""
+        ahead: deque[Any] = deque()
+        for number, call in enumerate(calls, 1):
+            self.launch(call.function, call.grid, call.block, call.arguments, call.shared)
+            if number % WINDOW == 0:
+                mark = self._marks.pop() if self._marks else self.event()
+                mark.record(self.stream)
+                ahead.append(mark)
+                if len(ahead) * WINDOW > MOST_AHEAD:
+                    oldest = ahead.popleft()
+                    self.wait(oldest, limit)
+                    self._marks.append(oldest)
+        self._marks.extend(ahead)
 
     def wait(self, event: Any, limit: float) -> None:
         """Wait for an event; past ``limit`` seconds this process ends as hung.

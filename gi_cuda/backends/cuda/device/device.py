@@ -12,37 +12,22 @@ from typing import Any
 import numpy as np
 
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
-from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
-from gi_cuda.backends.cuda.device.context import MOST_AHEAD, WINDOW, Context
-from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, guards
+from gi_cuda.backends.cuda.device.buffers import Buffers, mended
+from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
+from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.bindings import Bindings
-from gi_cuda.backends.protocol.device import POISON, LaunchRefused
+from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Launch, Target, Texture
+from gi_cuda.spec import Buffer, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
 
-_SCRUB_THREADS = 1024
 _PREPARING = 4
 """What preparing and timing a run puts into the stream, at most, besides one piece a buffer."""
-
-_L2_BYTES = 64 * 2**20
-"""Taken for the size of the second-level cache where the device does not say."""
-
-
-@dataclass(frozen=True, slots=True)
-class BoundLaunch:
-    """A launch with everything bound."""
-
-    function: Any
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    shared: int
-    arguments: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +47,6 @@ class CudaProgram:
     bound: dict[str, Bound] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Zone:
-    """Memory that no launch may write to: how that is found out, its name, how it is mended."""
-
-    check: MemoryCheck
-    name: str
-    region: Region
-    mend: Callable[[Region], None]
-
-
 class CudaDevice:
     """One context, inputs resident on the device, buffers between guard zones, event timing.
 
@@ -89,32 +64,26 @@ class CudaDevice:
 
     def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
         self._target = target
-        self._cases = cases
         self._context = Context(slot)
         self._drv = self._context.drv
         cubin = build_helpers(find_toolkit(), self._context.architecture)
         helpers = self._context.module(cubin)
         self._memory = Memory(self._context, helpers)
         self._textures = Textures(self._context)
-        self._scrub = self._scrubber(helpers)
-        self._flush = self._flusher() if target.timing.cache == "flushed" else None
-        self._pristine: dict[tuple[str, str], Any] = {}
+        self._buffers = Buffers(target, cases, self._context, self._memory)
+        self._scrub = scrubber(self._context, helpers)
+        self._flush = flusher(self._context) if target.timing.cache == "flushed" else None
         self._expected: dict[tuple[str, str], tuple[Any, Any]] = {}
-        self._buffers: dict[tuple[str, str, int], Region] = {}
-        cushioned = target.cases if arena_supported() else ()
-        self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
-        self._arena: tuple[Arena, Region] | None = None
         self._last: Bound | None = None
         self._events: list[tuple[Any, Any]] = []
-        self._marks: list[Any] = []
 
     def close(self) -> None:
         """Free what the device holds. Only for processes that go on afterwards."""
         self._last = None
         self._textures.close()
-        for kept in (self._pristine, self._expected, self._buffers, self._events, self._marks):
-            kept.clear()
-        del self._memory, self._scrub, self._flush
+        self._expected.clear()
+        self._events.clear()
+        del self._buffers, self._memory, self._scrub, self._flush
         self._context.close()
 
     def allow(self, grace: float) -> None:
@@ -170,10 +139,10 @@ class CudaDevice:
         for argument in launch.args:
             if isinstance(argument, str):
                 form += "P"
-                values.append(self._buffer(plan, argument).address)
+                values.append(self._buffers.region(plan, argument).address)
             elif isinstance(argument, Texture):
                 form += "Q"
-                region = self._buffer(plan, argument.buffer)
+                region = self._buffers.region(plan, argument.buffer)
                 values.append(self._textures.object(argument, region))
             else:
                 assert isinstance(argument, np.generic), "launches are bound for one draw"
@@ -194,47 +163,10 @@ class CudaDevice:
             size = plan.sizes[buffer.name] * buffer.dtype.itemsize
             if size > room:
                 raise LaunchRefused(f"{buffer.symbol} has {room} bytes, and the case {size}")
-            pristine = self._original(plan.case, buffer) if buffer.role.given else 0
+            pristine = self._buffers.original(plan.case, buffer) if buffer.role.given else 0
             yield buffer.name, Region(buffer.name, int(address), size, False, pristine)
 
     # -- buffers -----------------------------------------------------------------------------
-
-    def _original(self, case: str, buffer: Buffer) -> int:
-        """Address of a copy, which no launch is told of, of what a case gives."""
-        key = (case, buffer.name)
-        if key not in self._pristine:
-            array = self._cases[case].buffers[buffer.name]
-            self._pristine[key] = self._memory.upload(f"the buffer {buffer.name}", array)
-        return int(self._pristine[key])
-
-    def _buffer(self, plan: CasePlan, name: str) -> Region:
-        """The memory of a buffer; made and filled when it is first asked for."""
-        key = (plan.case, name, plan.sizes[name])
-        if key not in self._buffers:
-            buffer = next(b for b in self._target.buffers if b.name == name)
-            pristine = self._original(plan.case, buffer) if buffer.role.given else 0
-            size = plan.sizes[name] * buffer.dtype.itemsize
-            arena, _ = self._cushion(plan) or (None, None)
-            self._buffers[key] = self._memory.buffer(name, size, pristine, arena)
-        return self._buffers[key]
-
-    def _cushion(self, plan: CasePlan) -> tuple[Arena, Region] | None:
-        """Where the buffers of a case that gives fitness lie; others lie in plain memory."""
-        if plan.case not in self._cushioned:
-            return None
-        if self._arena is None:
-            arena = Arena(self._context)
-            arena.extend()
-            self._arena = (arena, self._memory.cushion(arena))
-        return self._arena
-
-    def _regions(self, plan: CasePlan) -> Iterator[tuple[Buffer, Region]]:
-        """Where each buffer lies; variables only once a variant that has them has run."""
-        for buffer in self._target.buffers:
-            if buffer.symbol is None:
-                yield buffer, self._buffer(plan, buffer.name)
-            elif self._last is not None and buffer.name in self._last.variables:
-                yield buffer, self._last.variables[buffer.name]
 
     def make_room(self, plan: CasePlan) -> None:
         """Make and fill the buffers of a case, if that was not done before.
@@ -242,54 +174,14 @@ class CudaDevice:
         Raises:
             LaunchRefused: the device has not so much memory.
         """
-        names = [
-            buffer.name
-            for buffer in self._target.buffers
-            if buffer.symbol is None
-            and (plan.case, buffer.name, plan.sizes[buffer.name]) not in self._buffers
-        ]
-        if names:
-            self._cushion(plan)
-            # Filling them would disturb what others time.
-            with self.turn():
-                for name in names:
-                    self._buffer(plan, name)
+        self._buffers.make_room(plan)
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs, scratch buffers and all shared memory. Does not wait."""
-        for buffer in self._target.buffers:
-            if buffer.symbol is None and buffer.role is not BufferRole.INPUT:
-                self._memory.restore(self._buffer(plan, buffer.name))
+        self._buffers.restore(plan)
         self._scrub()
         if self._flush is not None:
             self._flush()
-
-    def _scrubber(self, helpers: Any) -> Callable[[], None]:
-        """What poisons the shared memory of every multiprocessor."""
-        room = self._context.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", 48 * 1024)
-        blocks = self._context.attribute("MULTIPROCESSOR_COUNT", 1)
-        function = self._context.function(helpers, "gi_scrub", room)
-        arrived = self._context.allocate("scrubbing", 4)
-        self._drv.memset_d32(int(arrived), 0, 1)
-        number = 0
-
-        def scrub() -> None:
-            nonlocal number
-            number += 1
-            goal = number * blocks % 2**32
-            arguments = struct.pack("@IIPI", POISON, room // 4, int(arrived), goal)
-            grid, block = (blocks, 1, 1), (_SCRUB_THREADS, 1, 1)
-            self._context.launch(function, grid, block, arguments, room)
-
-        return scrub
-
-    def _flusher(self) -> Callable[[], None]:
-        """What drives everything else out of the second-level cache."""
-        size = 2 * self._context.attribute("L2_CACHE_SIZE", _L2_BYTES)
-        memory = self._context.allocate("flushing the cache", size)
-        return lambda: self._drv.memset_d32_async(
-            int(memory), POISON, size // 4, self._context.stream
-        )
 
     # -- launches ----------------------------------------------------------------------------
 
@@ -342,28 +234,13 @@ class CudaDevice:
             for region in bound.variables.values():
                 self._memory.restore(region)
             begin.record(self._context.stream)
-            self._enqueue(calls, limit)
+            self._context.launch_all(calls, limit)
             end.record(self._context.stream)
             ahead.append((end, work, loaded.binary.ident))
         while ahead:
             wait_for_oldest()
         self._context.suspect = None
         return [end.time_since(begin) * 1e-3 for begin, end in events]
-
-    def _enqueue(self, calls: Sequence[BoundLaunch], limit: float) -> None:
-        """Launch in order, never so far ahead that the driver would block this process."""
-        ahead: deque[Any] = deque()
-        for number, call in enumerate(calls, 1):
-            self._context.launch(call.function, call.grid, call.block, call.arguments, call.shared)
-            if number % WINDOW == 0:
-                mark = self._marks.pop() if self._marks else self._context.event()
-                mark.record(self._context.stream)
-                ahead.append(mark)
-                if len(ahead) * WINDOW > MOST_AHEAD:
-                    oldest = ahead.popleft()
-                    self._context.wait(oldest, limit)
-                    self._marks.append(oldest)
-        self._marks.extend(ahead)
 
     # -- afterwards --------------------------------------------------------------------------
 
@@ -382,7 +259,7 @@ class CudaDevice:
         Raises:
             LaunchRefused: the variant has lost a variable that is an output.
         """
-        regions = {buffer.name: region for buffer, region in self._regions(plan)}
+        regions = {b.name: region for b, region in self._buffers.all(plan, self._known)}
         judged = []
         for buffer in self._target.buffers:
             if buffer.role.judged:
@@ -397,8 +274,8 @@ class CudaDevice:
 
         All of it is mended.
         """
-        zones = list(self._zones(plan))
-        return self._mended(zones, self._memory.failing([zone.check for zone in zones]))
+        zones = list(self._buffers.zones(plan, self._known))
+        return mended(zones, self._memory.failing([zone.check for zone in zones]))
 
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
         """The same, and whether the launches wrote exactly what is expected, bit for bit; found out
@@ -407,12 +284,17 @@ class CudaDevice:
         ``expected`` is copied there once for each case, as long as it is the same object.
         """
         answers = self._answers(plan, expected)
-        zones = list(self._zones(plan))
+        zones = list(self._buffers.zones(plan, self._known))
         checks = [*(answers or ()), *(zone.check for zone in zones)]
         first = len(checks) - len(zones)
         failing = self._memory.failing(checks)
-        damaged = self._mended(zones, [index - first for index in failing if index >= first])
+        damaged = mended(zones, [index - first for index in failing if index >= first])
         return damaged, answers is not None and not any(index < first for index in failing)
+
+    @property
+    def _known(self) -> Mapping[str, Region]:
+        """The variables of the variant that ran last, if one has."""
+        return self._last.variables if self._last else {}
 
     def _answers(self, plan: CasePlan, expected: Outputs) -> list[MemoryCheck] | None:
         """Checks that outputs are as expected; None where they have not even the size."""
@@ -427,27 +309,6 @@ class CudaDevice:
                 return None
             checks.append(MemoryCheck(region.address, region.size, int(self._expected[key][1])))
         return checks
-
-    def _zones(self, plan: CasePlan) -> Iterator[Zone]:
-        """All that no launch may write to."""
-        for buffer, region in self._regions(plan):
-            if buffer.role is BufferRole.INPUT:
-                check = MemoryCheck(region.address, region.size, region.pristine)
-                yield Zone(check, buffer.name, region, self._memory.restore)
-            for check, word in zip(guards(region), ("before", "behind"), strict=False):
-                name = f"memory {word} {buffer.name}"
-                yield Zone(check, name, region, self._memory.restore_guards)
-        if cushion := self._cushion(plan):
-            _, filling = cushion
-            check = MemoryCheck(filling.address, filling.size)
-            yield Zone(check, "memory far from all buffers", filling, self._memory.poison)
-
-    @staticmethod
-    def _mended(zones: Sequence[Zone], failing: Sequence[int]) -> list[str]:
-        """The names of zones that were written to, all of them mended."""
-        for index in failing:
-            zones[index].mend(zones[index].region)
-        return [zones[index].name for index in failing]
 
     @contextmanager
     def counting(self, loaded: CudaProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:

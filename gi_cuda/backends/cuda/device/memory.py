@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,14 @@ GUARD = 64 * 1024
 
 _CHECK_BLOCKS, _CHECK_THREADS = 264, 256
 _MOST_CHECKS = 65535
+
+_TABLES = 64
+"""Tables of checks kept on the device."""
+
+_SCRUB_THREADS = 1024
+
+_L2_BYTES = 64 * 2**20
+"""Taken for the size of the second-level cache where the device does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,5 +189,28 @@ class Memory:
         return arrays
 
 
-_TABLES = 64
-"""Tables of checks kept on the device."""
+def scrubber(context: Context, helpers: Any) -> Callable[[], None]:
+    """What poisons the shared memory of every multiprocessor."""
+    room = context.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN", 48 * 1024)
+    blocks = context.attribute("MULTIPROCESSOR_COUNT", 1)
+    function = context.function(helpers, "gi_scrub", room)
+    arrived = context.allocate("scrubbing", 4)
+    context.drv.memset_d32(int(arrived), 0, 1)
+    number = 0
+
+    def scrub() -> None:
+        nonlocal number
+        number += 1
+        goal = number * blocks % 2**32
+        arguments = struct.pack("@IIPI", POISON, room // 4, int(arrived), goal)
+        grid, block = (blocks, 1, 1), (_SCRUB_THREADS, 1, 1)
+        context.launch(function, grid, block, arguments, room)
+
+    return scrub
+
+
+def flusher(context: Context) -> Callable[[], None]:
+    """What drives everything else out of the second-level cache."""
+    size = 2 * context.attribute("L2_CACHE_SIZE", _L2_BYTES)
+    memory = context.allocate("flushing the cache", size)
+    return lambda: context.drv.memset_d32_async(int(memory), POISON, size // 4, context.stream)

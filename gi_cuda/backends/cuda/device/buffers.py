@@ -1,0 +1,136 @@
+"""Where a target's buffers lie on the device, and what no launch may write to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
+from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, guards
+from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
+
+
+@dataclass(frozen=True, slots=True)
+class Zone:
+    """Memory that no launch may write to: how that is found out, its name, how it is mended."""
+
+    check: MemoryCheck
+    name: str
+    region: Region
+    mend: Callable[[Region], None]
+
+
+def mended(zones: Sequence[Zone], failing: Sequence[int]) -> list[str]:
+    """The names of zones that were written to, all of them mended."""
+    for index in failing:
+        zones[index].mend(zones[index].region)
+    return [zones[index].name for index in failing]
+
+
+class Buffers:
+    """The memory of a target's buffers, case by case.
+
+    Args:
+        target: what is run.
+        cases: its cases by name.
+        context: the worker's.
+        memory: of the device.
+    """
+
+    def __init__(
+        self, target: Target, cases: Mapping[str, CaseData], context: Context, memory: Memory
+    ) -> None:
+        self._target = target
+        self._cases = cases
+        self._context = context
+        self._memory = memory
+        self._pristine: dict[tuple[str, str], Any] = {}
+        self._regions: dict[tuple[str, str, int], Region] = {}
+        cushioned = target.cases if arena_supported() else ()
+        self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
+        self._arena: tuple[Arena, Region] | None = None
+
+    def original(self, case: str, buffer: Buffer) -> int:
+        """Address of a copy, which no launch is told of, of what a case gives."""
+        key = (case, buffer.name)
+        if key not in self._pristine:
+            array = self._cases[case].buffers[buffer.name]
+            self._pristine[key] = self._memory.upload(f"the buffer {buffer.name}", array)
+        return int(self._pristine[key])
+
+    def region(self, plan: CasePlan, name: str) -> Region:
+        """The memory of a buffer; made and filled when it is first asked for."""
+        key = (plan.case, name, plan.sizes[name])
+        if key not in self._regions:
+            buffer = next(b for b in self._target.buffers if b.name == name)
+            pristine = self.original(plan.case, buffer) if buffer.role.given else 0
+            size = plan.sizes[name] * buffer.dtype.itemsize
+            arena, _ = self._cushion(plan) or (None, None)
+            self._regions[key] = self._memory.buffer(name, size, pristine, arena)
+        return self._regions[key]
+
+    def _cushion(self, plan: CasePlan) -> tuple[Arena, Region] | None:
+        """Where the buffers of a case that gives fitness lie; others lie in plain memory."""
+        if plan.case not in self._cushioned:
+            return None
+        if self._arena is None:
+            arena = Arena(self._context)
+            arena.extend()
+            self._arena = (arena, self._memory.cushion(arena))
+        return self._arena
+
+    def all(
+        self, plan: CasePlan, variables: Mapping[str, Region]
+    ) -> Iterator[tuple[Buffer, Region]]:
+        """Where each buffer lies, as far as it is known.
+
+        Args:
+            variables: of the variant, those that are buffers.
+        """
+        for buffer in self._target.buffers:
+            if buffer.symbol is None:
+                yield buffer, self.region(plan, buffer.name)
+            elif buffer.name in variables:
+                yield buffer, variables[buffer.name]
+
+    def make_room(self, plan: CasePlan) -> None:
+        """Make and fill the buffers of a case, if that was not done before.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        names = [
+            buffer.name
+            for buffer in self._target.buffers
+            if buffer.symbol is None
+            and (plan.case, buffer.name, plan.sizes[buffer.name]) not in self._regions
+        ]
+        if names:
+            self._cushion(plan)
+            # Filling them would disturb what others time.
+            with self._context.slot.lock.turn():
+                for name in names:
+                    self.region(plan, name)
+
+    def restore(self, plan: CasePlan) -> None:
+        """Make all buffers but inputs what they are to be before a launch. Does not wait."""
+        for buffer in self._target.buffers:
+            if buffer.symbol is None and buffer.role is not BufferRole.INPUT:
+                self._memory.restore(self.region(plan, buffer.name))
+
+    def zones(self, plan: CasePlan, variables: Mapping[str, Region]) -> Iterator[Zone]:
+        """All that no launch may write to; ``variables`` as for :meth:`all`."""
+        for buffer, region in self.all(plan, variables):
+            if buffer.role is BufferRole.INPUT:
+                check = MemoryCheck(region.address, region.size, region.pristine)
+                yield Zone(check, buffer.name, region, self._memory.restore)
+            for check, word in zip(guards(region), ("before", "behind"), strict=False):
+                name = f"memory {word} {buffer.name}"
+                yield Zone(check, name, region, self._memory.restore_guards)
+        if cushion := self._cushion(plan):
+            _, filling = cushion
+            check = MemoryCheck(filling.address, filling.size)
+            yield Zone(check, "memory far from all buffers", filling, self._memory.poison)

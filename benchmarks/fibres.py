@@ -20,7 +20,7 @@ import numpy as np
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import prepare, variant_text
-from gi_cuda.backends.host.runtime import Runtime
+from gi_cuda.backends.host.runtime import Runtime, Shard
 
 KERNELS = """
 __global__ void nothing(int *out, int n) {}
@@ -62,7 +62,7 @@ def measure_threads(folder: Path) -> None:
     source.write_text(batch(KERNELS, NAMES, 1))
     compile_seconds(source, "-O2")
     runtime = Runtime(build_library())
-    shard = runtime.open(source.with_suffix(".so"))
+    shard = Shard(source.with_suffix(".so"))
     out = runtime.alloc("out", "int32", 1024)
 
     print("a thread of a block without barriers")

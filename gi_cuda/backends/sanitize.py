@@ -1,6 +1,8 @@
 """A program run over its cases while a sanitizer watches every access.
 
-Each run is a process of its own, and nothing in it is timed.
+Each run is a process of its own, and nothing in it is timed: this module, run as a program with the
+path of a pickled :class:`Job`. Its exit status is 0 where it ran to its end with answers that the
+oracle accepts.
 """
 
 from __future__ import annotations
@@ -15,12 +17,37 @@ from pathlib import Path
 
 from gi_cuda.backends import ONE_THREAD
 from gi_cuda.backends.protocol.backend import Sanitizer
+from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Program
-from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.workers import once
+from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.worker import WorkerContext
 
 LIMIT = 300.0
 """Seconds that a watched run may take, on the device's clock and by the wall."""
+
+
+WRONG_STATUS = 3
+"""Exit status where the oracle does not accept the answers."""
+
+REFUSED_STATUS = 4
+"""Exit status where the device does not take the launch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What is to be run.
+
+    Attributes:
+        session: the target and its recorded reference outputs.
+        program: a binary with its configuration and cases.
+        limit: seconds after which a launch counts as hung.
+    """
+
+    session: Session
+    program: Program
+    limit: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +67,8 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
     """Run a program, compiled by the sanitizer's compiler, over its cases."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         file, log = Path(scratch) / "job", Path(scratch) / "log"
-        file.write_bytes(pickle.dumps(once.Job(session, program, LIMIT)))
-        words = [sys.executable, "-m", once.__name__, str(file)]
+        file.write_bytes(pickle.dumps(Job(session, program, LIMIT)))
+        words = [sys.executable, "-m", __name__, str(file)]
         command, environment = sanitizer.command(words, log)
         try:
             done = subprocess.run(
@@ -64,3 +91,34 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
         failure = (last or f"exit status {status}") if status else ""
         # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
         return Watched("\n".join([*texts, said]), failure)
+
+
+def _run(job: Job) -> int:
+    """Run the launches of every case and judge what they wrote; the exit status."""
+    context = WorkerContext.open(job.session)
+    device = context.device(job.session.target, context.cases, WorkerSlot(sys.stderr.fileno()))
+    runner = CaseRunner(device, job.session.target, context.cases, job.session.reference)
+    loaded = device.load(job.program.binary)
+    for plan in runner.plans(job.program):
+        device.prepare(plan)
+        device.run(loaded, plan, job.limit)
+        verdict = runner.judge(plan)
+        if verdict.penalty:
+            print(verdict.reason, file=sys.stderr)
+            return WRONG_STATUS
+    return 0
+
+
+def _main(path: Path) -> int:
+    """Run the job in a file; what went wrong is said on standard error."""
+    job: Job = pickle.loads(path.read_bytes())
+    try:
+        return _run(job)
+    except (LaunchHung, LaunchCrashed, LaunchRefused) as error:
+        print(error, file=sys.stderr)
+        statuses = {LaunchHung: HUNG_STATUS, LaunchCrashed: CRASHED_STATUS}
+        return statuses.get(type(error), REFUSED_STATUS)
+
+
+if __name__ == "__main__":
+    sys.exit(_main(Path(sys.argv[1])))

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from gi_cuda.errors import UserError
@@ -13,6 +14,22 @@ from gi_cuda.errors import UserError
 def cache_folder() -> Path:
     """``$XDG_CACHE_HOME/gi-cuda``, by default ``~/.cache/gi-cuda``."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "gi-cuda"
+
+
+def output_of(command: Sequence[str], what: str, hint: str | None = None) -> str:
+    """What a program writes to its standard output.
+
+    Raises:
+        UserError: it fails; ``what`` it is, and a hint for that.
+    """
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode:
+        raise UserError(
+            f"{what} fails with status {done.returncode}: {done.stderr.strip()}",
+            where=" ".join(command),
+            hint=hint,
+        )
+    return done.stdout
 
 
 def cached(name: str, make: Callable[[Path], None], folder: Path | None = None) -> Path:

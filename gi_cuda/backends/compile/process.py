@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final
 
+_ENCODING: Final = "utf-8"
+_ERRORS: Final = "surrogateescape"
 _GIVING_WAY = ("nice", "-n", "5")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -50,8 +53,8 @@ def run(
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="surrogateescape",
+        encoding=_ENCODING,
+        errors=_ERRORS,
         start_new_session=True,
         env={**os.environ, **environment, "LC_ALL": "C"},
     )
@@ -64,3 +67,13 @@ def run(
             return Finished(None, stdout, stderr)
         raise
     return Finished(process.returncode, stdout, stderr)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write what a compiler is to read: bytes that are no UTF-8 come out as they came in."""
+    path.write_text(text, encoding=_ENCODING, errors=_ERRORS, newline="")
+
+
+def read_text(path: Path) -> str:
+    """What a compiler has written; nothing where it failed."""
+    return path.read_text(encoding=_ENCODING, errors=_ERRORS) if path.exists() else ""

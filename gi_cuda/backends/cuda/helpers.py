@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import xxhash
 
-from gi_cuda.backends.compile.cache import cached
+from gi_cuda.backends.compile.cache import cached, output_of
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.errors import UserError
 
 SOURCE = Path(__file__).parent / "helpers.cu"
 
@@ -29,15 +27,7 @@ def build_helpers(toolkit: Toolkit, architecture: str, cache: Path | None = None
     def compile_helpers(cubin: Path) -> None:
         command = [str(toolkit.nvcc), "-O3", f"-arch={architecture}", "-objtemp", "-cubin"]
         command += ["-o", str(cubin), str(SOURCE)]
-        done = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
-        )
-        if done.returncode:
-            raise UserError(
-                f"nvcc fails with status {done.returncode}: {done.stderr.strip()}",
-                where=" ".join(command),
-                hint="see `gi-cuda doctor`",
-            )
+        output_of(command, "nvcc", "see `gi-cuda doctor`")
 
     return cached(f"cuda-{architecture}-{_key(toolkit)}.cubin", compile_helpers, cache)
 

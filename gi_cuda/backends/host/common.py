@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from gi_cuda.backends.host.rewriting import Change, changed, closing
+from gi_cuda.backends.host.prepare import Change, changed, closing
 
 MARK: Final = "GI_COMMON"
 """What stands for ``__device__`` before a function that may be merged with others."""

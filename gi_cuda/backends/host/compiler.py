@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.process import Finished, run, write_text
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import mark_common
@@ -71,7 +71,7 @@ class HostCompiler(SourceCompiler):
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         source = path.with_suffix(".cpp")
         text = shard_text(self, shard)
-        source.write_text(text, encoding="utf-8", errors="surrogateescape")
+        write_text(source, text)
         made, library = path.with_suffix(".o"), path.with_suffix(".so")
         command = [self.cxx, *compile_options(self.cxx), *OPTIONS, *_MESSAGES, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]

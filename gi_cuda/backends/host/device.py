@@ -21,8 +21,13 @@ from gi_cuda.backends.host.runtime import (
     Runtime,
     Shard,
 )
-from gi_cuda.backends.protocol.bindings import Bindings
-from gi_cuda.backends.protocol.device import POISON, LaunchCrashed, LaunchHung, LaunchRefused
+from gi_cuda.backends.protocol.device import (
+    POISON,
+    Bindings,
+    LaunchCrashed,
+    LaunchHung,
+    LaunchRefused,
+)
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
@@ -77,7 +82,7 @@ class HostDevice:
             LaunchRefused: it cannot be loaded.
         """
         try:
-            return HostProgram(binary, self._runtime.open(binary.path))
+            return HostProgram(binary, Shard(binary.path))
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from functools import cache
 from pathlib import Path
 
 import xxhash
 
-from gi_cuda.backends.compile.cache import cached
+from gi_cuda.backends.compile.cache import cached, output_of
 from gi_cuda.errors import UserError
 
 HERE = Path(__file__).parent
@@ -102,7 +101,7 @@ def build_library(compiler: str | None = None, folder: Path | None = None) -> Pa
 
     def compile_library(library: Path) -> None:
         sources = [str(path) for path in _sources() if path.suffix == ".cpp"]
-        _run([cxx, *_LIBRARY_OPTIONS, *sources, "-o", str(library)])
+        output_of([cxx, *_LIBRARY_OPTIONS, *sources, "-o", str(library)], "the compiler")
         if not library.is_file():
             raise UserError(
                 f"the C++ compiler makes nothing: {cxx}",
@@ -128,14 +127,4 @@ def _key(compiler: str) -> str:
 
 @cache
 def _version(compiler: str) -> str:
-    return _run([compiler, "--version"])
-
-
-def _run(command: list[str]) -> str:
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
-        raise UserError(
-            f"the compiler fails with status {done.returncode}: {done.stderr.strip()}",
-            where=" ".join(command),
-        )
-    return done.stdout
+    return output_of([compiler, "--version"], "the compiler")

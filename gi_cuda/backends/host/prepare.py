@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterable, Sequence
+from typing import Final, TypeAlias
 
-from gi_cuda.backends.host.rewriting import Change, changed, closing
 from gi_cuda.spec.kernel_names import identifier, reference
+
+Change: TypeAlias = tuple[int, int, str]
+"""A part of the text, by begin and end, and what comes in its place."""
 
 PLAIN_UNROLL: Final = 16
 """How far ``#pragma unroll`` without a number goes; the device's compiler unrolls fully."""
@@ -38,6 +40,7 @@ _STATIC_SHARED: Final = re.compile(r"\bstatic\s+(?=__shared__\b)|(?<=__shared__ 
 _ASSEMBLY: Final = re.compile(
     r"(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\("
 )
+_BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
 _STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # What a line may hold that only looks like code.
 _NOT_CODE: Final = re.compile(
@@ -70,6 +73,35 @@ def prepare(text: str) -> str:
     text = changed(text, "extern", _extern)
     text = changed(text, "static", _static)
     return changed(text, "asm", _assembly)
+
+
+def changed(text: str, word: str, change: Callable[[str, int], Change | None]) -> str:
+    """The text with a change wherever the word stands and there is one to be made.
+
+    Most texts have no such word, and looking for one costs next to nothing.
+    """
+    pieces: list[str] = []
+    done = 0
+    at = text.find(word)
+    while at >= 0:
+        found = change(text, at)
+        if found is not None and found[0] >= done:
+            begin, end, replacement = found
+            pieces += text[done:begin], replacement
+            done = end
+        at = text.find(word, max(done, at + len(word)))
+    return "".join([*pieces, text[done:]]) if pieces else text
+
+
+def closing(text: str, at: int) -> int:
+    """Where what the parenthesis or brace at this place opens has ended; the text's end if it does
+    not."""
+    depth = 0
+    for match in _BRACKET.finditer(text, at):
+        depth += {"(": 1, "{": 1, ")": -1, "}": -1}.get(match[0], 0)
+        if depth == 0:
+            return match.end()
+    return len(text)
 
 
 def _line_start(text: str, at: int) -> int:

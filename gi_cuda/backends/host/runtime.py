@@ -106,11 +106,16 @@ class BoundLaunch:
 
 
 class Shard:
-    """A shared library of compiled variants, loaded by :meth:`Runtime.open`."""
+    """A shared library of compiled variants; there must be a :class:`Runtime`.
+
+    Raises:
+        OSError: it cannot be loaded, e.g. for a function that is declared but not defined; the
+            message names it.
+    """
 
     def __init__(self, path: Path) -> None:
         # By default dlopen binds at once and keeps the names to itself.
-        self._library = ctypes.CDLL(str(path))
+        self._library = ctypes.CDLL(str(path.resolve()))
         self.path = path
 
     def kernel(self, variant: str, name: str) -> LoadedKernel:
@@ -252,15 +257,6 @@ class Runtime:
             raise MemoryError(f"no room for the texture {name}")
         return np.uint64(texture)
 
-    def open(self, path: Path) -> Shard:
-        """Loads a shard.
-
-        Raises:
-            OSError: it cannot be loaded, e.g. for a function that is declared but not defined; the
-                message names it.
-        """
-        return Shard(path.resolve())
-
     def call(
         self,
         kernel: LoadedKernel,
@@ -319,17 +315,6 @@ class Runtime:
         if status:
             raise _ERRORS[status](self._library.gi_message().decode(errors="replace"))
         return self._nanoseconds.value * 1e-9
-
-    def launch(
-        self,
-        kernel: LoadedKernel,
-        arguments: Sequence[Argument],
-        grid: Sequence[int],
-        block: Sequence[int],
-        shared: int = 0,
-    ) -> float:
-        """:meth:`call` and :meth:`run` in one."""
-        return self.run(self.call(kernel, arguments, grid, block, shared))
 
     def limit(self, seconds: float) -> None:
         """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""

@@ -1,15 +1,15 @@
-"""What every back end's device can do."""
+"""What every back end's device can do, and what devices have in common."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import CaseData, Target
+from gi_cuda.spec import CaseData, Launch, Target
 
 POISON = 0xFFFDA5A5
 """What fresh buffers and shared memory hold.
@@ -98,3 +98,29 @@ class Device(Protocol):
 
 DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], WorkerSlot], Device]
 """Makes the device of the worker at a slot, for a target and its cases."""
+
+
+Call = TypeVar("Call")
+
+
+class Bindings(Generic[Call]):
+    """The launches of a plan, bound; those that take a redrawn scalar are bound anew for each draw.
+
+    Args:
+        plan: how a variant runs a case.
+        bind: makes the device's call of a launch whose arguments are all buffers and values.
+    """
+
+    def __init__(self, plan: CasePlan, bind: Callable[[Launch], Call]) -> None:
+        self._bind = bind
+        self._draw = plan.draw
+        self._calls = [bind(launch.at(plan.draw)) for launch in plan.launches]
+        self._redrawn = [(i, one) for i, one in enumerate(plan.launches) if one.redrawn]
+
+    def calls(self, draw: int) -> Sequence[Call]:
+        """The calls for one draw; valid until another is asked for."""
+        if draw != self._draw:
+            for index, launch in self._redrawn:
+                self._calls[index] = self._bind(launch.at(draw))
+            self._draw = draw
+        return self._calls

@@ -18,7 +18,7 @@ import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import prepare, variant_text
-from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
+from gi_cuda.backends.host.runtime import HostLaunchError, Runtime, Shard
 
 _FORK = multiprocessing.get_context("fork")
 
@@ -133,7 +133,7 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     runtime = Runtime(job["library"])
     runtime.report(2)
     runtime.limit(job["limit"])
-    shard = runtime.open(job["shard"])
+    shard = Shard(job["shard"])
     for name, value in job["symbols"].items():
         shard.symbol("v0", name)[:] = value.view(np.uint8)
 
@@ -157,7 +157,7 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     error, before = "", runtime.switches
     try:
         with runtime.backwards() if job["backwards"] else nullcontext():
-            runtime.launch(kernel, arguments, job["grid"], job["block"], job["shared"])
+            runtime.run(runtime.call(kernel, arguments, job["grid"], job["block"], job["shared"]))
     except HostLaunchError as problem:
         error = f"{type(problem).__name__}: {problem}"
     sender.send(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.host.prepare import export
-from gi_cuda.backends.host.runtime import Runtime
+from gi_cuda.backends.host.runtime import Runtime, Shard
 
 POISON = 0xFFFDA5A5
 
@@ -318,8 +318,9 @@ def test_a_function_that_is_nowhere_defined_is_named(host, library):
     shard = host.compile(
         "__device__ int missing(int);__global__ void k(int *o) { *o = missing(1); }", ["k"]
     )
+    Runtime(library)
     with pytest.raises(OSError, match="missing"):
-        Runtime(library).open(shard)
+        Shard(shard)
 
 
 @pytest.mark.parametrize("first", [True, False])

@@ -14,7 +14,7 @@ import pytest
 from gi_cuda.backends.host.common import mark_common
 from gi_cuda.backends.host.library import INCLUDE, build_library, compile_options, find_compiler
 from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import BadLaunch, Deadlock, Runtime
+from gi_cuda.backends.host.runtime import BadLaunch, Deadlock, Runtime, Shard
 from gi_cuda.errors import UserError
 
 
@@ -90,7 +90,7 @@ __global__ void loops(const int *n) {
 
 @pytest.fixture
 def shard(host, runtime):
-    shard = runtime.open(host.compile(TEXT, ["add", "none", "stuck", "loops"]))
+    shard = Shard(host.compile(TEXT, ["add", "none", "stuck", "loops"]))
     yield shard
     shard.close()
 
@@ -103,11 +103,11 @@ def test_arguments_are_checked_against_the_signature(runtime, shard):
     a[:] = 0
     for arguments in ([a, np.int32(1)], [a, np.int64(1), np.float64(2)], []):
         with pytest.raises(BadLaunch, match="kernel add takes parameters of 8, 4, 8 bytes, not of"):
-            runtime.launch(kernel, arguments, (1,), (4,))
+            runtime.run(runtime.call(kernel, arguments, (1,), (4,)))
     for geometry in ((0,), (1, 1, 1, 1), (-1,)):
         with pytest.raises(BadLaunch, match="geometry"):
-            runtime.launch(kernel, [a, np.int32(1), np.float64(2)], geometry, (4,))
-    runtime.launch(kernel, [a, np.int32(1), np.float64(2)], (3,), (4,))
+            runtime.run(runtime.call(kernel, [a, np.int32(1), np.float64(2)], geometry, (4,)))
+    runtime.run(runtime.call(kernel, [a, np.int32(1), np.float64(2)], (3,), (4,)))
     np.testing.assert_array_equal(a, 9)
     runtime.free(a)
 
@@ -126,7 +126,7 @@ def test_a_call_may_run_many_times_and_after_a_deadlock(runtime, shard):
     for _ in range(3):
         runtime.run(call)
         with pytest.raises(Deadlock):
-            runtime.launch(shard.kernel("v0", "stuck"), [], (1,), (64,))
+            runtime.run(runtime.call(shard.kernel("v0", "stuck"), [], (1,), (64,)))
     np.testing.assert_array_equal(a, 3)
     runtime.free(a)
 
@@ -136,7 +136,7 @@ def test_most_iterations_of_loops(runtime, shard):
     n[:] = [3, 8, 0, 5]
     for _ in range(2):
         with runtime.loops(4) as most:
-            runtime.launch(shard.kernel("v0", "loops"), [n], (2,), (4,))
+            runtime.run(runtime.call(shard.kernel("v0", "loops"), [n], (2,), (4,)))
             np.testing.assert_array_equal(most, [0, 0, 8, 0])
     runtime.free(n)
 
@@ -149,11 +149,11 @@ def test_shards_of_the_same_names_keep_apart(host, runtime):
       s[0] = {n};
     }}"""
     paths = [host.compile(text.format(n=n), ["k"]) for n in (1, 2)]
-    shards = [runtime.open(path) for path in paths]
+    shards = [Shard(path) for path in paths]
     assert [shard.kernel("v0", "k").shared for shard in shards] == [4, 8]
     out = runtime.alloc("out", "uint32", 1)
     for shard in shards:
-        runtime.launch(shard.kernel("v0", "k"), [out], (2,), (1,))
+        runtime.run(runtime.call(shard.kernel("v0", "k"), [out], (2,), (1,)))
         assert out[0] == 0xFFFDA5A5
     runtime.free(out)
     for shard in shards:
@@ -168,8 +168,8 @@ def test_a_closed_shard_is_gone(host, runtime):
     path = host.compile(text, ["k"])
     out = runtime.alloc("out", "int32", 1)
     for _ in range(2):
-        shard = runtime.open(path)
-        runtime.launch(shard.kernel("v0", "k"), [out], (1,), (1,))
+        shard = Shard(path)
+        runtime.run(runtime.call(shard.kernel("v0", "k"), [out], (1,), (1,)))
         shard.close()
         assert out[0] == 2
         assert str(path) not in Path("/proc/self/maps").read_text()

@@ -16,7 +16,7 @@ import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import Runtime
+from gi_cuda.backends.host.runtime import Runtime, Shard
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.spec import (
     Configuration,
@@ -90,7 +90,7 @@ def answers_on_the_host(
     shipped = target()
     case = load_case(shipped, find_case(shipped, case_name))
     runtime = Runtime(build_library())
-    shard = runtime.open(library)
+    shard = Shard(library)
     count = 2 * int(case.scalars["n_reads"])
     outputs = {name: runtime.alloc(name, np.uint32, count) for name in ("k_out", "l_out")}
     buffers = dict(outputs)
@@ -104,7 +104,7 @@ def answers_on_the_host(
         kernel = shard.kernel(f"v{number}", "bwt_match")
         for launch in plan(shipped, configuration, case.scalars):
             values = [buffers[a] if isinstance(a, str) else a for a in launch.args]
-            runtime.launch(kernel, values, launch.grid, launch.block, launch.shared)
+            runtime.run(runtime.call(kernel, values, launch.grid, launch.block, launch.shared))
         found.append({name: output.copy() for name, output in outputs.items()})
     return found
 

@@ -193,7 +193,7 @@ def run_all(
     """For each variant and case the answers, or how the launch failed; and the fibre switches."""
     runtime = Runtime(build_library())
     runtime.limit(5.0)
-    shard = runtime.open(library)
+    shard = Shard(library)
     buffers = [allocated(runtime, case) for case in cases]
     return [
         [
@@ -232,7 +232,7 @@ def run_one(
         for launch in plan(target(), configuration, scalars):
             values = [arrays[a] if isinstance(a, str) else a for a in launch.args]
             kernel = shard.kernel(name, launch.kernel)
-            runtime.launch(kernel, values, launch.grid, launch.block, launch.shared)
+            runtime.run(runtime.call(kernel, values, launch.grid, launch.block, launch.shared))
     except HostLaunchError as error:
         return str(error), 0
     switches = runtime.switches - before

@@ -17,7 +17,7 @@ import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import BoundLaunch, HostLaunchError, Runtime
+from gi_cuda.backends.host.runtime import BoundLaunch, HostLaunchError, Runtime, Shard
 from gi_cuda.spec import (
     CaseData,
     Configuration,
@@ -185,7 +185,7 @@ class Tissue:
     def __init__(self, library: Path, case: CaseData) -> None:
         self.case = case
         self.runtime = Runtime(build_library())
-        self.shard = self.runtime.open(library)
+        self.shard = Shard(library)
         self.calls: dict[int, list[BoundLaunch]] = {}
         shipped = target()
         sizes = buffer_sizes(shipped, defaults(shipped), case)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.cuda.imports.symbols import plain_name
+from gi_cuda.backends.cuda.compile.cubin import plain_name
 
 
 @pytest.mark.parametrize(

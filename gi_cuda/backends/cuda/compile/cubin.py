@@ -17,6 +17,10 @@ from gi_cuda.backends.compile.elf import Elf
 
 _VARIANT = re.compile(r"v(\d+)\Z")
 _POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
+_STATIC = re.compile(r"__nv_static_\d+__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}_(?P<rest>\w+)")
+"""Names with internal linkage where nvcc makes them unique in a program."""
+
+_MANGLED = re.compile(r"_ZL?(?P<size>\d+)(?P<rest>\w+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +77,21 @@ def name_parts(symbol: str) -> tuple[str, ...]:
         at, end = end + int(symbol[at:end]), end
         parts.append(symbol[end:at])
     return tuple(parts)
+
+
+def plain_name(symbol: str) -> str:
+    """The identifier of a function or variable, without namespaces, template arguments and types.
+
+    >>> [plain_name(one) for one in ("scale", "_Z5scalePKiPii", "_ZN2v05scaleEPKiPii")]
+    ['scale', 'scale', 'scale']
+    """
+    if static := _STATIC.fullmatch(symbol):
+        return plain_name(static["rest"])
+    if parts := name_parts(symbol):
+        return parts[-1]
+    if mangled := _MANGLED.fullmatch(symbol):
+        return mangled["rest"][: int(mangled["size"])]
+    return symbol
 
 
 def owner(parts: Sequence[str]) -> int | None:

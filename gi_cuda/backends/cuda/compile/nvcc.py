@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.process import Finished, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
@@ -126,7 +126,7 @@ class NvccCompiler(SourceCompiler):
     def _preprocess(self, text: str) -> Finished:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             source = Path(scratch) / "batch.cu"
-            source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+            write_text(source, text)
             return run([*self.command(), "-E", source], limit=PREPROCESS_LIMIT)
 
     def command(self) -> list[str | Path]:
@@ -198,7 +198,7 @@ class NvccCompiler(SourceCompiler):
         """Compile a shard with one call of nvcc."""
         source = path.with_suffix(".cu")
         text = shard_text(self.front, shard, self.namespaces)
-        source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        write_text(source, text)
         # With -objtemp what lies between the stages goes where the shard is, and goes with it.
         command = [*self.command(), *shard[0].options, "-objtemp", "-cubin"]
         return run([*command, "-o", path.with_suffix(".cubin"), source], limit=COMPILE_LIMIT)

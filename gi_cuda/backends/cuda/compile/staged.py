@@ -10,7 +10,7 @@ from pathlib import Path
 
 import xxhash
 
-from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import expanded, pruned
 from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces, read_module
@@ -43,7 +43,7 @@ class Prepared:
     def put(self, folder: Path) -> None:
         """Write the prelude to where shards in a folder include it from."""
         folder.mkdir(parents=True, exist_ok=True)
-        _write(self.place(folder), self.front)
+        write_text(self.place(folder), self.front)
 
     def within_reach_of(self, names: Iterable[str]) -> Prepared:
         """The same with only that of the prelude which variants that say these names can reach."""
@@ -54,11 +54,11 @@ class Prepared:
         stage = self.stages.preprocess.without("-include")
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             macros, source, result = (Path(scratch) / name for name in ("front", "b.cu", "b.ii"))
-            _write(macros, self.macros)
-            _write(source, text)
+            write_text(macros, self.macros)
+            write_text(source, text)
             command = stage.and_also("-imacros", str(macros)).command(source, result)
             finished = run(command, limit=limit, environment=self.stages.environment)
-            return Finished(finished.status, _read(result), finished.stderr)
+            return Finished(finished.status, read_text(result), finished.stderr)
 
 
 @lru_cache(maxsize=32)
@@ -76,23 +76,14 @@ def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Pr
         return None
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source, result = Path(scratch) / "front.cu", Path(scratch) / "front.ii"
-        _write(source, front)
+        write_text(source, front)
         found = []
         for stage in (stages.preprocess, stages.preprocess.and_also("-dM")):
             command = stage.command(source, result)
             if not run(command, limit=limit, environment=stages.environment).ok:
                 return None
-            found.append(_read(result))
+            found.append(read_text(result))
     return Prepared(stages, *found)
-
-
-def _write(path: Path, text: str) -> None:
-    path.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
-
-
-def _read(path: Path) -> str:
-    """What a program has written; nothing where it failed."""
-    return path.read_text(encoding="utf-8", errors="surrogateescape") if path.exists() else ""
 
 
 @dataclass(slots=True)
@@ -155,7 +146,7 @@ class Twin:
 def compile_to_ptx(prepared: Prepared, text: str, ptx: Path, limit: float) -> Finished:
     """Compile what follows the prelude; the prelude must be in the PTX's folder."""
     source = ptx.with_suffix(".ii")
-    _write(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
+    write_text(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
     command = prepared.stages.compile.command(source, ptx)
     # A compiler that fails leaves its own file behind; so it goes with the shard's.
     environment = {**prepared.stages.environment, "TMPDIR": str(ptx.parent)}
@@ -179,7 +170,7 @@ def same_code(
             prepared.put(ptx.parent)
             if not compile_to_ptx(prepared, text, ptx, limit).ok:
                 return False if made else None
-            made.append(pieces(_read(ptx)))
+            made.append(pieces(read_text(ptx)))
     own = named_by(phenotype.ident)
     return made[1] <= made[0] and not any(map(own.search, made[0] - made[1]))
 
@@ -206,12 +197,12 @@ def compile_staged(
     finished = compile_to_ptx(prepared, text, ptx, limit)
     if not finished.ok:
         return finished
-    if module := read_module(_read(ptx)):
+    if module := read_module(read_text(ptx)):
         options = shard[0].options
         same = {i for i, key in module.keys.items() if twins.enter(i, options, key)}
         if same and len(same) == len(module.parts):
             return finished
         if same:
-            _write(ptx, module.without(same))
+            write_text(ptx, module.without(same))
     command = stages.assemble.command(ptx, cubin)
     return run(command, limit=limit, environment=stages.environment)

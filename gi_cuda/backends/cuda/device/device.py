@@ -18,8 +18,7 @@ from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flu
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.bindings import Bindings
-from gi_cuda.backends.protocol.device import LaunchRefused
+from gi_cuda.backends.protocol.device import Bindings, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary

@@ -12,7 +12,7 @@ import xxhash
 
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.compile.shards import first_error
-from gi_cuda.backends.cuda.compile.cubin import kernels_of, read_cubin
+from gi_cuda.backends.cuda.compile.cubin import kernels_of, plain_name, read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import (
     CudaBinary,
     NvccCompiler,
@@ -23,7 +23,6 @@ from gi_cuda.backends.cuda.compile.nvcc import (
 from gi_cuda.backends.cuda.imports.interface import Interface
 from gi_cuda.backends.cuda.imports.llvm import ptx_of_ir
 from gi_cuda.backends.cuda.imports.signature import Signature, difference, in_cubin, in_ptx, spelled
-from gi_cuda.backends.cuda.imports.symbols import plain_name
 from gi_cuda.backends.cuda.ptx.batch import assemble, messages
 from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import identifier, listed

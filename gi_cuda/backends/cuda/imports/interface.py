@@ -10,9 +10,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gi_cuda.backends.cuda.compile.cubin import plain_name
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.imports.signature import Signature, in_ptx
-from gi_cuda.backends.cuda.imports.symbols import plain_name
 from gi_cuda.backends.cuda.ptx.batch import source_ptx
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.spec.kernel_names import is_plain

@@ -18,7 +18,7 @@ from typing import ClassVar, NamedTuple
 
 import xxhash
 
-from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.shards import build, first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
@@ -30,7 +30,7 @@ from gi_cuda.backends.cuda.compile.nvcc import (
     shard_text,
 )
 from gi_cuda.backends.cuda.compile.stages import find_stages
-from gi_cuda.backends.cuda.ptx.module import BEGIN, end_of, named_by
+from gi_cuda.backends.cuda.ptx.module import blocks, named_by
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -103,7 +103,7 @@ class PtxCompiler:
     def _assemble(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         module = join(shard)
         source, cubin = path.with_suffix(".ptx"), path.with_suffix(".cubin")
-        source.write_text(module.text, encoding="utf-8", errors="surrogateescape", newline="")
+        write_text(source, module.text)
         finished = assemble(self.nvcc, shard[0].options, source, cubin)
         if finished.ok:
             return finished
@@ -199,11 +199,11 @@ def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> st
     """
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source, ptx = Path(scratch) / name, Path(scratch) / "shard.ptx"
-        source.write_text(text, encoding="utf-8", errors="surrogateescape", newline="")
+        write_text(source, text)
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
         if not finished.ok:
             raise _does_not_compile(first_error(finished))
-        made = ptx.read_text(encoding="utf-8", errors="surrogateescape")
+        made = read_text(ptx)
     made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
     return made.replace(f'"{here}/v0/', '"v0/').replace(f"{scratch}/", "")
 
@@ -212,7 +212,7 @@ def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) ->
     """Assemble a module on its own; what is wrong with it, "" where nothing is."""
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         source = Path(scratch) / "module.ptx"
-        source.write_text(ptx, encoding="utf-8", errors="surrogateescape", newline="")
+        write_text(source, ptx)
         finished = assemble(compiler, options, source, source.with_suffix(".cubin"))
     return "" if finished.ok else first_error(finished)
 
@@ -323,9 +323,8 @@ def _parts(text: str, ident: int) -> Iterator[tuple[str, bool, int]]:
     """The functions and variables of a module: text, whether it is the variant's, first line."""
     named = named_by(ident)
     at = line = 0
-    while begin := BEGIN.search(text, at):
+    for begin, end in blocks(text):
         line += text.count("\n", at, begin.start())
-        end = end_of(text, begin)
         part = text[begin.start() : end]
         yield part, named.search(part) is not None, line + 1
         line += text.count("\n", begin.start(), end)

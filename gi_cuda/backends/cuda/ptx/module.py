@@ -7,14 +7,14 @@ for numbers that count through the whole module. The assembler need not see it t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 import xxhash
 
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
 
-BEGIN = re.compile(
+_BEGIN = re.compile(
     r"^(?:\.(?:visible|weak|extern|common)\s+)?"
     r"(?:(?P<function>\.(?:entry|func))|\.(?:global|const|shared))\b",
     re.M,
@@ -56,9 +56,9 @@ def read_module(text: str) -> ShardPtx | None:
         return None
     parts: dict[int, list[str]] = {}
     rest, at = [], 0
-    while begin := BEGIN.search(text, at):
+    for begin, end in blocks(text):
         rest.append(text[at : begin.start()])
-        at = end_of(text, begin)
+        at = end
         name = _NAME.search(text, begin.start(), at)
         ident = owner(name_parts(f"_Z{name[1]}")) if name else None
         if ident is None:
@@ -80,15 +80,20 @@ def named_by(ident: int) -> re.Pattern[str]:
 
 def pieces(text: str) -> frozenset[str]:
     """A module's functions and variables, without the numbers that functions have in it."""
-    found, at = [], 0
-    while begin := BEGIN.search(text, at):
-        at = end_of(text, begin)
-        found.append(_unnumbered(text[begin.start() : at]))
-    return frozenset(found)
+    return frozenset(_unnumbered(text[begin.start() : end]) for begin, end in blocks(text))
 
 
-def end_of(text: str, begin: re.Match[str]) -> int:
-    """Where a function or variable ends: bodies end with a brace in the first column."""
+def blocks(text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """The functions and variables of a module: how each begins, and where it ends. Functions have
+    the group ``function``."""
+    at = 0
+    while begin := _BEGIN.search(text, at):
+        at = _end_of(text, begin)
+        yield begin, at
+
+
+def _end_of(text: str, begin: re.Match[str]) -> int:
+    """Bodies end with a brace in the first column."""
     semicolon = text.find(";", begin.end())
     if begin["function"]:
         brace = text.find("{", begin.end())

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
-from gi_cuda.backends.cuda.ptx.module import BEGIN, end_of
+from gi_cuda.backends.cuda.ptx.module import blocks
 
 _WORD = re.compile(r"[\w$]+")
 _LOCAL = ("_INTERNAL_", "_GLOBAL__N_")
@@ -79,10 +79,8 @@ def _parts(ptx: str) -> tuple[str, str]:
     text = _COMMENT.sub("", without_lines(ptx))
     functions: list[str] = []
     variables: list[str] = []
-    at = 0
-    while begin := BEGIN.search(text, at):
-        at = end_of(text, begin)
-        (functions if begin["function"] else variables).append(text[begin.start() : at])
+    for begin, end in blocks(text):
+        (functions if begin["function"] else variables).append(text[begin.start() : end])
     return _SPACE.sub(" ", "\n".join(functions)), _SPACE.sub(" ", "\n".join(variables))
 
 

@@ -15,10 +15,15 @@ from gi_cuda.cli.options import Edits, Force, Level, check_edits
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import backends_for, check_level, compiled_subject
 from gi_cuda.genome import Space
-from gi_cuda.grammar import EDIT_SETS, Joined, convert, front_end, read_files
+from gi_cuda.grammar import EDIT_SETS, Wanted, convert, front_end, read_files
 from gi_cuda.grammar.frontends.cuda.account import account
-from gi_cuda.grammar.frontends.cuda.program import CudaProgram
-from gi_cuda.report.convert import edits_table, kept_lines, lines_table, ptx_table, share_table
+from gi_cuda.report.convert import (
+    edits_table,
+    kept_lines,
+    lines_table,
+    share_table,
+    single_edits_table,
+)
 from gi_cuda.report.tables import print_table, say
 from gi_cuda.spec import load_target
 from gi_cuda.subject import load_subject
@@ -57,23 +62,31 @@ def command(
     if check_level(level).compiled:
         _convert_compiled(target, level, kernel, output, explain=explain, force=force)
         return
-    types = EDIT_SETS[check_edits(edits)]
     asked = _asked(target, kernel)
-    source = asked.joined.source
-    grammar = convert(source, asked.kernels, types)
+    language = front_end("source", asked.path.suffix)
+    wanted = Wanted(asked.kernels, EDIT_SETS[check_edits(edits)])
     if explain:
-        parts = account(source, asked.kernels, types)
-        print_table(
-            console, lines_table(grammar, parts, console.width if console.is_terminal else None)
-        )
-        print_table(console, edits_table(grammar, asked.macros))
-        print_table(console, share_table(parts))
-        for line in kept_lines(asked.joined.kept):
-            say(console, line)
+        _explain(asked, wanted)
         return
-    wrote = _write(output or asked.folder, source.name, CudaProgram(grammar).notation(), force)
-    print_table(console, edits_table(grammar, asked.macros))
+    assert language.load is not None, "no compiler makes a target's source"
+    source = language.load(asked.path, asked.headers, asked.include)
+    program = language.read(source, wanted)
+    wrote = _write(output or asked.folder, source.name, program.notation(), force)
+    print_table(console, edits_table(program.grammar, asked.macros))
     say(console, wrote)
+
+
+def _explain(asked: _Asked, wanted: Wanted) -> None:
+    """Say for each line of a CUDA source what rule it is, or why it is fixed."""
+    joined = read_files(asked.path, asked.headers, asked.include)
+    grammar = convert(joined.source, wanted.kernels, wanted.types)
+    parts = account(joined.source, wanted.kernels, wanted.types)
+    width = console.width if console.is_terminal else None
+    print_table(console, lines_table(grammar, parts, width))
+    print_table(console, edits_table(grammar, asked.macros))
+    print_table(console, share_table(parts))
+    for line in kept_lines(joined.kept):
+        say(console, line)
 
 
 def _convert_compiled(
@@ -96,7 +109,7 @@ def _convert_compiled(
     source = subject.grammar.source
     folder = output or subject.target.folder
     wrote = _write(folder, source.name, {"": source.text, **subject.program.notation()}, force)
-    print_table(console, ptx_table(subject.grammar))
+    print_table(console, single_edits_table(subject.grammar))
     functions = len({rule.function for rule in subject.grammar.rules})
     loops = len(subject.grammar.loops)
     say(console, f"functions: {functions}, loops: {loops}")
@@ -121,7 +134,9 @@ def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> st
 class _Asked:
     """What is to be converted: the files, the kernels, what is defined, where results go."""
 
-    joined: Joined
+    path: Path
+    headers: Sequence[Path]
+    include: Sequence[Path]
     kernels: Sequence[str] | None
     macros: Mapping[str, str]
     folder: Path
@@ -129,7 +144,7 @@ class _Asked:
 
 def _asked(path: Path, kernels: list[str] | None) -> _Asked:
     if path.is_file() and path.suffix != ".toml":
-        return _Asked(read_files(path), kernels, {}, path.parent)
+        return _Asked(path, (), (), kernels, {}, path.parent)
     if kernels:
         raise UserError(
             "a target names its kernels itself",
@@ -137,6 +152,6 @@ def _asked(path: Path, kernels: list[str] | None) -> _Asked:
             hint="leave --kernel out, or name the source file instead of the target",
         )
     target = load_target(path)
-    joined = read_files(target.source, target.headers, target.build.include)
     macros = Space.from_target(target).default.macros
-    return _Asked(joined, target.kernels, macros, target.folder)
+    include, folder = target.build.include, target.folder
+    return _Asked(target.source, target.headers, include, target.kernels, macros, folder)

@@ -14,7 +14,7 @@ from typing import TypeVar
 from gi_cuda.genome.edits import Delete, Edit, Insert, Replace, repeats
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
-from gi_cuda.grammar import Offering, Operation, Rules
+from gi_cuda.grammar import Operation, Rules, Selection
 from gi_cuda.spec.target import Value
 
 ATTEMPTS = 32
@@ -147,7 +147,7 @@ def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PA
     drawn, nor an edit that repeats the one which decides the rule's body already.
     """
     view = grammar.under(genotype.configuration.macros)
-    offers: Offering = view
+    offers: Selection = view
     places: Sequence[str] = view.mutable
     if rates.hidden and rng.random() < rates.hidden:
         offers, places = grammar, [rule.name for rule in grammar.rules]
@@ -160,7 +160,7 @@ def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PA
     return None
 
 
-def _edit_of(place: str, offers: Offering, grammar: Rules, rng: Random) -> Edit | None:
+def _edit_of(place: str, offers: Selection, grammar: Rules, rng: Random) -> Edit | None:
     offered = list(offers.operations(place))
     while offered:
         operation = offered.pop(rng.randrange(len(offered)))

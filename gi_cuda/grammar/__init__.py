@@ -1,16 +1,15 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
-from gi_cuda.grammar.frontends.cuda import convert
 from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
+from gi_cuda.grammar.frontends.cuda.program import convert
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.several import Joined, KeptInclude, Tree, read_files, read_tree
 from gi_cuda.grammar.frontends.table import FRONT_ENDS, LEVELS, front_end
-from gi_cuda.grammar.grammar import Grammar, View, operations
+from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.interface import (
     FrontEnd,
     Instruction,
-    Offering,
     Program,
     Rules,
     Selection,
@@ -39,7 +38,6 @@ __all__ = [
     "KeptInclude",
     "LineIndex",
     "Loop",
-    "Offering",
     "Operation",
     "Program",
     "Rule",
@@ -56,7 +54,6 @@ __all__ = [
     "front_end",
     "in_force",
     "instrument",
-    "operations",
     "read_files",
     "read_grammar",
     "read_source",

@@ -7,67 +7,41 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import chain, groupby
 
+from gi_cuda.grammar.interface import Rules, Selection
 from gi_cuda.grammar.offers import Changes, Donor, Offers, PlaceClass, RuleFacts, is_deduplicated
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import Function, Loop, Rule
-from gi_cuda.grammar.rule_types import DONOR_TYPES, Join, Operation, RuleType, type_of
+from gi_cuda.grammar.rule_types import Join, Operation, RuleType, type_of
 from gi_cuda.grammar.scope import Declaration, Scope, same_meaning
-from gi_cuda.grammar.source import Source
 
 
 @dataclass(frozen=True)
-class Grammar:
-    """One source cut into fixed text and rules (Langdon et al. 2015, section 2.4).
+class Grammar(Rules):
+    """A CUDA source cut into fixed text and rules (Langdon et al. 2015, section 2.4).
 
     Attributes:
-        source: the source text.
-        rules: in source order, outer before inner.
-        loops: the loops of the evolved functions, by ident.
         functions: the functions that evolve.
         facts: by rule name, what its text uses.
         scope: all declarations.
         presence: the conditional structure of the source.
-        specials: text of the donors that stand for no place in the source.
         host_spans: spans of host-only functions, and of lines that launch kernels.
         includes: spans of the ``#include`` lines.
         macros: names of the macros that the source defines.
         changes: what a hand-edited ``.scope`` grants and forbids.
     """
 
-    source: Source
-    rules: tuple[Rule, ...]
-    loops: tuple[Loop, ...]
     functions: tuple[Function, ...]
     facts: Mapping[str, RuleFacts] = field(repr=False)
     scope: Scope = field(repr=False)
     presence: Presence = field(repr=False)
-    specials: Mapping[str, str] = field(repr=False)
     host_spans: tuple[tuple[int, int], ...] = ()
     includes: tuple[tuple[int, int], ...] = ()
     macros: frozenset[str] = frozenset()
     changes: Changes = field(default_factory=Changes)
-    _index: dict[str, Rule] = field(init=False, repr=False, compare=False)
-    _views: dict[object, View] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_index", {rule.name: rule for rule in self.rules})
-        object.__setattr__(self, "_views", {})
-
-    def rule(self, name: str) -> Rule:
-        """The rule of that name (KeyError if there is none)."""
-        return self._index[name]
-
-    def __contains__(self, name: str) -> bool:
-        """Whether there is a rule of that name."""
-        return name in self._index
-
-    def text(self, donor: str) -> str:
-        """The original text of a rule, or the text of a special donor (KeyError if neither)."""
-        special = self.specials.get(donor)
-        if special is not None:
-            return special
-        rule = self._index[donor]
-        return self.source.text[rule.start : rule.end]
+    @cached_property
+    def _views(self) -> dict[object, View]:
+        return {}
 
     def donors(self, place: str) -> tuple[str, ...]:
         """The donors that may go to a place under some configuration, never the place itself."""
@@ -85,7 +59,7 @@ class Grammar:
 
     def operations(self, place: str) -> tuple[Operation, ...]:
         """Which edits apply to a rule under some configuration."""
-        return operations(self, place)
+        return _operations(self, self, place)
 
     def count(self, place: str) -> int:
         """How many donors may go to a place under some configuration."""
@@ -93,14 +67,6 @@ class Grammar:
         if rule.type.special or self.changes != Changes():
             return len(self.donors(place))
         return len(self.offers.table(rule)) - (place in self.offers.names(rule))
-
-    def places(self, donor: str) -> tuple[str, ...]:
-        """The places that a donor may go to under some configuration."""
-        return tuple(
-            rule.name
-            for rule in self.rules
-            if type_of(donor) in DONOR_TYPES[rule.type] and donor in self.donors(rule.name)
-        )
 
     def under(self, macros: Mapping[str, str]) -> View:
         """The grammar as a configuration sees it; ``macros`` are those that it defines."""
@@ -221,7 +187,7 @@ class View:
 
     def operations(self, place: str) -> tuple[Operation, ...]:
         """Which edits apply to a rule."""
-        return operations(self, place)
+        return _operations(self.grammar, self, place)
 
     def is_active(self, name: str) -> bool:
         """Whether the configuration compiles a rule."""
@@ -307,9 +273,8 @@ def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
     )
 
 
-def operations(offers: Grammar | View, place: str) -> tuple[Operation, ...]:
+def _operations(grammar: Grammar, offers: Selection, place: str) -> tuple[Operation, ...]:
     """Which edits apply to a rule, given what is on offer for it."""
-    grammar = offers.grammar if isinstance(offers, View) else offers
     rule = grammar.rule(place)
     kind = rule.type.kind
     own = grammar.text(place)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
@@ -13,8 +14,12 @@ from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
 from gi_cuda.grammar.source import Source, SourceLine
 
 
-class Offering(Protocol):
-    """What may be done to rules."""
+class Selection(Protocol):
+    """What may be done to the rules that a configuration compiles."""
+
+    @property
+    def mutable(self) -> tuple[str, ...]:
+        """Their names, in the order of the source."""
 
     def donors(self, place: str) -> tuple[str, ...]:
         """The donors that may go to a place; never the place itself."""
@@ -26,44 +31,64 @@ class Offering(Protocol):
         """Which edits apply to a rule."""
 
 
-class Selection(Offering, Protocol):
-    """What may be done to the rules that a configuration compiles."""
+@dataclass(frozen=True)
+class Rules(ABC):
+    """A grammar, whatever language its text is in: one text cut into fixed text and rules.
 
-    @property
-    def mutable(self) -> tuple[str, ...]:
-        """Their names, in the order of the source."""
+    What it offers its places itself is what it does under any configuration.
 
-
-class Rules(Offering, Protocol):
-    """A grammar, whatever language its text is in.
-
-    Its own offers are those under any configuration.
+    Attributes:
+        source: the text.
+        rules: in the order of the text, outer before inner.
+        loops: those that can be guarded, by ident.
+        specials: text of the donors that stand for no place in the text.
     """
 
-    @property
-    def source(self) -> Source:
-        """The text."""
+    source: Source
+    rules: tuple[Rule, ...]
+    loops: tuple[Loop, ...]
+    specials: Mapping[str, str] = field(repr=False)
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        """In the order of the source, outer before inner."""
+    @cached_property
+    def _index(self) -> Mapping[str, Rule]:
+        return {rule.name: rule for rule in self.rules}
 
-    @property
-    def loops(self) -> tuple[Loop, ...]:
-        """The loops that can be guarded, by ident."""
-
-    @property
-    def specials(self) -> Mapping[str, str]:
-        """Text of the donors that stand for no place in the source."""
+    @cached_property
+    def mutable(self) -> tuple[str, ...]:
+        """The names of all rules."""
+        return tuple(rule.name for rule in self.rules)
 
     def rule(self, name: str) -> Rule:
         """The rule of that name (KeyError if there is none)."""
+        return self._index[name]
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is a rule of that name."""
+        return name in self._index
 
     def text(self, donor: str) -> str:
-        """The original text of a rule or special donor (KeyError if there is none)."""
+        """The original text of a rule, or the text of a special donor (KeyError if neither)."""
+        special = self.specials.get(donor)
+        if special is not None:
+            return special
+        rule = self._index[donor]
+        return self.source.text[rule.start : rule.end]
+
+    @abstractmethod
+    def donors(self, place: str) -> tuple[str, ...]:
+        """The donors that may go to a place; never the place itself."""
+
+    def count(self, place: str) -> int:
+        """How many donors :meth:`donors` has for a place."""
+        return len(self.donors(place))
+
+    @abstractmethod
+    def operations(self, place: str) -> tuple[Operation, ...]:
+        """Which edits apply to a rule."""
 
     def under(self, macros: Mapping[str, str]) -> Selection:
-        """The grammar as a configuration sees it."""
+        """The grammar as a configuration sees it, which defines these macros."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +188,7 @@ class Program(ABC):
         """
 
     def mark_true(self, name: str) -> str | None:
-        """The same of how often a rule's condition is true; None: it is no condition.
+        """The text with a count of how often a rule's condition is true; None: it is no condition.
 
         Raises:
             KeyError: there is no such rule.

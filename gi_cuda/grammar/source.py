@@ -66,7 +66,7 @@ class Source:
         return {name: "".join(pieces) for name, pieces in texts.items()}
 
     def with_texts(self, texts: Sequence[str]) -> Source:
-        """The same with another text for each of :attr:`stretches`, in their order."""
+        """This source with another text for each of :attr:`stretches`, in their order."""
         pieces: list[str] = []
         parts: list[FileSpan] = []
         length = before = 0

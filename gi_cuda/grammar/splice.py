@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from enum import IntEnum
 from typing import NamedTuple
@@ -88,6 +89,18 @@ def indent(text: str, at: int) -> str:
     """The white space that the line of ``at`` starts with, up to ``at``."""
     before = text[line_start(text, at) : at]
     return before[: len(before) - len(before.lstrip(" \t"))]
+
+
+def removing(text: str, start: int, end: int, rest: re.Pattern[str]) -> Splice:
+    """Take away ``start:end``, and its whole line where it has that for itself.
+
+    Args:
+        rest: what may follow on such a line.
+    """
+    after = rest.match(text, end)
+    if after is None or not is_first(text, start):
+        return replacing(start, end, "")
+    return replacing(line_start(text, start), after.end(), "")
 
 
 def separator(text: str, at: int) -> str:

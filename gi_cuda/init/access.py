@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.code import Code, signature, walk
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 
@@ -31,7 +31,7 @@ _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
 
 
-def accesses(code: Code, function: Definition, name: str) -> Access:
+def accesses(code: CudaFile, function: Definition, name: str) -> Access:
     """How ``function`` and what it calls use what the pointer ``name`` points to.
 
     Where a pointer is copied, its copies count as well; where it goes to a function that the file
@@ -41,7 +41,7 @@ def accesses(code: Code, function: Definition, name: str) -> Access:
 
 
 class _Follower:
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: CudaFile) -> None:
         self._code = code
         self._seen: set[tuple[int, str]] = set()
 
@@ -159,7 +159,7 @@ class _Follower:
         return "" if operator is None else self._code.of(operator)
 
 
-def is_compared(code: Code, function: Definition, name: str) -> bool:
+def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
     """Whether a name is one side of a comparison in a function."""
     body = function.node.child_by_field_name("body")
     return body is not None and any(

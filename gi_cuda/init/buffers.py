@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.grammar import Function
-from gi_cuda.grammar.frontends.cuda.code import Code, inside_function, walk
-from gi_cuda.grammar.frontends.cuda.elements import Element, Types
+from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
 from gi_cuda.init.access import Access
 from gi_cuda.init.sizes import constant
 
@@ -47,7 +47,7 @@ def role_of(access: Access) -> str:
 
 
 def variables(
-    code: Code, functions: Sequence[Function], types: Types
+    code: CudaFile, functions: Sequence[Function], types: ElementTypes
 ) -> tuple[ProposedBuffer, ...]:
     """``__constant__`` and ``__device__`` variables without a value that the kernel uses."""
     used = {w for f in functions for w in _WORD.findall(code.text[f.start : f.end])}
@@ -80,7 +80,7 @@ def variables(
     return tuple(found)
 
 
-def _qualified(code: Code, node: Node, name: str) -> str:
+def _qualified(code: CudaFile, node: Node, name: str) -> str:
     parent = node.parent
     while parent is not None:
         scope = (
@@ -91,7 +91,7 @@ def _qualified(code: Code, node: Node, name: str) -> str:
     return name
 
 
-def _length(code: Code, dimensions: Sequence[str]) -> int | None:
+def _length(code: CudaFile, dimensions: Sequence[str]) -> int | None:
     length = 1
     for dimension in dimensions:
         value = constant(code, dimension)

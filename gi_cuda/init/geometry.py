@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.grammar.frontends.cuda.code import Code, KernelSource
-from gi_cuda.grammar.frontends.cuda.elements import Types
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
 from gi_cuda.init.host_code import bracketed
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import Extent, constant
@@ -40,7 +40,7 @@ class Launching:
 
 
 def launching(
-    read: tuple[Code, KernelSource, Types],
+    read: tuple[CudaFile, KernelSource, ElementTypes],
     found: Sequence[tuple[LaunchSite, LaunchSite]],
     usable: frozenset[str],
     sizes: Sequence[Extent],
@@ -69,7 +69,7 @@ def launching(
 
 
 def _guess(
-    read: tuple[Code, KernelSource, Types],
+    read: tuple[CudaFile, KernelSource, ElementTypes],
     known: tuple[str, ...],
     usable: frozenset[str],
     sizes: Sequence[Extent],
@@ -101,7 +101,7 @@ def _factor(many: str) -> str:
     return many if re.fullmatch(r"[\w *]+", many) else bracketed(many)
 
 
-def _block(code: Code, body: str, axis: str, usable: frozenset[str]) -> str | None:
+def _block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> str | None:
     """The size of a block that the kernel itself takes for granted: ``blockIdx.x * TILE``."""
     index = rf"blockIdx\s*\.\s*{axis}"
     if alias := re.search(rf"\b(\w+)\s*=\s*{index}\s*;", body):
@@ -141,7 +141,7 @@ def _names(*texts: Sequence[str]) -> set[str]:
     return {word for group in texts for text in group for word in _WORD.findall(text)}
 
 
-def _shared(read: tuple[Code, KernelSource, Types], block: Sequence[str]) -> str:
+def _shared(read: tuple[CudaFile, KernelSource, ElementTypes], block: Sequence[str]) -> str:
     """An element per thread for an ``extern __shared__`` array, if there is one."""
     code, kernel, types = read
     body = code.of(kernel.definition.node)

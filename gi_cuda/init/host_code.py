@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.code import Code, first, plain_type, walk
-from gi_cuda.grammar.frontends.cuda.elements import Types
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.init.sizes import is_count_name
 from gi_cuda.spec.expression import ExpressionError
@@ -59,7 +59,7 @@ class KnownNames:
         scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
         kept: macros and constants that stay names.
         own: whether numbers that nobody can tell, and whose names say how much data there is, do.
-        starts: whether a variable of a loop is what it is at first, instead of unknown.
+        starts: whether a variable of a loop is what it is at first_macro, instead of unknown.
     """
 
     scalars: Mapping[str, str] = field(default_factory=dict)
@@ -76,7 +76,9 @@ class Resolver:
         at: the launch.
     """
 
-    def __init__(self, codes: Sequence[Code], at: Node, types: Types, standing: KnownNames) -> None:
+    def __init__(
+        self, codes: Sequence[CudaFile], at: Node, types: ElementTypes, standing: KnownNames
+    ) -> None:
         self._codes, self._code, self._types = codes, codes[0], types
         self._standing = standing
         self._values: dict[str, list[Node]] = {}
@@ -168,7 +170,7 @@ class Resolver:
         if node.type == "identifier" and (value := self._value(self._code.of(node))) is not None:
             return self.number(value)
         shown = self._code.of(node).strip()
-        if node.type == "identifier" and (macro := first(self._codes, shown)) is not None:
+        if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
         return float(shown.rstrip("fFlL")) if _REAL.fullmatch(shown) else None
 
@@ -233,7 +235,7 @@ class Resolver:
             return self._standing.scalars[name]
         if name in self._standing.kept:
             return name
-        macro = first(self._codes, name)
+        macro = first_macro(self._codes, name)
         if macro is not None:
             return self._text(macro.body, depth) if macro.parameters is None else None
         value = self._value(name)
@@ -337,7 +339,7 @@ class Resolver:
         return None if a is None or b is None else _divided_up(a, b)
 
 
-def _without_one(code: Code, node: Node) -> Node:
+def _without_one(code: CudaFile, node: Node) -> Node:
     """``n`` of ``1.0 * n`` or ``n * 1.0f``."""
     if node.type == "binary_expression":
         for one, other in (("left", "right"), ("right", "left")):

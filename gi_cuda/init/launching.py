@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.grammar.frontends.cuda.code import Argument, Code, KernelSource, walk
-from gi_cuda.grammar.frontends.cuda.elements import Types
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource, walk
 from gi_cuda.init.host_code import KnownNames, Resolver
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -43,7 +43,7 @@ class LaunchSite:
 
 
 def uses(
-    codes: Sequence[Code], kernel: KernelSource, types: Types, standing: KnownNames
+    codes: Sequence[CudaFile], kernel: KernelSource, types: ElementTypes, standing: KnownNames
 ) -> list[LaunchSite]:
     """The launches of a kernel in its source.
 
@@ -65,9 +65,9 @@ def uses(
 
 
 def _use(
-    codes: Sequence[Code],
+    codes: Sequence[CudaFile],
     kernel: KernelSource,
-    types: Types,
+    types: ElementTypes,
     standing: KnownNames,
     launch: tuple[Node, Node],
 ) -> LaunchSite:

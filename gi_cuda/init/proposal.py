@@ -10,14 +10,14 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Function, KeptInclude, LineIndex, convert
-from gi_cuda.grammar.frontends.cuda.code import (
+from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes, read_element_types
+from gi_cuda.grammar.frontends.cuda.file import (
     Argument,
-    Code,
+    CudaFile,
     KernelSource,
-    read_code,
+    read_cuda_file,
     source_constants,
 )
-from gi_cuda.grammar.frontends.cuda.elements import Element, Types, read_types
 from gi_cuda.init.access import Access, accesses, is_compared
 from gi_cuda.init.buffers import ProposedBuffer, role_of, variables
 from gi_cuda.init.compilation import Compilation, Headers, find_headers
@@ -107,10 +107,10 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     chosen = choose(path, wanted, compilation.include)
     code, kernel = chosen.code, chosen.kernel
     headers = find_headers(path, code.source, compilation)
-    code = replace(code, around=tuple(read_code(header) for header in headers.own))
+    code = replace(code, around=tuple(read_cuda_file(header) for header in headers.own))
     codes = (code, *code.around)
     functions = convert(code.source, [kernel.name]).functions
-    types = read_types(codes)
+    types = read_element_types(codes)
     fixed = frozenset(code.macros) | source_constants(code).keys()
     named = uses(codes, kernel, types, HostStanding(kept=fixed))
     parameters = tunables(code, codes[1:], functions, compilation.define, _words(named))
@@ -192,8 +192,8 @@ def _rounds_down(
 
 
 def _instance(
-    kernel: KernelSource, types: Types, use: LaunchSite | None, active: frozenset[str]
-) -> tuple[Types, str]:
+    kernel: KernelSource, types: ElementTypes, use: LaunchSite | None, active: frozenset[str]
+) -> tuple[ElementTypes, str]:
     """The types with template parameters bound, and the kernel's name as an instance."""
     if not kernel.templates:
         return types, kernel.shown
@@ -265,7 +265,7 @@ def _sized(
 
 
 def _arguments(
-    code: Code, kernel: KernelSource, types: Types, use: LaunchSite | None
+    code: CudaFile, kernel: KernelSource, types: ElementTypes, use: LaunchSite | None
 ) -> tuple[tuple[ProposedBuffer, ...], tuple[ProposedScalar, ...], tuple[str, ...]]:
     buffers, scalars, names = [], [], []
     for index, argument in enumerate(kernel.arguments):
@@ -293,7 +293,7 @@ def _arguments(
 
 
 def _cannot(
-    code: Code, kernel: KernelSource, what: str, kind: str, members: Sequence[str]
+    code: CudaFile, kernel: KernelSource, what: str, kind: str, members: Sequence[str]
 ) -> UserError:
     hint = "targets pass numbers, texture objects, and pointers to numbers or plain structs"
     by_value = bool(members) and kind[-1] not in "*&"
@@ -312,7 +312,7 @@ def _cannot(
 
 
 def _buffer(
-    code: Code, kernel: KernelSource, argument: Argument, name: str, element: Element
+    code: CudaFile, kernel: KernelSource, argument: Argument, name: str, element: Element
 ) -> ProposedBuffer:
     if argument.const:
         return ProposedBuffer(name, element, "input", Access.READ, argument.text)
@@ -332,7 +332,7 @@ def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScal
 
 
 def _counting(
-    code: Code, kernel: KernelSource, scalars: Sequence[ProposedScalar], use: LaunchSite | None
+    code: CudaFile, kernel: KernelSource, scalars: Sequence[ProposedScalar], use: LaunchSite | None
 ) -> list[str]:
     """The scalars that say how much data there is: by host code, else by their names as well."""
     whole = [

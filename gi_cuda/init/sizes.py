@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from gi_cuda.grammar.frontends.cuda.code import CONSTANT, Code
+from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile
 from gi_cuda.init.tuning import is_count
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -269,7 +269,7 @@ def _factors(text: str) -> list[str]:
     return flat
 
 
-def constant(code: Code, text: str) -> int | None:
+def constant(code: CudaFile, text: str) -> int | None:
     """The value of an expression of a source's macros and constants."""
     known = {**_named(code)}
     for _ in range(_FOLLOWED):
@@ -283,7 +283,7 @@ def constant(code: Code, text: str) -> int | None:
         return None
 
 
-def _named(code: Code) -> dict[str, str]:
+def _named(code: CudaFile) -> dict[str, str]:
     found: dict[str, str] = {}
     for one in (code, *code.around):
         for macro in one.macros.values():
@@ -294,7 +294,7 @@ def _named(code: Code) -> dict[str, str]:
     return found
 
 
-def constants(code: Code, texts: Sequence[str]) -> dict[str, int]:
+def constants(code: CudaFile, texts: Sequence[str]) -> dict[str, int]:
     """Constants that count and that some texts use; one used as a factor counts twice."""
     found: dict[str, int] = {}
     text = "\n".join(texts)

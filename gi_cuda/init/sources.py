@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.grammar import Grammar, KeptInclude, LineIndex, Tree, convert, read_files, read_tree
-from gi_cuda.grammar.frontends.cuda.code import (
-    Code,
+from gi_cuda.grammar.frontends.cuda.file import (
+    CudaFile,
     KernelSource,
     choose_kernel,
     of_source,
-    read_code,
+    read_cuda_file,
 )
 from gi_cuda.grammar.scope import FILE_LEVEL
 
@@ -34,7 +34,7 @@ class Chosen:
         kept: headers that hold what the kernel reaches and have to stay includes.
     """
 
-    code: Code
+    code: CudaFile
     kernel: KernelSource
     headers: tuple[Path, ...]
     kept: tuple[KeptInclude, ...]
@@ -106,4 +106,4 @@ def _declared(grammar: Grammar, places: LineIndex) -> Iterator[tuple[str, int, s
 
 def _defines(path: Path, words: set[str]) -> bool:
     """Whether a header defines a device function of one of these names."""
-    return any(one.device and one.name in words for one in read_code(path).definitions)
+    return any(one.device and one.name in words for one in read_cuda_file(path).definitions)

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.code import Argument, Code, signature, walk
-from gi_cuda.grammar.frontends.cuda.elements import Element, Types
+from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, signature, walk
 from gi_cuda.grammar.frontends.cuda.functions import Definition
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.init.access import Access
@@ -21,14 +21,14 @@ _WIDEST = 4
 """Bytes of the largest component that a texture can hold."""
 
 
-def is_texture(types: Types, argument: Argument) -> bool:
+def is_texture(types: ElementTypes, argument: Argument) -> bool:
     """Whether a kernel's parameter is a texture object."""
     plain = not argument.pointers and not argument.reference
     return plain and types.resolved(argument.type) == _OBJECT
 
 
 def memory_of(
-    code: Code, function: Definition, name: str, types: Types, taken: Collection[str]
+    code: CudaFile, function: Definition, name: str, types: ElementTypes, taken: Collection[str]
 ) -> ProposedBuffer:
     """The input that lies behind a texture object, of the type that is fetched from it.
 
@@ -54,7 +54,7 @@ def memory_of(
 class _Fetches:
     """Looks for fetches in a function, in macros, and in the functions that get the object."""
 
-    def __init__(self, code: Code, types: Types) -> None:
+    def __init__(self, code: CudaFile, types: ElementTypes) -> None:
         self._code, self._types = code, types
         self._seen: set[tuple[int, str]] = set()
 

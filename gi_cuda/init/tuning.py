@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from gi_cuda.grammar import Function
-from gi_cuda.grammar.frontends.cuda.code import Code, source_constants
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
 from gi_cuda.grammar.presence import Macro
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -74,8 +74,8 @@ def whole_number(body: str) -> int | None:
 
 
 def tunables(
-    code: Code,
-    headers: Sequence[Code],
+    code: CudaFile,
+    headers: Sequence[CudaFile],
     functions: Sequence[Function],
     define: Mapping[str, str],
     launched: frozenset[str],
@@ -96,7 +96,7 @@ def tunables(
 
 
 def _of_constants(
-    code: Code, functions: Sequence[Function], launched: frozenset[str]
+    code: CudaFile, functions: Sequence[Function], launched: frozenset[str]
 ) -> Iterator[Tunable]:
     """Constants that could be parameters if they were macros."""
     texts = [code.text[function.start : function.end] for function in functions]
@@ -112,7 +112,7 @@ def _of_constants(
         yield _offered(name, "macro", values, value, why)
 
 
-def _used(code: Code, functions: Sequence[Function], launched: frozenset[str]) -> Iterator[str]:
+def _used(code: CudaFile, functions: Sequence[Function], launched: frozenset[str]) -> Iterator[str]:
     """Names that could be macros: in the functions, in their conditions, in their launches."""
     seen: dict[str, None] = {}
     spans = [(function.start, function.end) for function in functions]
@@ -127,7 +127,7 @@ def _used(code: Code, functions: Sequence[Function], launched: frozenset[str]) -
     return (name for name in seen if name in code.macros or name in conditional)
 
 
-def _conditional(code: Code, spans: Sequence[tuple[int, int]]) -> frozenset[str]:
+def _conditional(code: CudaFile, spans: Sequence[tuple[int, int]]) -> frozenset[str]:
     """Names that conditions within the functions test."""
     words: set[str] = set()
     for directive in code.presence.directives:
@@ -138,7 +138,7 @@ def _conditional(code: Code, spans: Sequence[tuple[int, int]]) -> frozenset[str]
     return frozenset(words - {"defined"})
 
 
-def _tunable(code: Code, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
+def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
     macro = code.macros.get(name)
     if _COMPILERS.fullmatch(name) or (macro is not None and macro.parameters is not None):
         return None
@@ -169,7 +169,7 @@ def _tunable(code: Code, name: str, define: Mapping[str, str], shared: bool) -> 
     return Tunable(name, "macro", values, value, Proposing.ACTIVE, why)
 
 
-def _switch(code: Code, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
+def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
     """A name that conditions test and that the source does not define."""
     tested = [d for d in code.presence.directives if name in _WORD.findall(d.rest)]
     number = define.get(name)
@@ -197,7 +197,7 @@ def _offered(name: str, kind: str, values: tuple[int, ...], default: int, why: s
     return Tunable(name, kind, values, default, Proposing.OFFERED, why)
 
 
-def _is_guarded(code: Code, macro: Macro) -> bool:
+def _is_guarded(code: CudaFile, macro: Macro) -> bool:
     """Whether a definition from outside counts: ``#ifndef NAME`` or ``#if !defined(NAME)``."""
     region = macro.directive.region
     return any(

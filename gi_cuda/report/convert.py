@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.grammar import Grammar, KeptInclude, Operation, Rules, View, operations
+from gi_cuda.grammar import KeptInclude, Operation, Rules, Selection
 from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
 from gi_cuda.report.tables import table as empty_table
 
@@ -16,7 +16,7 @@ _WIDEST, _NARROWEST = 60, 16
 """Characters of a line of source: at most, and where the terminal has no room for more."""
 
 
-def lines_table(grammar: Grammar, parts: Sequence[AccountedPart], width: int | None) -> Table:
+def lines_table(grammar: Rules, parts: Sequence[AccountedPart], width: int | None) -> Table:
     """For each part of the evolved functions its line, its rules, or why it is fixed.
 
     Args:
@@ -46,7 +46,7 @@ _BETWEEN, _BESIDE = 2, 3
 """Characters between two columns, and beside all of them."""
 
 
-def _rules(grammar: Grammar, part: AccountedPart) -> str:
+def _rules(grammar: Rules, part: AccountedPart) -> str:
     """The rule that a part is, and how many of each type are within it."""
     within = Counter(str(grammar.rule(name).type) for name in part.rules[part.whole :])
     whole = [f"<{part.rules[0]}>"] if part.whole else []
@@ -89,9 +89,10 @@ def variable_share(parts: Sequence[AccountedPart]) -> float:
     return sum(part.variable for part in parts) / len(parts) if parts else 1.0
 
 
-def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
+def edits_table(grammar: Rules, macros: Mapping[str, str]) -> Table:
     """Rules by type, and how many single edits they allow."""
-    everywhere, here = single_edits(grammar), single_edits(grammar.under(macros))
+    everywhere = single_edits(grammar, grammar)
+    here = single_edits(grammar, grammar.under(macros))
     numbers = Counter(rule.type for rule in grammar.rules)
     table = empty_table("rules")
     table.add_column("type")
@@ -104,13 +105,9 @@ def edits_table(grammar: Grammar, macros: Mapping[str, str]) -> Table:
     return table
 
 
-def ptx_table(grammar: Rules) -> Table:
-    """Rules of PTX by type, and how many single edits they allow."""
-    numbers = Counter(rule.type for rule in grammar.rules)
-    edits: Counter[str] = Counter()
-    for rule in grammar.rules:
-        offered, donors = grammar.operations(rule.name), grammar.count(rule.name)
-        edits[rule.type] += sum(1 if one is Operation.DELETE else donors for one in offered)
+def single_edits_table(grammar: Rules) -> Table:
+    """Rules by type, and how many single edits they allow, whatever the configuration."""
+    numbers, edits = Counter(rule.type for rule in grammar.rules), single_edits(grammar, grammar)
     table = empty_table("rules")
     table.add_column("type")
     for name in ("number", "single edits"):
@@ -121,13 +118,11 @@ def ptx_table(grammar: Rules) -> Table:
     return table
 
 
-def single_edits(offers: Grammar | View) -> Counter[str]:
+def single_edits(grammar: Rules, offers: Selection) -> Counter[str]:
     """By rule type, the number of single edits on offer."""
-    grammar = offers.grammar if isinstance(offers, View) else offers
-    names = offers.mutable if isinstance(offers, View) else [rule.name for rule in grammar.rules]
     found: Counter[str] = Counter()
-    for name in names:
-        for operation in operations(offers, name):
+    for name in offers.mutable:
+        for operation in offers.operations(name):
             many = 1 if operation is Operation.DELETE else offers.count(name)
             found[grammar.rule(name).type] += many
     return found

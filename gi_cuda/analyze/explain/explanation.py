@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Protocol
 
 from gi_cuda.analyze.explain.coverage import coverage
 from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
@@ -55,72 +53,11 @@ class Explanation:
     quotes: tuple[Quote, ...] = ()
 
 
-class ChangeAccount(Protocol):
-    """What is said of the changes of one winner, by their numbers from 0, at one level."""
-
-    def kind(self, number: int) -> str:
-        """The kind of a change in words."""
-
-    def diff(self, number: int) -> str:
-        """What a change does to the text, with all the others made."""
-
-    def quotes(self, number: int) -> tuple[Quote, ...]:
-        """The instructions that a change is about."""
-
-
-@dataclass(frozen=True)
-class OfSource:
-    """Changes of source."""
-
-    subject: Subject
-    changed: Changed
-
-    def kind(self, number: int) -> str:
-        """The kind of edit, and the types of its rules."""
-        return describe(self.subject, self.changed.changes[number])
-
-    def diff(self, number: int) -> str:
-        """A diff of the source's files."""
-        without = self.changed.having(self.changed.all - {number})
-        return self.subject.difference(without, self.changed.whole)
-
-    def quotes(self, number: int) -> tuple[Quote, ...]:
-        """None: the diff has it all."""
-        return ()
-
-
-@dataclass(frozen=True)
-class OfPtx:
-    """Changes of PTX."""
-
-    subject: Subject
-    changed: Changed
-
-    def kind(self, number: int) -> str:
-        """What is done to an instruction or operand."""
-        return in_words(self.subject.grammar, self.changed.changes, number)
-
-    def diff(self, number: int) -> str:
-        """A diff of the PTX."""
-        without = self.changed.having(self.changed.all - {number})
-        return self.subject.difference(without, self.changed.whole)
-
-    def quotes(self, number: int) -> tuple[Quote, ...]:
-        """With the source lines that they come from."""
-        return self._quotes.of(self.changed.changes[number])
-
-    @cached_property
-    def _quotes(self) -> Quotes:
-        return Quotes(self.subject)
-
-
 def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
     """Explain every change of a winner, in the order of their numbers."""
     subject = run.subject
     changed = winner.changes(subject)
-    account: ChangeAccount = (
-        OfPtx(subject, changed) if subject.compiled else OfSource(subject, changed)
-    )
+    quotes = Quotes(subject)
     cases = (*run.tools.train(), *run.tools.held_out())
     reached = coverage(run, winner.genotype.configuration, changed.changes, cases)
     worth = _worth(run, winner, changed)
@@ -131,14 +68,14 @@ def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
         Explanation(
             number + 1,
             str(change),
-            account.kind(number),
+            kind_of(subject, changed.changes, number),
             worth[number],
             _partners(dependencies, str(change)),
             reached[number].executed,
             reached[number].true,
             taken[number],
-            account.diff(number),
-            account.quotes(number),
+            subject.difference(changed.having(changed.all - {number}), changed.whole),
+            quotes.of(change),
         )
         for number, change in enumerate(changed.changes)
     ]
@@ -149,6 +86,13 @@ def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...]
         return None
     group = next(one.changes for one in dependencies.groups if change in one.changes)
     return tuple(other for other in group if other != change)
+
+
+def kind_of(subject: Subject, changes: tuple[Change, ...], number: int) -> str:
+    """The kind of one of several changes and the types of its rules, in words."""
+    if subject.compiled:
+        return in_words(subject.grammar, changes, number)
+    return describe(subject, changes[number])
 
 
 def describe(subject: Subject, change: Change) -> str:

@@ -61,7 +61,9 @@ class Quotes:
     subject: Subject
 
     def of(self, change: Change) -> tuple[Quote, ...]:
-        """The instructions that a change is about, its own place first."""
+        """The instructions that a change is about, its own place first; none for source."""
+        if not self.subject.compiled:
+            return ()
         return tuple(self._quote(role, name) for role, name in _roles(self._grammar, change))
 
     def origin(self, name: str) -> SourceLines:

@@ -16,15 +16,15 @@ from gi_cuda.backends.protocol.variants import Compiler, Phenotype, Variant
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.macros import Preprocessor
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.cuda.code import Argument, Code, of_source, plain_type, signature
-from gi_cuda.grammar.frontends.cuda.elements import Types
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, of_source, plain_type, signature
 from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.load import keys_of
 from gi_cuda.subject import Subject
 
-_PLAIN = Types({}, {}, frozenset())
+_PLAIN = ElementTypes({}, {}, frozenset())
 """What C and CUDA know without any declaration."""
 _DIRECTIVE = re.compile(r"^[ \t]*#[^\n]*", re.M)
 _RAW = 1
@@ -64,7 +64,7 @@ def read_signatures(subject: Subject, compiler: Compiler) -> dict[str, Signature
     return signatures(of_source(Path(subject.target.source), Source("it", text)), subject.target)
 
 
-def signatures(code: Code, target: Target) -> dict[str, Signature]:
+def signatures(code: CudaFile, target: Target) -> dict[str, Signature]:
     """The same, of preprocessed code."""
     found: dict[str, Signature] = {}
     for name in target.kernels:
@@ -77,7 +77,7 @@ def signatures(code: Code, target: Target) -> dict[str, Signature]:
     return found
 
 
-def _signature(code: Code, definition: Definition, templates: str) -> Signature | None:
+def _signature(code: CudaFile, definition: Definition, templates: str) -> Signature | None:
     head = function_declarator(definition.node)
     if head is None or head.has_error or "..." in code.of(head):
         return None
@@ -87,7 +87,7 @@ def _signature(code: Code, definition: Definition, templates: str) -> Signature 
     return tuple(_taken(one, names, named) for one in signature(code, definition))
 
 
-def _template_names(code: Code, outer: Node) -> Iterator[str]:
+def _template_names(code: CudaFile, outer: Node) -> Iterator[str]:
     listed = outer.child_by_field_name("parameters") if "template" in outer.type else None
     for node in listed.named_children if listed is not None else ():
         words = re.findall(r"\w+", code.of(node).partition("=")[0])

@@ -91,7 +91,7 @@ class Reach:
         return DonorReach(classes, granted, self._forbidden.get(donor.name, frozenset()))
 
     def names(self, places: DonorReach) -> set[str]:
-        """The same, place by place."""
+        """The places themselves, by name."""
         found = {name for number in places.classes for name in self.members[number]}
         return (found | places.granted) - places.forbidden
 

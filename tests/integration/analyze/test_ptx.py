@@ -22,7 +22,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 

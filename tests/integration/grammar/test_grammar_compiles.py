@@ -28,7 +28,6 @@ from gi_cuda.grammar import (
     Operation,
     RuleType,
     convert,
-    operations,
     read_source,
     render,
 )
@@ -67,13 +66,13 @@ def draw(grammar: Grammar, macros: Mapping[str, str], rng: random.Random, n: int
     view = grammar.under(macros)
     places: dict[RuleType, list[str]] = {}
     for place in view.mutable:
-        if operations(view, place):
+        if view.operations(place):
             places.setdefault(grammar.rule(place).type, []).append(place)
     edits = []
     for of_type in places.values():
         for _ in range(n):
             place = rng.choice(of_type)
-            operation = rng.choice(operations(view, place))
+            operation = rng.choice(view.operations(place))
             donor = "" if operation is Operation.DELETE else rng.choice(view.donors(place))
             edits.append(Edit(operation, place, donor))
     edits = list(dict.fromkeys(edits))

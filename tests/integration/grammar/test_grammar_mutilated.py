@@ -19,7 +19,6 @@ from gi_cuda.grammar import (
     Source,
     convert,
     instrument,
-    operations,
     render,
 )
 
@@ -69,7 +68,7 @@ def some_edits(grammar: Grammar, rng: random.Random) -> list[dict[str, Expansion
     view = grammar.under({})
     edits = []
     for place in rng.sample(view.mutable, min(4, len(view.mutable))):
-        for operation in operations(view, place):
+        for operation in view.operations(place):
             donor = "" if operation is Operation.DELETE else rng.choice(view.donors(place))
             before = (donor,) if operation is Operation.INSERT else ()
             body = None if operation is Operation.INSERT else donor

@@ -7,7 +7,7 @@ import pytest
 from gi_cuda.analyze.explain.quotes import in_words, numbered
 from gi_cuda.genome import Change, Delete, Insert, Replace
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.source import FileSpan
 
 BODY = """\

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from gi_cuda.genome import Delete, Edit, Genotype, Insert, Replace, Space
-from gi_cuda.grammar import Grammar, Operation, Source, convert, operations
+from gi_cuda.grammar import Grammar, Operation, Source, convert
 from gi_cuda.spec import Constraint, Parameter, ParameterKind
 from gi_cuda.spec.expression import parse
 
@@ -75,7 +75,7 @@ def all_edits(grammar: Grammar) -> tuple[Edit, ...]:
     """Every edit that some configuration allows."""
     found: list[Edit] = []
     for rule in grammar.rules:
-        offered = operations(grammar, rule.name)
+        offered = grammar.operations(rule.name)
         donors = grammar.donors(rule.name)
         if Operation.DELETE in offered:
             found.append(Delete(rule.name))

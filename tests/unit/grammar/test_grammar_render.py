@@ -18,7 +18,6 @@ from gi_cuda.grammar import (
     View,
     convert,
     instrument,
-    operations,
     read_source,
     render,
     touched_loops,
@@ -227,7 +226,7 @@ def edits(view: View) -> Iterator[tuple[str, Expansion]]:
     """Every deletion, and with each donor every replacement and insertion (a few donors each)."""
     for place in view.mutable:
         donors = view.donors(place)
-        for operation in operations(view, place):
+        for operation in view.operations(place):
             if operation is Operation.DELETE:
                 yield place, DELETED
             else:

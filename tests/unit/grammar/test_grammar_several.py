@@ -23,7 +23,6 @@ from gi_cuda.grammar import (
     LineIndex,
     Operation,
     convert,
-    operations,
     read_files,
     read_grammar,
     render,
@@ -99,7 +98,7 @@ def test_edits_of_several_files_are_one_text_and_several_files() -> None:
     for _ in range(300):
         expansions = {}
         for place in rng.sample(view.mutable, 3):
-            if Operation.REPLACE in operations(view, place):
+            if Operation.REPLACE in view.operations(place):
                 expansions[place] = Expansion(body=rng.choice(view.donors(place)))
         after = rendered(grammar, expansions)
         assert after.text == render(grammar, expansions)

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.grammar import Source
-from gi_cuda.grammar.frontends.ptx import convert_ptx, rehearse_ptx
 from gi_cuda.grammar.frontends.ptx.confine import confine
+from gi_cuda.grammar.frontends.ptx.grammar import convert_ptx
+from gi_cuda.grammar.frontends.ptx.render import rehearse_ptx
 
 WINDOW = BASE, SIZE = 1 << 44, 1 << 35
 NARROW = frozenset({"%r7"})

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype, Rates, Space, mutate, read_genotype
 from gi_cuda.grammar import Operation, RuleType, Source, write_bnf
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx, render_ptx
+from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.operands import read_instruction
+from gi_cuda.grammar.frontends.ptx.render import render_ptx
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf
 from gi_cuda.grammar.rule_types import OPERAND_TYPES
 from gi_cuda.grammar.source import LineIndex

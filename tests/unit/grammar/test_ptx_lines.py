@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from gi_cuda.genome import Genotype, Rates, Space, expansions, mutate
 from gi_cuda.grammar import Source, SourceLines
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx, origins, render_ptx
-from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE
+from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE, origins
+from gi_cuda.grammar.frontends.ptx.render import render_ptx
 from gi_cuda.grammar.source import SourceLine
 
 SOURCES = Path(__file__).parents[2] / "sources"

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from gi_cuda.genome import Delete, Edit, Genotype, Insert, Rates, Replace, Space, expansions, mutate
 from gi_cuda.grammar import Expansion, RuleType, Source
-from gi_cuda.grammar.frontends.ptx import PtxGrammar, convert_ptx, instrument_ptx, render_ptx
 from gi_cuda.grammar.frontends.ptx.body import Body
+from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, render_ptx
 from gi_cuda.grammar.frontends.ptx.syntax import Label
 
 SAMPLES = [

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.code import Code, kernels
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.access import Access, accesses, is_compared
 from gi_cuda.init.buffers import role_of
 
@@ -56,12 +56,12 @@ __device__ void by_reference(float &to) { to = 1; }
         ("float *r = i ? p : q; x = r[i];", Access.READ),
     ],
 )
-def test_reads_and_writes(read: Callable[[str], Code], body: str, expected: Access) -> None:
+def test_reads_and_writes(read: Callable[[str], CudaFile], body: str, expected: Access) -> None:
     code = read(f"{HELPERS}\n__global__ void k(float *p, float *q, int i) {{ {body} }}")
     assert accesses(code, kernels(code)[0].definition, "p") == expected
 
 
-def test_members_of_structs(read: Callable[[str], Code]) -> None:
+def test_members_of_structs(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "struct S { float x; };__global__ void k(S *p, S *q, S *r) { p->x = q[0].x; r[1].x += 1; }"
     )
@@ -70,7 +70,7 @@ def test_members_of_structs(read: Callable[[str], Code]) -> None:
     assert [role_of(one) for one in found] == ["output", "input", "inout"]
 
 
-def test_comparisons(read: Callable[[str], Code]) -> None:
+def test_comparisons(read: Callable[[str], CudaFile]) -> None:
     code = read("__global__ void k(int n, int m, int s) { if (m <= 3 + s && s * 2 > n) return; }")
     (kernel,) = kernels(code)
     assert [is_compared(code, kernel.definition, name) for name in "nms"] == [True, True, False]

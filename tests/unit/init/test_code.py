@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.code import Code, kernels
-from gi_cuda.grammar.frontends.cuda.elements import Element, read_types
+from gi_cuda.grammar.frontends.cuda.element_types import Element, read_element_types
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 
 SOURCE = """
 #define real double
@@ -29,7 +29,7 @@ __global__ void __launch_bounds__(256) k(const T *__restrict__ in, T *out, doubl
 """
 
 
-def test_signatures(read: Callable[[str], Code]) -> None:
+def test_signatures(read: Callable[[str], CudaFile]) -> None:
     (kernel,) = kernels(read(SOURCE))
     assert kernel.name == kernel.shown == "outer::inner::k"
     assert [(t.name, t.type, t.default) for t in kernel.templates] == [
@@ -73,12 +73,12 @@ def test_signatures(read: Callable[[str], Code]) -> None:
         ("void", None),
     ],
 )
-def test_types(read: Callable[[str], Code], text: str, expected: Element | None) -> None:
-    assert read_types([read(SOURCE)]).element(text) == expected
+def test_types(read: Callable[[str], CudaFile], text: str, expected: Element | None) -> None:
+    assert read_element_types([read(SOURCE)]).element(text) == expected
 
 
-def test_structs_have_the_layout_of_c(read: Callable[[str], Code]) -> None:
-    types = read_types([read("struct S { char a; double b; short c[3]; };")])
+def test_structs_have_the_layout_of_c(read: Callable[[str], CudaFile]) -> None:
+    types = read_element_types([read("struct S { char a; double b; short c[3]; };")])
     element = types.element("S")
     assert element is not None
     assert element.bytes == 24

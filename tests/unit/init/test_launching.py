@@ -6,17 +6,17 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.code import Code, kernels
-from gi_cuda.grammar.frontends.cuda.elements import read_types
+from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.host_code import KnownNames
 from gi_cuda.init.launching import LaunchSite, uses
 
 KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
 
 
-def launch(read: Callable[[str], Code], host: str, kept: str = "") -> LaunchSite:
+def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> LaunchSite:
     code = read(KERNEL + host)
-    types = read_types([code])
+    types = read_element_types([code])
     (use,) = uses([code], kernels(code)[0], types, KnownNames(kept=frozenset(kept.split())))
     return use
 
@@ -35,7 +35,7 @@ def launch(read: Callable[[str], Code], host: str, kept: str = "") -> LaunchSite
         ("N / other", None),
     ],
 )
-def test_grids(read: Callable[[str], Code], grid: str, expected: str | None) -> None:
+def test_grids(read: Callable[[str], CudaFile], grid: str, expected: str | None) -> None:
     host = (
         "void run(float *a, int N, int other) { const int threads = 2 * BLOCK;"
         f" int blocks = {grid}; k<<<blocks, threads>>>(a, N, 1.5f); }}"
@@ -49,7 +49,7 @@ def test_grids(read: Callable[[str], Code], grid: str, expected: str | None) -> 
     assert use.values == {"s": 1.5}
 
 
-def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], Code]) -> None:
+def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], CudaFile]) -> None:
     host = (
         "void run(float *a, int N) { dim3 block(BLOCK, 2); dim3 grid = dim3(N / block.x, block.z);"
         " k<<<grid, block, block.y * sizeof(float)>>>(a, N, 0); }"
@@ -60,19 +60,19 @@ def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], Code]
     assert use.shared == "2 * 4"
 
 
-def test_what_is_set_twice_is_not_known(read: Callable[[str], Code]) -> None:
+def test_what_is_set_twice_is_not_known(read: Callable[[str], CudaFile]) -> None:
     host = "void run(float *a, int N) { int b = 32; if (N > 9) b = 64; k<<<1, b>>>(a, N, 0); }"
     assert launch(read, host).block is None
 
 
-def test_allocations_types_and_template_arguments(read: Callable[[str], Code]) -> None:
+def test_allocations_types_and_template_arguments(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "template <typename T, int R, int B> __global__ void k(T *a, int n) { }\n"
         "const int RADIUS = 3;\n"
         "int main() { int N = 1 << 10; size_t bytes = N * sizeof(double); double *d;"
         " CHECK(cudaMalloc((void **)&d, bytes)); k<double, RADIUS, 2 * 8><<<1, 1>>>(d, N); }"
     )
-    (use,) = uses([code], kernels(code)[0], read_types([code]), KnownNames())
+    (use,) = uses([code], kernels(code)[0], read_element_types([code]), KnownNames())
     assert use.templates == ("double", "3", "2 * 8")
     assert use.types == {"a": "double", "n": "int"}
     assert use.allocated == {"a": "(n * 8)"}
@@ -90,14 +90,14 @@ def test_allocations_types_and_template_arguments(read: Callable[[str], Code]) -
     ],
 )
 def test_what_is_calculated_first_stays_in_brackets(
-    read: Callable[[str], Code], grid: str, expected: str
+    read: Callable[[str], CudaFile], grid: str, expected: str
 ) -> None:
     host = "const int WIDE = 512;\n"
     host += f"void run(float *a, int N) {{ k<<<{grid}, 32>>>(a, N, 1.0f); }}"
     assert launch(read, host).grid == (expected,)
 
 
-def test_a_member_or_a_method_that_is_passed_is_the_scalar(read: Callable[[str], Code]) -> None:
+def test_a_member_or_a_method_that_is_passed_is_the_scalar(read: Callable[[str], CudaFile]) -> None:
     host = (
         "void run(M m, std::vector<float> &v, float *a) {"
         " int blocks = (m.n + 63) / 64; k<<<blocks, 64>>>(a, m.n, 1.0f); }"
@@ -107,7 +107,7 @@ def test_a_member_or_a_method_that_is_passed_is_the_scalar(read: Callable[[str],
     assert launch(read, host).grid == ("n / 64",)
 
 
-def test_sizes_of_what_a_pointer_points_to(read: Callable[[str], Code]) -> None:
+def test_sizes_of_what_a_pointer_points_to(read: Callable[[str], CudaFile]) -> None:
     host = (
         "void run(int N) { float *a; double *b; cudaMalloc(&a, N * sizeof *a);"
         " cudaMalloc(&b, N * sizeof(b[0])); k<<<1, 1>>>(a, N, 1.0f); }"
@@ -117,7 +117,7 @@ def test_sizes_of_what_a_pointer_points_to(read: Callable[[str], Code]) -> None:
     assert launch(read, host.replace("*a);", "a);")).allocated == {}
 
 
-def test_a_variable_of_a_loop_is_passed_as_it_is_at_first(read: Callable[[str], Code]) -> None:
+def test_a_variable_of_a_loop_is_passed_as_it_is_at_first(read: Callable[[str], CudaFile]) -> None:
     host = (
         "void run(float *a) { for (int s = 2 * BLOCK; s < 4096; s <<= 1)"
         " for (int t = s / 2; t > 0; t >>= 1) k<<<8, 32>>>(a, t, 1.0f); }"
@@ -125,14 +125,14 @@ def test_a_variable_of_a_loop_is_passed_as_it_is_at_first(read: Callable[[str], 
     assert launch(read, host).values["n"] == 64
 
 
-def test_how_much_only_the_host_code_knows(read: Callable[[str], Code]) -> None:
+def test_how_much_only_the_host_code_knows(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "__global__ void k(float *a) { }\n"
         "int main(int argc, char **argv) { int n = argc > 1 ? atoi(argv[1]) : 4096; float *a;"
         " int threads = atoi(argv[2]); cudaMalloc(&a, n * sizeof(float));"
         " k<<<n / 64, threads>>>(a); }"
     )
-    types, kernel = read_types([code]), kernels(code)[0]
+    types, kernel = read_element_types([code]), kernels(code)[0]
     (use,) = uses([code], kernel, types, KnownNames(own=True))
     assert (use.grid, use.block, use.allocated) == (("n / 64",), None, {"a": "n * 4"})
     (use,) = uses([code], kernel, types, KnownNames())

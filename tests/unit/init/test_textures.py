@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.code import Code, kernels
-from gi_cuda.grammar.frontends.cuda.elements import read_types
+from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.access import Access
 from gi_cuda.init.textures import is_texture, memory_of
 
@@ -47,11 +47,11 @@ __device__ int down(Tex from, int i) { return i ? down(from, i - 1) : tex1Dfetch
     ],
 )
 def test_what_is_fetched(
-    body: str, expected: tuple[str, int] | None, read: Callable[[str], Code]
+    body: str, expected: tuple[str, int] | None, read: Callable[[str], CudaFile]
 ) -> None:
     code = read(HELPERS + f"__global__ void k(Tex t, Tex u, int i) {{ {body} }}\n")
     (kernel,) = kernels(code)
-    types = read_types([code])
+    types = read_element_types([code])
     assert [is_texture(types, one) for one in kernel.arguments] == [True, True, False]
     found = memory_of(code, kernel.definition, "t", types, ["t", "u", "t_data"])
     assert (found.name, found.texture, found.role) == ("t_data_", "t", "input")

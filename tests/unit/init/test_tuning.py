@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping
 import pytest
 
 from gi_cuda.grammar import convert
-from gi_cuda.grammar.frontends.cuda.code import Code
+from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.tuning import Proposing, Tunable, tunables
 
 
 def proposed(
-    code: Code, define: Mapping[str, str], launched: frozenset[str] = frozenset()
+    code: CudaFile, define: Mapping[str, str], launched: frozenset[str] = frozenset()
 ) -> dict[str, Tunable]:
     functions = convert(code.source, None).functions
     return {one.name: one for one in tunables(code, (), functions, define, launched)}
@@ -34,7 +34,7 @@ def guarded(name: str, value: str) -> str:
     ],
 )
 def test_guarded_macros_about_speed_are_parameters(
-    read: Callable[[str], Code], name: str, value: str, values: tuple[int, ...]
+    read: Callable[[str], CudaFile], name: str, value: str, values: tuple[int, ...]
 ) -> None:
     code = read(f"{guarded(name, value)}__global__ void k(int *a) {{ a[0] = {name}; }}")
     one = proposed(code, {})[name]
@@ -42,7 +42,9 @@ def test_guarded_macros_about_speed_are_parameters(
     assert one.default in one.values
 
 
-def test_what_changes_results_or_cannot_be_set_is_only_offered(read: Callable[[str], Code]) -> None:
+def test_what_changes_results_or_cannot_be_set_is_only_offered(
+    read: Callable[[str], CudaFile],
+) -> None:
     code = read(
         "#define BLOCK_SIZE 128\n"
         + guarded("RADIUS", "2")
@@ -59,7 +61,7 @@ def test_what_changes_results_or_cannot_be_set_is_only_offered(read: Callable[[s
     assert "#ifndef BLOCK_SIZE" in found["BLOCK_SIZE"].why
 
 
-def test_flags_given_and_macros_reached_through_others(read: Callable[[str], Code]) -> None:
+def test_flags_given_and_macros_reached_through_others(read: Callable[[str], CudaFile]) -> None:
     code = read(
         guarded("TILE", "8") + "#define AREA (TILE * TILE)\n"
         "__global__ void k(int *a) {\n#if defined(USE_LDG)\na[1] = 1;\n#endif\na[0] = AREA; }"
@@ -69,13 +71,13 @@ def test_flags_given_and_macros_reached_through_others(read: Callable[[str], Cod
     assert found["TILE"].default == 16
 
 
-def test_macros_of_launches_count_too(read: Callable[[str], Code]) -> None:
+def test_macros_of_launches_count_too(read: Callable[[str], CudaFile]) -> None:
     code = read(guarded("TPB", "128") + "__global__ void k(int *a) { a[0] = 1; }")
     assert "TPB" not in proposed(code, {})
     assert proposed(code, {}, frozenset({"TPB"}))["TPB"].standing is Proposing.ACTIVE
 
 
-def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], Code]) -> None:
+def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "constexpr int WARP = 32, FIXED = 9;\nconstexpr int WARP_SIZE = 32;\n"
         "constexpr int WARPS_PER_BLOCK = 4;\nconst unsigned int TILE = 8;\nconst int N = 1024;\n"

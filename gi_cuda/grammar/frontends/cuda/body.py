@@ -12,6 +12,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import LoopDraft, RuleDraft
 from gi_cuda.grammar.frontends.cuda.names import NAME_READERS, NameReader, NodePlace, Pending
+from gi_cuda.grammar.frontends.cuda.syntax import CONDITIONAL_TEXT
 from gi_cuda.grammar.rule_types import RuleType
 
 
@@ -291,11 +292,7 @@ BodyReader.readers = {
     **NAME_READERS,
     "compound_statement": BodyReader.block,
     "function_definition": BodyReader.macro_headed,
-    "preproc_if": BodyReader.conditional_text,
-    "preproc_ifdef": BodyReader.conditional_text,
-    "preproc_else": BodyReader.conditional_text,
-    "preproc_elif": BodyReader.conditional_text,
-    "preproc_elifdef": BodyReader.conditional_text,
+    **dict.fromkeys(CONDITIONAL_TEXT, BodyReader.conditional_text),
     "case_statement": BodyReader.case,
     "labeled_statement": BodyReader.labelled,
     "attributed_statement": BodyReader.passage,
@@ -309,8 +306,5 @@ BodyReader.readers = {
     "for_range_loop": BodyReader.for_each,
     "switch_statement": BodyReader.switch,
     "expression_statement": BodyReader.simple,
-    "return_statement": BodyReader.jump,
-    "break_statement": BodyReader.jump,
-    "continue_statement": BodyReader.jump,
-    "goto_statement": BodyReader.jump,
+    **{f"{word}_statement": BodyReader.jump for word in ("return", "break", "continue", "goto")},
 }

@@ -34,7 +34,7 @@ class Around(NamedTuple):
     demand: Demand | None = None
 
     def taking(self, demand: Demand | None, *, strict: bool | None = None) -> Around:
-        """The same surroundings for a part with a demand of its own."""
+        """These surroundings for a part with a demand of its own."""
         strict = self.strict if strict is None else strict
         if strict and demand is not None:
             demand = Demand(demand.type, Strictness.EXACT, demand.variable)

@@ -9,24 +9,12 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.syntax import CONTAINERS
 from gi_cuda.grammar.source import Source
 from gi_cuda.spec.kernel_names import listed, overload
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_CONTAINERS = frozenset(
-    {
-        "namespace_definition",
-        "declaration_list",
-        "linkage_specification",
-        "template_declaration",
-        "preproc_if",
-        "preproc_ifdef",
-        "preproc_else",
-        "preproc_elif",
-        "preproc_elifdef",
-        "ERROR",
-    }
-)
+_PASSED = CONTAINERS | {"namespace_definition", "template_declaration", "ERROR"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +58,7 @@ def definitions(
             if found is not None:
                 yield found
             continue
-        if node is not root and node.type not in _CONTAINERS:
+        if node is not root and node.type not in _PASSED:
             continue
         if node.type == "namespace_definition":
             name = node.child_by_field_name("name")

@@ -12,26 +12,21 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.body import may_declare
 from gi_cuda.grammar.frontends.cuda.expressions import Around, ExpressionReader
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.syntax import CONDITIONAL_TEXT, name_node
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.values import Type
 
 _FIXED_STORAGE = frozenset({"constexpr", "static", "extern", "constinit", "thread_local"})
-_PASSED = frozenset(
-    {
-        "compound_statement",
-        "else_clause",
-        "labeled_statement",
-        "attributed_statement",
-        "try_statement",
-        "catch_clause",
-        "for_range_loop",
-        "function_definition",
-    }
-)
-_CONDITIONAL_TEXT = frozenset(
-    {"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"}
-)
+_PASSED = CONDITIONAL_TEXT | {
+    "compound_statement",
+    "else_clause",
+    "labeled_statement",
+    "attributed_statement",
+    "try_statement",
+    "catch_clause",
+    "for_range_loop",
+    "function_definition",
+}
 
 
 class OperandReader(ExpressionReader):
@@ -42,7 +37,7 @@ class OperandReader(ExpressionReader):
         stack = [body]
         while stack:
             node = stack.pop()
-            if node.type in _PASSED or node.type in _CONDITIONAL_TEXT:
+            if node.type in _PASSED:
                 stack.extend(node.named_children)
             elif node.type == "case_statement":
                 value = node.child_by_field_name("value")

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from gi_cuda.grammar.frontends.cuda import convert
+from gi_cuda.grammar.frontends.cuda.analysis import analyse
 from gi_cuda.grammar.frontends.cuda.guard import instrument
 from gi_cuda.grammar.frontends.cuda.marks import marked, marked_where_true
+from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.several import read_files
@@ -19,6 +20,7 @@ from gi_cuda.grammar.interface import Program, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
+from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
 from gi_cuda.grammar.source import Source
 
 _VISIBLE = re.compile(r"[^\r\n]")
@@ -35,6 +37,21 @@ def read_cuda(source: Source, wanted: Wanted) -> CudaProgram:
     if wanted.notation is None:
         return CudaProgram(convert(source, kernels, types))
     return CudaProgram(read_grammar(source, *wanted.notation, kernels, types, wanted.called))
+
+
+def convert(
+    source: Source, kernels: Sequence[str] | None = None, types: frozenset[RuleType] = PAPER_TYPES
+) -> Grammar:
+    """Read a CUDA source as a grammar with rules of the types given.
+
+    The kernels named (None: every ``__global__`` function) and the device functions of the file
+    that they reach are read as rules; everything else is fixed text.
+
+    Raises:
+        UserError: there is no kernel, or none of a name asked for.
+    """
+    analysis = analyse(source, kernels, types)
+    return assemble(source, analysis, list(named(source, analysis.findings.rules)), SPECIALS)
 
 
 @dataclass(frozen=True)

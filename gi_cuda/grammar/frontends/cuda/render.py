@@ -18,6 +18,7 @@ from gi_cuda.grammar.splice import (
     line_start,
     newline,
     opening,
+    removing,
     replacing,
     separator,
     shifted,
@@ -30,9 +31,7 @@ _FIXED_LAYOUT = re.compile(r'R"|\\\r?\n')
 
 
 def render(
-    grammar: Grammar,
-    expansions: Mapping[str, Expansion],
-    limits: Mapping[int, int] | None = None,
+    grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
 ) -> str:
     """The variant's source text; that of no expansions is the source, byte for byte.
 
@@ -185,10 +184,7 @@ def _delete_statement(text: str, rule: Rule) -> Splice:
     """Take the whole line where the statement has it for itself."""
     if not rule.block:
         return replacing(rule.start, rule.end, ";")
-    rest = _REST_OF_LINE.match(text, rule.end)
-    if rest is None or not is_first(text, rule.start):
-        return replacing(rule.start, rule.end, "")
-    return replacing(line_start(text, rule.start), rest.end(), "")
+    return removing(text, rule.start, rule.end, _REST_OF_LINE)
 
 
 def _delete_else(text: str, rule: Rule) -> Splice:

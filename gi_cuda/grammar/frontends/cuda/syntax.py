@@ -14,6 +14,14 @@ from tree_sitter import Language, Node, Parser
 
 _LANGUAGE = Language(tree_sitter_cuda.language())
 _BEYOND_ASCII = re.compile(r"[^\x00-\x7f]")
+CONDITIONAL_TEXT = frozenset(
+    {"preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef"}
+)
+"""Nodes of ``#if`` and the like: what stands in them stands where the directive stands."""
+
+CONTAINERS = CONDITIONAL_TEXT | {"declaration_list", "linkage_specification"}
+"""Nodes of a file that hold declarations."""
+
 _DECLARATOR_ENDS = frozenset({"identifier", "type_identifier", "field_identifier"})
 
 

@@ -6,25 +6,12 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import Findings, RuleDraft
 from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.grammar.frontends.cuda.syntax import CONTAINERS, name_node
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
 
 _RESTRICT_WORDS = frozenset({"__restrict__", "__restrict", "restrict"})
-_PASSED = frozenset(
-    {
-        "declaration_list",
-        "linkage_specification",
-        "template_declaration",
-        "preproc_if",
-        "preproc_ifdef",
-        "preproc_else",
-        "preproc_elif",
-        "preproc_elifdef",
-        "ERROR",
-        "enumerator_list",
-    }
-)
+_PASSED = CONTAINERS | {"template_declaration", "enumerator_list", "ERROR"}
 _TYPES = frozenset({"struct_specifier", "class_specifier", "union_specifier", "enum_specifier"})
 
 

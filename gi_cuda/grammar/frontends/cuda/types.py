@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import spelled_type
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
-from gi_cuda.grammar.frontends.cuda.syntax import declarators, name_node
+from gi_cuda.grammar.frontends.cuda.syntax import CONTAINERS, declarators, name_node
 from gi_cuda.grammar.values import ENUM, Type
 
 _DROPPED = re.compile(
@@ -158,19 +158,7 @@ _DEFINING = frozenset(
         "enum_specifier",
     }
 )
-_PASSED = frozenset(
-    {
-        "translation_unit",
-        "namespace_definition",
-        "declaration_list",
-        "linkage_specification",
-        "preproc_if",
-        "preproc_ifdef",
-        "preproc_else",
-        "preproc_elif",
-        "preproc_elifdef",
-    }
-)
+_PASSED = CONTAINERS | {"translation_unit", "namespace_definition"}
 
 
 def read_types(root: Node, text: str, bodies: Iterable[Node]) -> TypeBook:

@@ -21,7 +21,8 @@ from gi_cuda.grammar.frontends.ptx.body import Body
 from gi_cuda.grammar.frontends.ptx.loops import loops_of
 from gi_cuda.grammar.frontends.ptx.operands import OperandUse
 from gi_cuda.grammar.frontends.ptx.syntax import PtxFunction, read_functions
-from gi_cuda.grammar.rule import Loop, Rule
+from gi_cuda.grammar.interface import Rules
+from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import OPERAND_TYPES, Operation, RuleType
 from gi_cuda.grammar.source import LineIndex, Source
 
@@ -36,53 +37,17 @@ class PtxPlace:
 
 
 @dataclass(frozen=True)
-class PtxGrammar:
-    """One PTX module cut into fixed text and rules.
+class PtxGrammar(Rules):
+    """A PTX module cut into fixed text and rules; its loops are the natural ones.
 
     Attributes:
-        source: the PTX text.
-        rules: in the order of the text, outer before inner.
-        loops: the natural loops of the evolved functions, by ident.
         bodies: the functions that evolve.
         places: where each rule is, by its name.
     """
 
-    source: Source
-    rules: tuple[Rule, ...]
-    loops: tuple[Loop, ...]
     bodies: tuple[Body, ...] = field(repr=False)
     places: Mapping[str, PtxPlace] = field(repr=False)
     _donors: dict[str, tuple[str, ...]] = field(default_factory=dict, repr=False, compare=False)
-
-    @cached_property
-    def _index(self) -> Mapping[str, Rule]:
-        return {rule.name: rule for rule in self.rules}
-
-    @property
-    def specials(self) -> Mapping[str, str]:
-        """PTX has no donors that stand for no place."""
-        return {}
-
-    @cached_property
-    def mutable(self) -> tuple[str, ...]:
-        """The names of all rules: there is no conditional compilation."""
-        return tuple(rule.name for rule in self.rules)
-
-    def rule(self, name: str) -> Rule:
-        """The rule of that name (KeyError if there is none)."""
-        return self._index[name]
-
-    def __contains__(self, name: str) -> bool:
-        return name in self._index
-
-    def text(self, donor: str) -> str:
-        """The original text of a rule (KeyError if there is none)."""
-        rule = self._index[donor]
-        return self.source.text[rule.start : rule.end]
-
-    def under(self, macros: Mapping[str, str]) -> PtxGrammar:
-        """The same, since PTX is made under one configuration."""
-        return self
 
     def use(self, place: PtxPlace) -> OperandUse | None:
         """What an operand's rule stands for."""
@@ -143,9 +108,7 @@ class PtxGrammar:
 
 
 def convert_ptx(
-    source: Source,
-    kernels: Collection[str] | None = None,
-    functions: Collection[str] | None = None,
+    source: Source, kernels: Collection[str] | None = None, functions: Collection[str] | None = None
 ) -> PtxGrammar:
     """Read PTX as a grammar.
 
@@ -182,7 +145,7 @@ def convert_ptx(
         for rule, place in _rules(number, body, lines):
             rules.append(rule)
             places[rule.name] = place
-    return PtxGrammar(source, tuple(rules), tuple(loops_of(bodies, lines)), bodies, places)
+    return PtxGrammar(source, tuple(rules), tuple(loops_of(bodies, lines)), {}, bodies, places)
 
 
 def _reached(functions: Mapping[str, PtxFunction], wanted: Iterable[str]) -> frozenset[str]:

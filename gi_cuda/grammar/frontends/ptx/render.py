@@ -10,7 +10,7 @@ from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
 from gi_cuda.grammar.frontends.ptx.guard import Guards, counters, guard, loops_in, touched
 from gi_cuda.grammar.frontends.ptx.variant import Altered, Placed, alter
 from gi_cuda.grammar.rule import Expansion
-from gi_cuda.grammar.splice import Splice, indent, is_first, line_start, replacing, splice
+from gi_cuda.grammar.splice import Splice, indent, is_first, removing, replacing, splice
 
 _REST_OF_LINE = re.compile(r"[ \t]*\r?(?:\n|\Z)")
 
@@ -141,11 +141,7 @@ def _put(text: str, start: int, end: int, pieces: Sequence[str]) -> Splice:
     """Put instructions where one stands; where there are none its line goes with it."""
     if len(pieces) == 1:
         return replacing(start, end, pieces[0])
-    alone = is_first(text, start)
     if pieces:
-        gap = "\n" + indent(text, start) if alone else " "
+        gap = "\n" + indent(text, start) if is_first(text, start) else " "
         return replacing(start, end, gap.join(pieces))
-    rest = _REST_OF_LINE.match(text, end)
-    if rest is None or not alone:
-        return replacing(start, end, "")
-    return replacing(line_start(text, start), rest.end(), "")
+    return removing(text, start, end, _REST_OF_LINE)

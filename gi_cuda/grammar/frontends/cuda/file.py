@@ -1,7 +1,4 @@
-"""A CUDA source as scaffolding sees it: its kernels with their signatures, its macros, its types.
-
-All access to the syntax tree goes through the front end's own reading of sources.
-"""
+"""What a CUDA file declares: its kernels with their signatures, functions, macros and constants."""
 
 from __future__ import annotations
 
@@ -91,8 +88,8 @@ class KernelSource:
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """One source, read.
+class CudaFile:
+    """A source file with those of its headers that are read with it.
 
     Attributes:
         path: its main file.
@@ -106,7 +103,7 @@ class Code:
     macros: Mapping[str, Macro]
     names: Mapping[str, frozenset[str]]
     definitions: tuple[Definition, ...]
-    around: tuple[Code, ...] = ()
+    around: tuple[CudaFile, ...] = ()
 
     @property
     def text(self) -> str:
@@ -118,7 +115,7 @@ class Code:
         return LineIndex(self.source).at(node.start_byte)
 
     def where(self, node: Node) -> str:
-        """The same for a message."""
+        """The file and line of a node, for a message."""
         file, line = self.place(node)
         return f"{self.path if file == self.source.name else self.path.parent / file}:{line}"
 
@@ -131,7 +128,7 @@ class Code:
         return next((d for d in self.definitions if d.name == name and d.device), None)
 
 
-def read_code(path: Path) -> Code:
+def read_cuda_file(path: Path) -> CudaFile:
     """Read a source or header.
 
     Raises:
@@ -140,7 +137,7 @@ def read_code(path: Path) -> Code:
     return of_source(path, read_source(path))
 
 
-def of_source(path: Path, source: Source) -> Code:
+def of_source(path: Path, source: Source) -> CudaFile:
     """What a source holds; ``path`` is its main file."""
     presence = read_presence(source.text)
     names = study(presence.macros()).names
@@ -149,17 +146,17 @@ def of_source(path: Path, source: Source) -> Code:
     for macro in presence.macros():
         macros.setdefault(macro.name, macro)
     found = tuple(definitions(root, source.text, names))
-    return Code(path, source, root, presence, macros, names, found)
+    return CudaFile(path, source, root, presence, macros, names, found)
 
 
-def kernels(code: Code) -> tuple[KernelSource, ...]:
+def kernels(code: CudaFile) -> tuple[KernelSource, ...]:
     """All kernels of a source, in order."""
     found = [_kernel(code, d) for d in code.definitions if d.kernel]
     names = [kernel.name for kernel in found]
     return tuple(replace(k, overloaded=names.count(k.name) > 1) for k in found)
 
 
-def choose_kernel(code: Code, wanted: str | None) -> KernelSource:
+def choose_kernel(code: CudaFile, wanted: str | None) -> KernelSource:
     """The kernel of that name; the only one there is if none is named.
 
     Raises:
@@ -203,7 +200,7 @@ def _squeezed(text: str) -> str:
     return _SPACE.sub("", text)
 
 
-def _kernel(code: Code, definition: Definition) -> KernelSource:
+def _kernel(code: CudaFile, definition: Definition) -> KernelSource:
     scopes: list[str] = []
     node = definition.node.parent
     while node is not None:
@@ -218,7 +215,7 @@ def _kernel(code: Code, definition: Definition) -> KernelSource:
     )
 
 
-def signature(code: Code, definition: Definition) -> Iterator[Argument]:
+def signature(code: CudaFile, definition: Definition) -> Iterator[Argument]:
     """A function's parameters."""
     head = function_declarator(definition.node)
     listed = None if head is None else head.child_by_field_name("parameters")
@@ -227,7 +224,7 @@ def signature(code: Code, definition: Definition) -> Iterator[Argument]:
             yield read_argument(code, node)
 
 
-def read_argument(code: Code, node: Node) -> Argument:
+def read_argument(code: CudaFile, node: Node) -> Argument:
     """What a declaration of one name says."""
     kind, declarator = node.child_by_field_name("type"), node.child_by_field_name("declarator")
     name = name_node(declarator)
@@ -259,7 +256,7 @@ def plain_type(text: str) -> str:
     return _SPACE.sub(" ", _QUALIFIERS.sub(" ", text)).strip()
 
 
-def _templates(code: Code, outer: Node) -> Iterator[TemplateParameter]:
+def _templates(code: CudaFile, outer: Node) -> Iterator[TemplateParameter]:
     listed = outer.child_by_field_name("parameters") if "template" in outer.type else None
     for node in listed.named_children if listed is not None else ():
         default = node.child_by_field_name("default_type") or node.child_by_field_name(
@@ -293,7 +290,7 @@ def inside_function(node: Node) -> bool:
     return parent is not None
 
 
-def source_constants(code: Code) -> dict[str, str]:
+def source_constants(code: CudaFile) -> dict[str, str]:
     """Constants of a whole source that are no macros: ``8`` for ``const int TILE = 8;``."""
     declared = "\n".join(
         code.of(node)
@@ -303,6 +300,6 @@ def source_constants(code: Code) -> dict[str, str]:
     return dict(CONSTANT.findall(declared))
 
 
-def first(codes: Sequence[Code], name: str) -> Macro | None:
-    """The first definition of a macro in several files."""
+def first_macro(codes: Sequence[CudaFile], name: str) -> Macro | None:
+    """The first_macro definition of a macro in several files."""
     return next((code.macros[name] for code in codes if name in code.macros), None)

@@ -1,4 +1,4 @@
-"""C's types as a target names them."""
+"""C's types as a target names them: what an item of a buffer is made of, or what a scalar is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.code import Code, plain_type, walk
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 
 _FIXED = {
@@ -54,7 +54,7 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
-class Types:
+class ElementTypes:
     """The types that a source and its headers define.
 
     Attributes:
@@ -128,7 +128,7 @@ def _integer(words: list[str]) -> str:
     return f"{sign}int64" if "long" in words else f"{sign}int32"
 
 
-def read_types(codes: Iterable[Code]) -> Types:
+def read_element_types(codes: Iterable[CudaFile]) -> ElementTypes:
     """The types that some files define, the first one's before the others'."""
     aliases: dict[str, str] = {}
     structs: dict[str, tuple[tuple[str, str, int], ...]] = {}
@@ -160,10 +160,10 @@ def read_types(codes: Iterable[Code]) -> Types:
                     structs.setdefault(code.of(name), tuple(_members(code, node)))
             elif node.type == "enum_specifier" and (name := node.child_by_field_name("name")):
                 enums.add(code.of(name))
-    return Types(aliases, structs, frozenset(enums))
+    return ElementTypes(aliases, structs, frozenset(enums))
 
 
-def _members(code: Code, struct: Node) -> Iterator[tuple[str, str, int]]:
+def _members(code: CudaFile, struct: Node) -> Iterator[tuple[str, str, int]]:
     body = struct.child_by_field_name("body")
     for field in body.named_children if body is not None else ():
         kind = field.child_by_field_name("type")
@@ -186,5 +186,5 @@ def _members(code: Code, struct: Node) -> Iterator[tuple[str, str, int]]:
                 yield "?", code.of(declarator), 0
 
 
-def _text(code: Code, node: Node | None) -> str:
+def _text(code: CudaFile, node: Node | None) -> str:
     return "" if node is None else code.of(node)

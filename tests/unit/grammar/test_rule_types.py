@@ -1,0 +1,46 @@
+"""What the table of rule types says."""
+
+from __future__ import annotations
+
+import pickle
+
+from gi_cuda.grammar import ALL_TYPES, PAPER_TYPES, RuleType
+from gi_cuda.grammar.rule_types import DONOR_TYPES, OPERAND_TYPES, SPECIALS, type_of
+
+CONDITIONS = {RuleType.IF, RuleType.FOR2, RuleType.WHILE, RuleType.COND}
+
+
+def test_the_sets_are_those_of_the_paper_and_what_came_to_them() -> None:
+    assert " ".join(kind for kind in RuleType if kind in PAPER_TYPES) == (
+        "_ IF ELSE for1 for2 for3 pragma optrestrict launchbounds"
+    )
+    assert " ".join(kind for kind in RuleType if kind in ALL_TYPES - PAPER_TYPES) == (
+        "WHILE COND rhs op"
+    )
+    assert OPERAND_TYPES.isdisjoint(ALL_TYPES)
+
+
+def test_conditions_take_conditions_but_those_of_the_paper_keep_to_themselves() -> None:
+    assert DONOR_TYPES[RuleType.IF] == (RuleType.IF, RuleType.WHILE, RuleType.COND)
+    assert DONOR_TYPES[RuleType.FOR2] == (RuleType.FOR2, RuleType.WHILE, RuleType.COND)
+    for kind in (RuleType.WHILE, RuleType.COND):
+        assert set(DONOR_TYPES[kind]) == CONDITIONS
+    for kind in set(RuleType) - CONDITIONS:
+        assert DONOR_TYPES[kind] == (kind,)
+
+
+def test_a_name_tells_its_type() -> None:
+    for kind in RuleType:
+        prefix = "" if kind is RuleType.STATEMENT else kind
+        assert type_of(f"{prefix}_k.cu_12") is kind
+    for name, text in SPECIALS.items():
+        kind = type_of(name)
+        assert kind is not None
+        assert kind.special
+        assert kind.kind.specials[name] == text
+    assert type_of("k.cu") is type_of("FOR_k.cu_1") is None
+
+
+def test_types_are_what_they_were_in_another_process() -> None:
+    for kind in RuleType:
+        assert pickle.loads(pickle.dumps(kind)) is kind

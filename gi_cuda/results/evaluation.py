@@ -18,7 +18,6 @@ from gi_cuda.results.verdict import (
     is_faster,
     is_selectable,
     rank,
-    sure_ratio,
     verdict_on_pairs,
 )
 
@@ -81,13 +80,9 @@ class Evaluation:
         return Outcome(str(self.verdict))
 
     @property
-    def sure_ratio(self) -> float | None:
-        """What the ratio surely is at most; None without a ratio."""
-        return sure_ratio(self.ratio, self.high)
-
-    @property
     def rank(self) -> float | None:
-        """What individuals are ordered by, the smallest first; None without a ratio."""
+        """What individuals are ordered by, the smallest first: what the ratio surely is at most;
+        None without one."""
         return rank(self.ratio, self.high)
 
     @property

@@ -86,17 +86,12 @@ def is_selectable(verdict: Verdict | None) -> bool:
     return verdict is Verdict.FASTER
 
 
-def sure_ratio(ratio: float | None, high: float | None) -> float | None:
-    """What a ratio surely is at most: the upper end of its interval; None without a ratio."""
-    return ratio if high is None else high
-
-
 def rank(ratio: float | None, high: float | None) -> float | None:
     """What individuals are ordered by, the smallest first; None without a ratio.
 
-    What is sure counts, since among a thousand some median looks good by luck.
+    It is what the ratio surely is at most, since among a thousand some median looks good by luck.
     """
-    return sure_ratio(ratio, high)
+    return ratio if high is None else high
 
 
 def is_suspicious(ratio: float, best: float) -> bool:

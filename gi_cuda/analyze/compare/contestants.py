@@ -189,6 +189,6 @@ def milestones(store: Store) -> Iterator[Milestone]:
         records = store.evaluations(generation.number).values()
         evaluations += len(records)
         seconds += generation.phases.wall
-        faster = [one.sure_ratio for one in records if one.selectable and one.sure_ratio]
+        faster = [one.rank for one in records if one.selectable and one.rank]
         best = min([*faster, *([best] if best else [])], default=None)
         yield Milestone(evaluations, seconds, 1 / best if best else None)

@@ -58,19 +58,14 @@ class Store:
 
     def _open(self, path: Path, *, create: bool) -> None:
         self._db.row_factory = sqlite3.Row
-        if create:
-            self._migrate(create=True)
-        elif self._format(path) < NEWEST:
-            self._migrate()
+        if create or self._format(path) < NEWEST:
+            with self._transaction():
+                # Another process may have brought it up to date in the meantime.
+                migrate(self._db, 0 if create else self._format(path))
+                self._put("schema", NEWEST)
         # Not before it is known to be ours: this writes to the file.
         self._db.execute("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
-
-    def _migrate(self, *, create: bool = False) -> None:
-        """Bring it to the newest format, which another process may have done in the meantime."""
-        with self._transaction():
-            migrate(self._db, 0 if create else self.get("schema"))
-            self._put("schema", NEWEST)
 
     def _format(self, path: Path) -> int:
         try:
@@ -126,7 +121,7 @@ class Store:
     def get(self, key: str, default: Any = None) -> Any:
         """A fact about the run."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
-        return json.loads(row[0]) if row else default
+        return json.loads(row["value"]) if row else default
 
     def load(self, key: str, kind: type[T]) -> T | None:
         """A fact stored as ``asdict`` gave it, as the dataclass it was; None if absent."""

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from gi_cuda.results.measurement import Sample
-from gi_cuda.results.statistics import central, cluster_interval, medians, ratios
+from gi_cuda.results.statistics import SHOWN, central, cluster_interval, medians, ratios
 
 DRAWS = 2000
 """Resamples of a bootstrap."""
@@ -99,5 +99,5 @@ def contrast(terms: Sequence[tuple[int, Reading]]) -> SpeedUp:
     """
     value = -sum(exponent * float(medians(one.logarithms)) for exponent, one in terms)
     drawn = -np.sum([exponent * one.resampled for exponent, one in terms], axis=0)
-    low, high = central(drawn, 0.95)
+    low, high = central(drawn, SHOWN)
     return SpeedUp(*(float(np.exp(one)) for one in (value, low, high)))

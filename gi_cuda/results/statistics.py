@@ -18,6 +18,9 @@ import numpy as np
 
 from gi_cuda.results.measurement import Sample
 
+SHOWN = 0.95
+"""The confidence of intervals that are shown and stored."""
+
 
 def ratios(samples: Sequence[Sample]) -> np.ndarray:
     """One ratio per repetition: the geometric mean over the cases of variant / reference.
@@ -62,7 +65,7 @@ def _rank(count: int, confidence: float) -> int:
     return best
 
 
-def median_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+def median_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[float, float]:
     """Distribution-free interval of the median from order statistics (sign test).
 
     Infinite where there are too few values for the confidence asked.
@@ -101,7 +104,7 @@ _FEWEST = 4
 """Values that show how they scatter; with three, luck makes intervals too short or endless."""
 
 
-def ratio_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+def ratio_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[float, float]:
     """The interval of a ratio from pairs: that of the median (:func:`median_interval`), or where
     there are too few for it but some, Student's for the mean of the logarithms.
 
@@ -120,7 +123,7 @@ def ratio_interval(values: np.ndarray, confidence: float = 0.95) -> tuple[float,
 
 
 def cluster_interval(
-    clusters: Sequence[np.ndarray], *, confidence: float = 0.95, draws: int = 2000, seed: int = 0
+    clusters: Sequence[np.ndarray], *, confidence: float = SHOWN, draws: int = 2000, seed: int = 0
 ) -> tuple[float, float]:
     """Bootstrap interval of the median over clusters of each cluster's median.
 

@@ -78,7 +78,7 @@ of shorter ones differ by more than their noise floor now and then, and little w
 
 def interval_of_pairs(values: np.ndarray) -> tuple[float, float]:
     """The interval of a ratio that is stored and shown; its upper end ranks individuals."""
-    return ratio_interval(values, 0.95)
+    return ratio_interval(values)
 
 
 def is_selectable(verdict: Verdict | None) -> bool:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.results.verdict import LEAST_FLOOR
 from gi_cuda.spec import Launch, Value
 
 
@@ -68,7 +69,7 @@ class Sampling:
     screen: int = 4
     step: int = 3
     most: int = 31
-    floor: float = 0.01
+    floor: float = LEAST_FLOOR
     limit: float = 1.0
     grace: float = 0.15
     backwards: bool = False

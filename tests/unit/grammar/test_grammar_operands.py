@@ -290,9 +290,8 @@ def test_conditions_keep_together_where_they_go() -> None:
 def test_a_negative_number_stays_one_operand() -> None:
     grammar = full(body("p[0] = n -1; p[1] = n * -2 + 3;"))
     place = next(r for r in grammar.rules if grammar.text(r.name) == "3")
-    donor = next((r for r in grammar.rules if grammar.text(r.name) == "-2"), None)
-    if donor is not None:
-        assert "+ (-2)" in render(grammar, {place.name: Expansion(body=donor.name)})
+    donor = next(r for r in grammar.rules if grammar.text(r.name) == "-2")
+    assert "+ (-2)" in render(grammar, {place.name: Expansion(body=donor.name)})
 
 
 # -- rules within rules ------------------------------------------------------------------------

@@ -96,6 +96,7 @@ def test_the_reference_is_not_evaluated_in_another_guise(
         assert store.generations()[0].tally.phenotype_duplicates > 0
     original = evaluator.key(blind.original)
     assert original is not None
+    assert evaluator.evaluated
     assert all(evaluator.key(one) != original for one in evaluator.evaluated.values())
 
 

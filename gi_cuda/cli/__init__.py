@@ -39,7 +39,7 @@ _VERBS = (
 
 
 def _plain_flags(params: list[Any]) -> list[Any]:
-    """The same, with nothing said of the type of what takes no value; some versions of typer do."""
+    """Parameters for the help, flags without a type: some versions of typer say one."""
     for one in params:
         if getattr(one, "is_flag", False):
             one.metavar = ""

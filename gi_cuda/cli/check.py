@@ -13,10 +13,15 @@ from gi_cuda.cli.options import Backend, Bnf, Jobs, Level, Scope, TargetPath, ch
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
 from gi_cuda.evaluate.checks.buffers import partly_written
-from gi_cuda.evaluate.checks.cases import hashes_here, too_long, unsteady
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
-from gi_cuda.evaluate.checks.marks import left_to_fill_in, read_files
+from gi_cuda.evaluate.checks.target_files import (
+    hashes_here,
+    left_to_fill_in,
+    read_files,
+    too_long,
+    unsteady,
+)
 from gi_cuda.evaluate.checks.values import (
     TriedValue,
     affordable,

@@ -165,7 +165,7 @@ def _texts(
     if format == "diff":
         head = f"Measured by gi-cuda on {submission.device}.\n\n"
         return [head + part.diff for part in submission.parts]
-    texts = mails(run, run.folder, submission, sender)
+    texts = mails(run, submission, sender)
     if check:
         submission.check_mails(run.source, texts)
     return ["".join(texts)]

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gi_cuda.evaluate.baseline import Baseline, Caught
-from gi_cuda.evaluate.checks import Finding
+from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.values import TriedValue
 from gi_cuda.report.tables import right, say, table
 

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.runs.run import Run
-from gi_cuda.subject.diffs import blob, by_path
-from gi_cuda.upstream.mail import Letter, mail
-from gi_cuda.upstream.origin import origin
+from gi_cuda.spec import CaseRole, cases_for
+from gi_cuda.subject.diffs import blob, by_path, path_in_repository
+from gi_cuda.upstream.mail import Letter, Provenance, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
 
-def mails(run: Run, folder: Path, submission: Submission, sender: str | None) -> list[str]:
+def mails(run: Run, submission: Submission, sender: str | None) -> list[str]:
     """One mail for each patch.
 
     Args:
-        folder: the run's, as the user names it.
         sender: name and address; None: who commits in the source's repository.
     """
-    where = origin(run, folder, sender)
+    where = _provenance(run, sender)
     parts = submission.parts
     return [
         mail(_letter(run, submission, part), where, number, len(parts))
@@ -76,3 +78,50 @@ def _notes(run: Run, submission: Submission, part: ValidatedPatch) -> Iterator[s
         yield f"Not part of the source, and needed for this: {'; '.join(submission.outside)}."
     if "\r\n" in part.diff:
         yield "The file has CRLF line ends: apply this with git am --keep-cr."
+
+
+def _provenance(run: Run, sender: str | None) -> Provenance:
+    """Where a run's results come from: device, versions, cases, how to find them again."""
+    target = run.subject.target
+    backend = run.tools.backend  # the patched file was measured here and now
+    versions = backend.versions()
+    held_out = cases_for(target, run.subject.backend, CaseRole.HELD_OUT)
+    cases = (
+        f"{case.name}: " + ", ".join(f"{name} = {value}" for name, value in case.args.items())
+        for case in held_out
+    )
+    return Provenance(
+        target.source.name,
+        f"{target.name} ({target.description})" if target.description else target.name,
+        run.subject.backend,
+        backend.device(),
+        ", ".join(f"{name} {version}" for name, version in versions.items()),
+        tuple(cases),
+        tuple(_commands(run)),
+        sender or _author(target.source),
+        datetime.now().astimezone(),
+    )
+
+
+def _commands(run: Run) -> list[str]:
+    plan, folder = run.plan, run.folder
+    target = Path(path_in_repository(run.subject.target.file)).parent
+    edits = run.subject.edits
+    words = [f"gi-cuda evolve {target} --run {folder} --seed {plan.seed}"]
+    words.append(f"--preset {plan.preset} --edits {edits} --backend {run.subject.backend}")
+    settings = plan.settings
+    words.append(f"--population {settings.population} --generations {settings.generations}")
+    search = " \\\n    ".join(words)
+    return [search, f"gi-cuda minimize {folder}", f"gi-cuda validate {folder}"]
+
+
+def _author(source: Path) -> str:
+    """Who commits in the source's repository, as git knows them; else this tool."""
+    git = shutil.which("git")
+    said = []
+    for key in ("user.name", "user.email"):
+        words = [git, "-C", str(source.parent), "config", "--get", key] if git else ["false"]
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+        said.append(done.stdout.strip())
+    name, address = said
+    return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

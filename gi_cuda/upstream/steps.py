@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
-import subprocess
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,15 +83,3 @@ def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ())
         elif not re.search(rf"\b{name}\b", text):
             words.append(f"launch with {name} = {value}")
     return words
-
-
-def author(source: Path) -> str:
-    """Who commits in the source's repository, as git knows them; else this tool."""
-    git = shutil.which("git")
-    said = []
-    for key in ("user.name", "user.email"):
-        words = [git, "-C", str(source.parent), "config", "--get", key] if git else ["false"]
-        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
-        said.append(done.stdout.strip())
-    name, address = said
-    return f"{name} <{address}>" if name and address else "gi-cuda <gi-cuda@localhost>"

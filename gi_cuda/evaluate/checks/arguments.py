@@ -65,7 +65,7 @@ def read_signatures(subject: Subject, compiler: Compiler) -> dict[str, Signature
 
 
 def signatures(code: CudaFile, target: Target) -> dict[str, Signature]:
-    """The same, of preprocessed code."""
+    """Parameters of the target's kernels, from code that is preprocessed already."""
     found: dict[str, Signature] = {}
     for name in target.kernels:
         own, _, templates = overload(name)[0].partition("<")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +11,8 @@ import numpy as np
 
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual
+
+_WORD = re.compile(r'(?:"[^"]*"|[^"\s])+')
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,16 +138,7 @@ def tell(
 
 def words(genotype: str) -> list[str]:
     """The changes of a genotype in notation. They hold no white space but in quoted values."""
-    if '"' not in genotype:
-        return genotype.split()
-    found, quoted = [""], False
-    for character in genotype:
-        quoted ^= character == '"'
-        if character == " " and not quoted:
-            found.append("")
-        else:
-            found[-1] += character
-    return [word for word in found if word]
+    return _WORD.findall(genotype) if '"' in genotype else genotype.split()
 
 
 def _epochs(

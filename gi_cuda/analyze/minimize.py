@@ -10,7 +10,7 @@ where that loses nothing; and changed configuration values count as edits.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
@@ -69,6 +69,19 @@ class KeptChange:
     def stepping_stone(self) -> bool:
         """Whether it is of no use alone, and others fail without it (Liou et al. 2022)."""
         return bool(self.without) and not (self.alone and pays(self.alone))
+
+
+def kept_change(change: str, whole: Reading, rest: Reading, alone: Reading) -> KeptChange:
+    """What a change is worth.
+
+    Args:
+        change: in notation.
+        whole, rest: with all others, the change made and not made.
+        alone: without any other.
+    """
+    gain = contrast([(1, whole), (-1, rest)]) if whole.right and rest.right else None
+    speed_up = alone.speed_up if alone.right else None
+    return KeptChange(change, gain, rest.failure, speed_up, alone.failure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,14 +303,14 @@ class _Search:
 
     def _kept(self, at: int, genotype: Genotype, vital: list[int]) -> KeptChange:
         having = self.winner.having
-        without, alone = self.train[self._without(at)], self.train[having([at])]
-        gain = contrast([(1, self.train[genotype]), (-1, without)]) if without.right else None
+        readings = (self.train[one] for one in (genotype, self._without(at), having([at])))
         others = sorted(self.left - {at}) if at in vital else []
-        return KeptChange(
-            self._name(at),
-            gain,
-            self._why_wrong(self._without(at)),
-            alone.speed_up if alone.right else None,
-            alone.failure,
-            tuple(self._name(o) for o in others if self._is_right(having(self.left - {at, o}))),
+        return replace(
+            kept_change(self._name(at), *readings),
+            without=self._why_wrong(self._without(at)),
+            needed_by=tuple(
+                self._name(other)
+                for other in others
+                if self._is_right(having(self.left - {at, other}))
+            ),
         )

@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from gi_cuda.backends.protocol.variants import Binary, BlockSize
 from gi_cuda.evaluate.candidates import Candidate, build_candidates
 from gi_cuda.runs.run import Tools
-from gi_cuda.spec import Configuration, LaunchError, find_case, load_case, plan
+from gi_cuda.spec import Configuration, LaunchError, Target, find_case, load_case, plan
 
 
 def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str, int]]:
@@ -19,31 +21,28 @@ def resources(tools: Tools, candidates: Sequence[Candidate]) -> list[Mapping[str
     """
     folder = tools.scratch("resources")
     built = build_candidates(tools.compiler, candidates, folder)
-    blocks = _Blocks(tools)
-    return [
-        {**binary.resources, **tools.compiler.inspect(binary, blocks.of(one.configuration))}
-        if isinstance(binary, Binary)
-        else {}
-        for one, binary in zip(candidates, built, strict=True)
-    ]
+    target = tools.subject.target
+    scalars = load_case(target, find_case(target, tools.train()[0])).scalars
+    found: list[Mapping[str, int]] = []
+    for one, binary in zip(candidates, built, strict=True):
+        if isinstance(binary, Binary):
+            blocks = _blocks(target, one.configuration, scalars)
+            found.append({**binary.resources, **tools.compiler.inspect(binary, blocks)})
+        else:
+            found.append({})
+    return found
 
 
-class _Blocks:
-    """What a block of each kernel has on the first train case."""
-
-    def __init__(self, tools: Tools) -> None:
-        self._target = tools.subject.target
-        case = find_case(self._target, tools.train()[0])
-        self._scalars = load_case(self._target, case).scalars
-
-    def of(self, configuration: Configuration) -> dict[str, BlockSize]:
-        """At each kernel's first launch; nothing where there is no valid launch."""
-        try:
-            launches = plan(self._target, configuration, self._scalars)
-        except LaunchError:
-            return {}
-        # Backwards, so that the first launch is what stays.
-        return {
-            launch.kernel: BlockSize(math.prod(launch.block), launch.shared)
-            for launch in reversed(launches)
-        }
+def _blocks(
+    target: Target, configuration: Configuration, scalars: Mapping[str, np.generic]
+) -> dict[str, BlockSize]:
+    """What a block of each kernel has at its first launch; nothing where no launch is valid."""
+    try:
+        launches = plan(target, configuration, scalars)
+    except LaunchError:
+        return {}
+    # Backwards, so that the first launch is what stays.
+    return {
+        launch.kernel: BlockSize(math.prod(launch.block), launch.shared)
+        for launch in reversed(launches)
+    }

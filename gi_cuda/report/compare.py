@@ -13,7 +13,6 @@ from rich.text import Text
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
 from gi_cuda.analyze.compare.contestants import Milestone, Search
 from gi_cuda.report.tables import folded, print_table, right, say, table, whole
-from gi_cuda.results.speed_up import SpeedUp
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Speed-ups of which it is told when a search was sure of them."""
@@ -101,47 +100,42 @@ def _reached(search: Search, level: float) -> Milestone | None:
 
 def comma_separated(comparison: Comparison) -> str:
     """All figures, one row a contestant; RFC 4180, but with plain line ends."""
-    names = list(dict.fromkeys(name for one in comparison.results for name in one.resources))
     levels = [f"{what}_to_{level:g}" for level in LEVELS for what in ("evaluations", "seconds")]
     headings = ["contestant", "kind", "what", "verdict", "failure"]
-    for cases in ("train", "held_out"):
-        headings += [cases, f"{cases}_low", f"{cases}_high"]
-    headings += [
-        "changes",
-        "search",
-        "seed",
-        "evaluations",
-        "seconds",
-        *levels,
-        "instructions",
-        *names,
-    ]
+    headings += [f"{cases}{end}" for cases in ("train", "held_out") for end in ("", *_ENDS)]
+    headings += ["changes", "search", "seed", "evaluations", "seconds", *levels, "instructions"]
+    headings += dict.fromkeys(name for one in comparison.results for name in one.resources)
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(headings)
-    for one in comparison.results:
-        resources = [one.resources.get(name, "") for name in names]
-        writer.writerow([*_row(one), _taken(one.resources, "instructions"), *resources])
+    writer = csv.DictWriter(out, headings, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(dict(_cells(one)) for one in comparison.results)
     return out.getvalue()
 
 
-def _row(one: Compared) -> Iterator[object]:
+_ENDS = ("_low", "_high")
+
+
+def _cells(one: Compared) -> Iterator[tuple[str, object]]:
+    """What is known of a contestant, each with its heading."""
     contestant, search = one.contestant, one.contestant.search
-    yield from (contestant.name, contestant.kind, contestant.what, one.outcome, one.failure)
-    yield from _numbers(one.train)
-    yield from _numbers(one.held_out)
-    yield "" if contestant.changes is None else contestant.changes
+    yield from (("contestant", contestant.name), ("kind", contestant.kind))
+    yield from (("what", contestant.what), ("verdict", one.outcome), ("failure", one.failure))
+    for cases, found in (("train", one.train), ("held_out", one.held_out)):
+        if found is not None:
+            for end, number in zip(("", *_ENDS), (found.value, found.low, found.high), strict=True):
+                yield f"{cases}{end}", f"{number:.6f}"
+    yield "changes", contestant.changes
+    yield "instructions", _taken(one.resources, "instructions")
+    yield from one.resources.items()
     if search is None or not search.milestones:
-        yield from [""] * (4 + 2 * len(LEVELS))
         return
-    last = search.milestones[-1]
-    yield from (search.kind, search.seed, last.evaluations, f"{last.seconds:.3f}")
+    yield from (("search", search.kind), ("seed", search.seed))
+    yield from _spent("", search.milestones[-1])
     for level in LEVELS:
-        found = _reached(search, level)
-        yield from (found.evaluations, f"{found.seconds:.3f}") if found else ("", "")
+        if reached := _reached(search, level):
+            yield from _spent(f"_to_{level:g}", reached)
 
 
-def _numbers(one: SpeedUp | None) -> tuple[object, object, object]:
-    if one is None:
-        return "", "", ""
-    return f"{one.value:.6f}", f"{one.low:.6f}", f"{one.high:.6f}"
+def _spent(end: str, milestone: Milestone) -> Iterator[tuple[str, object]]:
+    yield f"evaluations{end}", milestone.evaluations
+    yield f"seconds{end}", f"{milestone.seconds:.3f}"

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from gi_cuda.analyze.explain.coverage import coverage
 from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.analyze.minimize import KeptChange
+from gi_cuda.analyze.minimize import KeptChange, kept_change
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import SPECIALS, type_of
-from gi_cuda.results.speed_up import contrast
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
@@ -138,15 +137,11 @@ def _worth(run: Run, winner: ChosenIndividual, changed: Changed) -> Sequence[Kep
     without = [changed.having(changed.all - {at}) for at in positions]
     alone = [changed.having([at]) for at in positions]
     whole, *readings = run.measurer(CaseRole.TRAIN)([changed.whole, *without, *alone])
-    found = []
-    for at in positions:
-        rest, one = readings[at], readings[at + len(positions)]
-        gain = contrast([(1, whole), (-1, rest)]) if whole.right and rest.right else None
-        speed_up = one.speed_up if one.right else None
-        found.append(
-            KeptChange(str(changed.changes[at]), gain, rest.failure, speed_up, one.failure)
-        )
-    return found
+    both = zip(readings[: len(positions)], readings[len(positions) :], strict=True)
+    return [
+        kept_change(str(change), whole, rest, one)
+        for change, (rest, one) in zip(changed.changes, both, strict=True)
+    ]
 
 
 def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
-from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.replicates import Answer, final_answers
-from gi_cuda.genome import Configuration
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import CaseRole, Parameter, Value
 from gi_cuda.subject import Subject
@@ -109,26 +108,23 @@ def try_values(
     ]
     answers = dict(final_answers(pool.map, pool, requests))
     return [
-        _became(name, value, _failure(at, allowed, built), answers.get(at))
+        _became(name, value, built.get(at), answers.get(at))
         for at, (name, value) in enumerate(chosen, 1)
     ]
 
 
-def _failure(
-    at: int, allowed: Mapping[int, Configuration], built: Mapping[int, object]
-) -> tuple[str, str] | None:
-    """Why a value was not run."""
-    if at not in allowed:
-        return EXCLUDED, "by a constraint"
-    one = built[at]
-    return (NOT_COMPILED, one.message) if isinstance(one, BuildFailure) else None
-
-
 def _became(
-    name: str, value: Value, failure: tuple[str, str] | None, answer: Answer | None
+    name: str, value: Value, built: Binary | BuildFailure | None, answer: Answer | None
 ) -> TriedValue:
-    if failure is not None or answer is None:
-        return TriedValue(name, value, *(failure or (EXCLUDED, "")))
+    """What became of a value.
+
+    Args:
+        built: None where a constraint excludes it.
+        answer: None where it was not run.
+    """
+    if built is None or answer is None:
+        failure = (NOT_COMPILED, built.message) if isinstance(built, BuildFailure) else None
+        return TriedValue(name, value, *(failure or (EXCLUDED, "by a constraint")))
     if isinstance(answer, Lost):
         return TriedValue(name, value, str(answer.survival), answer.message)
     if isinstance(answer, Refused):

@@ -89,16 +89,12 @@ def losses(history: History) -> Figure:
     """Duplicates and compile failures of every generation (figure 4)."""
     figure, axes = new_figure()
     x, epochs = _generations(axes, history), history.epochs
-    lines: list[tuple[str, str, str, str, list[float | None]]] = [
-        ("same genotype as before, of those made", DARK, "o", "-", []),
-        ("same phenotype as before, of those made", MIDDLE, "s", "--", []),
-        ("does not compile, of those compiled", LIGHT, "^", "-", []),
-    ]
-    for one in epochs:
-        shares = (one.same_genotype, one.same_phenotype, one.not_built)
-        for (*_, values), share in zip(lines, shares, strict=True):
-            values.append(share)
-    for label, color, marker, style, values in lines:
+    same, another = [one.same_genotype for one in epochs], [one.same_phenotype for one in epochs]
+    for values, label, color, marker, style in (
+        (same, "same genotype as before, of those made", DARK, "o", "-"),
+        (another, "same phenotype as before, of those made", MIDDLE, "s", "--"),
+        ([one.not_built for one in epochs], "does not compile, of those compiled", LIGHT, "^", "-"),
+    ):
         _draw(axes, x, values, color=color, marker=marker, linestyle=style, label=label)
     axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.set_ylim(bottom=0)

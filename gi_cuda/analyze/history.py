@@ -250,7 +250,8 @@ def _family(
     winner: int,
     changes: Sequence[str],
 ) -> Iterator[Ancestor]:
-    """Lines of descent, from the winner back: nobody is older than its parents' children."""
+    """The winner and the ancestors that its changes came through, the youngest first: a child's
+    number is always higher than those of its parents."""
     passed: dict[int, set[str]] = {winner: set(changes)}
     people = {one.ident: one for one in individuals}
     for one in sorted(individuals, key=lambda one: -one.ident):

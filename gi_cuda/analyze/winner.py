@@ -23,7 +23,13 @@ from gi_cuda.subject import Start, Subject
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """A validated individual."""
+    """The best individual on the train cases that holds on the held-out ones.
+
+    Attributes:
+        ident: the individual's number.
+        genotype: in notation.
+        validation: on the held-out cases.
+    """
 
     ident: int
     genotype: str
@@ -40,10 +46,15 @@ def select_winner(run: Run) -> Winner | None:
     for (ident, genotype), validation in zip(finalists, validations, strict=True):
         if validation.faster:
             winner = Winner(ident, str(genotype), validation)
-            run.store.put(champion=asdict(winner))
+            keep_winner(run.store, winner)
             return winner
-    run.store.put(champion=None)
+    keep_winner(run.store, None)
     return None
+
+
+def keep_winner(store: Store, winner: Winner | None) -> None:
+    """Remember a run's winner, or that it has none."""
+    store.put(champion=asdict(winner) if winner else None)
 
 
 def stored_winner(store: Store) -> Winner | None:
@@ -74,12 +85,12 @@ class Minimized:
 
 @dataclass(frozen=True, slots=True)
 class ChosenIndividual:
-    """An individual that a command is about.
+    """The individual that a command is about: the run's winner, or another one by its number.
 
     Attributes:
         found: the individual as it is stored.
-        genotype: the genotype meant: the minimized one where there is one.
-        minimized: where that comes from; None if it is the individual's own.
+        genotype: of it; the minimized one where there is one.
+        minimized: what minimizing it found; None where the genotype is the individual's own.
     """
 
     found: Individual
@@ -123,16 +134,16 @@ class Dependencies:
     found: Interactions
 
 
-def keep_dependencies(store: Store, winner: ChosenIndividual, found: Interactions) -> None:
-    """Remember how a winner's changes depend on each other."""
-    kept = Dependencies(str(winner.genotype), found)
-    store.put(**{f"interactions/{winner.ident}": asdict(kept)})
+def keep_dependencies(store: Store, chosen: ChosenIndividual, found: Interactions) -> None:
+    """Remember how an individual's changes depend on each other."""
+    kept = Dependencies(str(chosen.genotype), found)
+    store.put(**{f"interactions/{chosen.ident}": asdict(kept)})
 
 
-def stored_dependencies(store: Store, winner: ChosenIndividual) -> Interactions | None:
-    """How a winner's changes depend on each other, if that is known of this form of it."""
-    stored = store.load(f"interactions/{winner.ident}", Dependencies)
-    return stored.found if stored and stored.genotype == str(winner.genotype) else None
+def stored_dependencies(store: Store, chosen: ChosenIndividual) -> Interactions | None:
+    """How an individual's changes depend on each other, if that is known of its genotype here."""
+    stored = store.load(f"interactions/{chosen.ident}", Dependencies)
+    return stored.found if stored and stored.genotype == str(chosen.genotype) else None
 
 
 def choose_individual(
@@ -143,7 +154,7 @@ def choose_individual(
     Args:
         folder: the run's, for messages.
         individual: its number; None: the winner.
-        as_found: not the minimized one.
+        as_found: as the search found it, even if it was minimized.
 
     Raises:
         UserError: there is no such individual, or no winner.
@@ -155,8 +166,8 @@ def choose_individual(
 
 
 @contextmanager
-def refuse_wrong(winner: ChosenIndividual, folder: Path) -> Iterator[None]:
-    """Say of a winner that it is wrong on the train cases, and what can be done.
+def refuse_wrong(chosen: ChosenIndividual, folder: Path) -> Iterator[None]:
+    """Say of an individual that it is wrong on the train cases, and what can be done.
 
     Args:
         folder: the run's, for the message.
@@ -169,7 +180,7 @@ def refuse_wrong(winner: ChosenIndividual, folder: Path) -> Iterator[None]:
     except WrongWinner as error:
         raise UserError(
             f"without loop guards it fails on the train cases: {error}",
-            where=str(winner),
+            where=str(chosen),
             hint=f"choose another with --individual (gi-cuda show {folder} lists the best)",
         ) from None
 
@@ -204,8 +215,7 @@ def _find(store: Store, folder: Path, individual: int | None) -> Individual:
 
 
 def predecessor(folder: Path, target: Path) -> Start:
-    """The winner of a run as what another one on the same target starts from; its minimized form
-    where there is one.
+    """The winner of a run, minimized where it was, as the start of another run on its target.
 
     Args:
         folder: the run's.

@@ -54,7 +54,7 @@ class _Verb(TyperCommand):
 
 
 class _Verbs(TyperGroup):
-    """Loads a verb's module when it is asked for: nobody waits for the code of all others."""
+    """Loads a verb's module when it is asked for, and not those of all others."""
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain_flags(super().get_params(ctx))

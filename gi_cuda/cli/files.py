@@ -1,4 +1,4 @@
-"""Files that verbs write: tried before anybody waits for them, then written whole or not at all."""
+"""Files that verbs write: tried before any work is done, then written whole or not at all."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check_new(path: Path, *, force: bool) -> None:
 
 
 def check_figures(folder: Path, names: Iterable[str]) -> None:
-    """Refuse a folder that figures cannot be written to, before anybody waits for them.
+    """Refuse a folder that figures cannot be written to, before any work is done.
 
     Args:
         names: of the files without their suffixes.
@@ -66,7 +66,7 @@ def _probe(folder: Path, what: Path) -> None:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A folder for what is needed meanwhile; it goes with the context.
+    """A temporary folder; it is removed at the end of the context.
 
     Raises:
         UserError: there is no place for one.
@@ -109,7 +109,7 @@ def say_written(files: Iterable[Path]) -> None:
 
 @contextmanager
 def set_aside(folder: Path) -> Iterator[None]:
-    """Let a run make room for another of its name; it comes back where the other is not made.
+    """Move a run out of the way of another of its name; it is moved back where that is not made.
 
     Raises:
         UserError: the folder is not a run's; nothing else is ever removed.

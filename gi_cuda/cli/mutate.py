@@ -27,7 +27,7 @@ from gi_cuda.evaluate.sampling import draw, try_out
 from gi_cuda.report.mutate import print_trials
 
 
-def command(
+def command(  # typer makes an option of each parameter
     target: TargetPath,
     sample: Annotated[int, typer.Option("--sample", min=1, help="Variants to draw.")] = 5,
     at_once: Annotated[int, typer.Option("--at-once", min=1, help="Edits in each variant.")] = 1,

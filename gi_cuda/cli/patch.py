@@ -25,7 +25,7 @@ FORMATS = ("diff", "mail", "ptx")
 CONFIGURATIONS = ("defaults", "separate")
 
 
-def command(
+def command(  # typer makes an option of each parameter
     run: RunPath,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File for the patch; by default stdout.")

@@ -23,7 +23,7 @@ from gi_cuda.runs.run import Run, open_run
 SANITIZERS = ("installed", "required", "none")
 
 
-def command(
+def command(  # typer makes an option of each parameter
     run: RunPath,
     individual: IndividualNumber = None,
     best: Annotated[int, typer.Option(min=1, help="Try so many of the best individuals.")] = 5,
@@ -57,7 +57,7 @@ def command(
             candidates = [Entry("the given genotype", None, opened.subject.read(genotype))]
         else:
             candidates = _candidates(opened, individual, best, as_found=as_found)
-        for path, there in elsewhere.items():  # before anybody waits for measurements in vain
+        for path, there in elsewhere.items():  # before any time is spent on measurements
             texts = [str(one.genotype) for one in candidates]
             portability.check_same(there, opened.store.get("target_hash"), texts, path)
         tools, unwatched = _sanitizers(opened, sanitizers)
@@ -79,7 +79,7 @@ def command(
 
 
 def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Entry]:
-    """Whom the validation is about, in the order in which they are tried."""
+    """The individuals to be validated, in the order in which they are tried."""
     forms = (True,) if as_found else (False, True)
     idents = [one.ident for one, _ in run.store.best(best)]
     if individual is not None:

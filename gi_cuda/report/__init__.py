@@ -1,1 +1,1 @@
-"""Tables, figures and progress for people; a module is called like the command it serves."""
+"""What people read: tables, figures, progress. A module is called like the command it serves."""

@@ -69,7 +69,7 @@ _TAKEN = ("registers", "local", "shared", "code", "instructions")
 
 
 def _taken(resources: Mapping[str, int], name: str) -> int | str:
-    """How much of one resource; "" where nobody knows."""
+    """How much of one resource; "" where that is not known."""
     if name != "instructions":
         return resources.get(name, "")
     counted = [number for kind, number in resources.items() if kind.startswith("instructions, ")]

@@ -1,4 +1,4 @@
-"""Explanations of changes for people."""
+"""What each change of a winner does, as text."""
 
 from __future__ import annotations
 

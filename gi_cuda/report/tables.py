@@ -38,12 +38,12 @@ def right(*headings: str) -> list[Column]:
 
 
 def whole(*headings: str) -> list[Column]:
-    """Columns of what is never broken, such as changes, which people copy."""
+    """Columns whose cells are never broken into lines, such as changes, which people copy."""
     return [Column(heading, no_wrap=True) for heading in headings]
 
 
 def folded(*headings: str) -> list[Column]:
-    """Columns of what may be broken anywhere."""
+    """Columns whose cells may be broken into lines anywhere."""
     return [Column(heading, overflow="fold") for heading in headings]
 
 

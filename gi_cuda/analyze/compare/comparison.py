@@ -16,7 +16,7 @@ from gi_cuda.runs.run import Tools
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What became of a contestant.
+    """How a contestant did.
 
     Attributes:
         contestant: who.
@@ -41,7 +41,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All of them.
+    """The results of all contestants.
 
     Attributes:
         noise: a copy of the reference beside the reference, on all cases.

@@ -40,7 +40,7 @@ class Milestone:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """What a run spent, and what it had for it.
+    """What a run spent, and what it found for that.
 
     Attributes:
         kind: preset and edits; runs of one kind differ in their seeds.
@@ -55,14 +55,14 @@ class Search:
 
 @dataclass(frozen=True, slots=True)
 class Contestant:
-    """One of those that are compared.
+    """A run, genotype, patch or file that takes part in a comparison.
 
     Attributes:
         name: as the user gave it.
         kind: what it is.
         what: the genotype in notation; of a file, the configuration.
         candidate: what is compiled and launched.
-        changes: how many it makes; None where nobody knows.
+        changes: how many it makes; None where that is not known.
         search: what it comes from, if that is a run.
     """
 

@@ -11,7 +11,7 @@ from gi_cuda.analyze.validate.sanitizer_logs import (
     from_outside,
     new_findings,
 )
-from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized
+from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized, keep_winner
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.protocol.variants import BuildFailure
@@ -134,16 +134,10 @@ def remember(run: Run, result: Acceptance) -> None:
     """Store a validation: its winner is the run's, and minimized ones keep their new figures."""
     accepted = result.accepted
     for one in result.tried:
-        if one.ident is not None:
-            _remember_minimized(run, one)
+        stored = None if one.ident is None else run.store.load(f"minimized/{one.ident}", Minimized)
+        if one.ident is not None and stored and stored.minimization.genotype == one.genotype:
+            keep_minimized(run.store, one.ident, replace(stored, validation=one.validation))
     if accepted is not None and accepted.ident is not None:
         winner = Winner(accepted.ident, accepted.genotype, accepted.validation)
-        run.store.put(champion=asdict(winner))
+        keep_winner(run.store, winner)
     run.store.put(acceptance=asdict(result))
-
-
-def _remember_minimized(run: Run, one: TriedCandidate) -> None:
-    assert one.ident is not None
-    stored = run.store.load(f"minimized/{one.ident}", Minimized)
-    if stored and stored.minimization.genotype == one.genotype:
-        keep_minimized(run.store, one.ident, replace(stored, validation=one.validation))

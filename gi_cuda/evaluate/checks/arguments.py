@@ -59,7 +59,7 @@ def read_signatures(subject: Subject, compiler: Compiler) -> dict[str, Signature
     read = own.preprocess([Variant(0, subject.reference, subject.macros(subject.standard))])[0]
     if not isinstance(read, Phenotype):
         return {}
-    # Without line markers and pragmas, for they may stand amidst parameters.
+    # Without line markers and pragmas, for they may stand among parameters.
     text = _DIRECTIVE.sub("", read.text)
     return signatures(of_source(Path(subject.target.source), Source("it", text)), subject.target)
 

@@ -8,7 +8,7 @@ from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.spec import Buffer, BufferRole, Target
 
 Unwritten = Mapping[str, Mapping[str, tuple[int, int]]]
-"""For each case and output how many of its elements nobody wrote, and how many it has."""
+"""For each case and output how many of its elements were not written, and how many it has."""
 
 
 def written_inputs(target: Target, damaged: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:

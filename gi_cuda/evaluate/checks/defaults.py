@@ -1,7 +1,7 @@
 """Is the default of each parameter what the source has? Else what is measured is not the file.
 
 A macro that the source never defines and cannot do without comes from whoever builds it, with
-``-D``; what they give nobody can tell, so the default is taken for it.
+``-D``; what that is cannot be told, so the default is taken for it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class MacroOwners:
-    """Who decides what the parameters' macros are where nobody evolves the source.
+    """Who defines the parameters' macros where the source is built as it is.
 
     Attributes:
         own: those that the source's own files define.
@@ -70,7 +70,7 @@ def check_defaults(subject: Subject, compiler: Compiler) -> MacroOwners:
     )
     own = frozenset(n for n in bare.values if n not in given and defined_at(subject, n))
     if usual.text is None or _is_as_it_is(parameters, usual, bare):
-        return MacroOwners(own, given)  # what cannot be read at all, the compiler has a word for
+        return MacroOwners(own, given)  # what cannot be read at all, the compiler complains of
     facts = _facts(preprocessor, parameters, usual)
     refuse(f for p in parameters for f in judge(str(subject.target.file), p, facts[p.name]))
     needed = {p.name for p in parameters if is_needed(p.name, facts[p.name].without)}

@@ -41,8 +41,8 @@ class Effect:
 
 
 def read_effects(subject: Subject, compiler: Compiler) -> dict[str, Effect]:
-    """What each parameter that can change at all does; of none, where the source cannot be
-    preprocessed, for which the compiler has a better word."""
+    """What each parameter with more than one value changes; nothing where the source cannot be
+    preprocessed, which the compiler says more of."""
     preprocessor = Preprocessor.of(subject, compiler)
     space = subject.space
     if preprocessor.of_configurations([space.default])[0].text is None:
@@ -137,7 +137,7 @@ def _differ(readings: Sequence[Preprocessed]) -> bool:
 def _surroundings(
     parameters: Sequence[Parameter], apart: Parameter, default: Configuration
 ) -> Iterator[Configuration]:
-    """Configurations in which another parameter might come into its own: each other value by
+    """Configurations in which a parameter might have an effect: each value of each other one by
     itself, then some drawn by chance."""
     others = [p for p in parameters if p is not apart]
     for other in others:

@@ -59,7 +59,7 @@ def values_alone(parameters: Sequence[Parameter]) -> list[tuple[str, Value]]:
 
 
 def evenly(several: Sequence[tuple[str, Value]], most: int) -> list[tuple[str, Value]]:
-    """So many of several at most, chosen evenly, the first and the last among them."""
+    """At most so many of several, chosen evenly, the first and the last among them."""
     if len(several) <= most:
         return list(several)
     return [several[round(k * (len(several) - 1) / (most - 1))] for k in range(most)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gi_cuda.genome import Delete, Edit, Insert, Replace
+from gi_cuda.genome import Edit
 
 
 class FatalEdits:
@@ -24,19 +24,19 @@ class FatalEdits:
         self._put: dict[str, int] = {}
 
     def enter(self, ident: int, edits: Sequence[Edit]) -> None:
-        """An individual crashed or hung for good; of several edits any may be at fault."""
-        match edits:
-            case [Insert(_, donor)]:
-                self._put.setdefault(donor, ident)
-            case [Delete(place) | Replace(place, _)]:
-                self._gone.setdefault(place, ident)
+        """An individual crashed or hung for good; of several changed lines any may be at fault."""
+        match [step for edit in edits for step in edit.steps]:
+            case [step] if step.removes:
+                self._gone.setdefault(step.place, ident)
+            case [step]:
+                self._put.setdefault(step.donor, ident)
 
     def of(self, edits: Sequence[Edit]) -> int | None:
         """The individual that shows that one of these edits takes workers down."""
-        for edit in edits:
-            known = None if isinstance(edit, Insert) else self._gone.get(edit.place)
-            if known is None and not isinstance(edit, Delete):
-                known = self._put.get(edit.donor)
+        for step in (step for edit in edits for step in edit.steps):
+            known = self._gone.get(step.place) if step.removes else None
+            if known is None:
+                known = self._put.get(step.donor)
             if known is not None:
                 return known
         return None

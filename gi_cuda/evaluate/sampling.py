@@ -51,7 +51,8 @@ class Trials:
         tried: Counter[RuleType] = Counter()
         failed: Counter[RuleType] = Counter()
         for k, genotype in enumerate(self.tried):
-            for kind in {found for e in genotype.edits if (found := type_of(e.place)) is not None}:
+            places = [step.place for edit in genotype.edits for step in edit.steps]
+            for kind in {found for place in places if (found := type_of(place)) is not None}:
                 tried[kind] += 1
                 failed[kind] += k in self.failed
         return {kind: (tried[kind], failed[kind]) for kind in RuleType if tried[kind]}

@@ -1,14 +1,15 @@
-"""The genotype: configuration values and an ordered list of edits."""
+"""The genotype: configuration values and an ordered list of edits, and what it changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xxhash import xxh3_128_digest
 
-from gi_cuda.genome.edits import Edit, Insert
-from gi_cuda.genome.space import Configuration
+from gi_cuda.genome.edits import Edit
+from gi_cuda.genome.space import Configuration, Setting
 from gi_cuda.grammar.rule import Rule
 
 
@@ -25,7 +26,7 @@ class Genotype:
     edits: tuple[Edit, ...] = ()
 
     def __str__(self) -> str:
-        return " ".join([*self.configuration.settings, *map(str, self.edits)])
+        return " ".join(map(str, (*self.configuration.settings, *self.edits)))
 
 
 def rule_order(rules: Iterable[Rule]) -> dict[str, int]:
@@ -34,32 +35,99 @@ def rule_order(rules: Iterable[Rule]) -> dict[str, int]:
 
 
 def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
-    """The one genotype that stands for all with the same effect on every rule.
+    """The one genotype that stands for all that differ only in edits that others overrule, and in
+    the order of edits where that does not matter.
 
-    Edits stand in the order of the rules they change; on one rule, the delete or replace that
-    counts comes first (those it overrules are dropped), then the inserts as they were made.
+    Edits stand in the order of the rules that they are made at; on one rule, what removes its text
+    comes first. Edits that depend on each other stay as they were made.
 
     Args:
-        order: position of each rule in the grammar; every rule the edits change must be in it.
+        order: position of each rule in the grammar; every rule that edits are made at is in it.
     """
     if len(genotype.edits) < 2:
         return genotype
-    bodies: dict[str, Edit] = {}
-    inserts: dict[str, list[Edit]] = {}
-    for edit in genotype.edits:
-        if isinstance(edit, Insert):
-            inserts.setdefault(edit.place, []).append(edit)
-        else:
-            bodies[edit.place] = edit
-    edits: list[Edit] = []
-    for place in sorted(bodies.keys() | inserts.keys(), key=order.__getitem__):
-        if place in bodies:
-            edits.append(bodies[place])
-        edits.extend(inserts.get(place, ()))
-    return Genotype(genotype.configuration, tuple(edits))
+    edits = _counting(genotype.edits)
+    first = [edit.steps[0] for edit in edits]
+    left = sorted(range(len(first)), key=lambda at: (order[first[at].place], not first[at].removes))
+    earlier = _earlier(edits)
+    result = []
+    while left:
+        at = next(at for at in left if earlier[at].isdisjoint(left))
+        left.remove(at)
+        result.append(edits[at])
+    return Genotype(genotype.configuration, tuple(result))
+
+
+def _counting(edits: Sequence[Edit]) -> list[Edit]:
+    """The edits without those that later ones overrule."""
+    decided: set[str] = set()
+    found = []
+    for edit in reversed(edits):
+        if any(not step.removes or step.place not in decided for step in edit.steps):
+            found.append(edit)
+            decided.update(step.place for step in edit.steps if step.removes)
+    return found[::-1]
+
+
+def _earlier(edits: Sequence[Edit]) -> list[set[int]]:
+    """For each edit, which ones before it do to some rule what it does: remove its text, or insert
+    before it."""
+    last: dict[tuple[str, bool], int] = {}
+    found = []
+    for at, edit in enumerate(edits):
+        touched = [(step.place, step.removes) for step in edit.steps]
+        found.append({last[one] for one in touched if one in last})
+        last.update(dict.fromkeys(touched, at))
+    return found
 
 
 def key(genotype: Genotype, order: Mapping[str, int]) -> bytes:
     """The genotypic tabu key: 16 bytes, the xxh3 hash of the canonical genotype's text."""
     # Rules are named after files, whose names need not be UTF-8.
     return xxh3_128_digest(str(canonical(genotype, order)).encode("utf-8", "surrogateescape"))
+
+
+Change: TypeAlias = Setting | Edit
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A genotype cut into its changes, and put together again without some of them.
+
+    Attributes:
+        original: what nothing is changed in.
+        changes: settings in the space's order, then the edits in canonical order. Two may be equal
+            (the same donor inserted twice), so they are named by their positions.
+    """
+
+    original: Genotype
+    changes: tuple[Change, ...]
+
+    @classmethod
+    def of(cls, genotype: Genotype, original: Genotype, order: Mapping[str, int]) -> Changed:
+        """The changes of a genotype.
+
+        Args:
+            genotype: what is cut.
+            original: the genotype without changes, of the same space.
+            order: position of each rule in the grammar.
+        """
+        settings, edits = genotype.configuration.settings, canonical(genotype, order).edits
+        return cls(original, (*settings, *edits))
+
+    @property
+    def all(self) -> frozenset[int]:
+        """The positions of all changes."""
+        return frozenset(range(len(self.changes)))
+
+    @property
+    def whole(self) -> Genotype:
+        """The genotype with all of them."""
+        return self.having(self.all)
+
+    def having(self, positions: Iterable[int]) -> Genotype:
+        """The genotype with only some of the changes; whether constraints hold is not looked at."""
+        chosen = [self.changes[at] for at in sorted(set(positions))]
+        settings = {one.name: one.value for one in chosen if isinstance(one, Setting)}
+        edits = tuple(one for one in chosen if not isinstance(one, Setting))
+        return Genotype(self.original.configuration.having(settings), edits)

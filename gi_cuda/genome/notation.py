@@ -1,12 +1,14 @@
 """Reading a genotype's notation, the one that ``str(genotype)`` writes.
 
 ``BLOCK_W=128 <_k.cu_126> <_k.cu_948><_k.cu_927> <_k.cu_852>+<_k.cu_922>``: values that differ from
-their defaults, then edits: delete, replace, insert before. The syntax is in ``genotype.lark``.
+their defaults, then edits. The syntax is in ``genotype.lark``; what stands between the two rules
+of an edit tells its kind.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -17,10 +19,10 @@ from lark import Lark, Token, Tree
 from lark.exceptions import UnexpectedInput, UnexpectedToken
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome.edits import Delete, Edit, Insert, Replace
+from gi_cuda.genome.edits import EDIT_KINDS, Edit, Step
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration, Space, spell
-from gi_cuda.grammar import Operation, Rules
+from gi_cuda.grammar import Rules
 from gi_cuda.spec.target import Value
 
 
@@ -38,6 +40,9 @@ def read_genotype(text: str, space: Space, grammar: Rules) -> Genotype:
     return _Reader(text, space, grammar).read()
 
 
+_KINDS = {kind.operator: kind for kind in EDIT_KINDS}
+
+
 @dataclass(frozen=True, slots=True)
 class _Reader:
     text: str
@@ -49,7 +54,7 @@ class _Reader:
         edits: list[Edit] = []
         for kind, words in self._genes():
             if kind != "setting":
-                edits.append(self._edit(kind, *words))
+                edits.append(self._edit(words))
                 continue
             name, value = words
             if name in settings:
@@ -79,35 +84,42 @@ class _Reader:
             )
         return values[value]
 
-    def _edit(self, kind: str, place: Token, donor: Token | None = None) -> Edit:
-        rule = self._place(place)
-        if kind not in self.grammar.operations(rule):
+    def _edit(self, words: Sequence[Token]) -> Edit:
+        rules = [word for word in words if word.type == "RULE"]
+        operator = "".join(word for word in words if word.type == "OPERATOR")
+        kind = _KINDS[operator if len(rules) > 1 else None]
+        edit = kind(*(rule[1:-1] for rule in rules))
+        for step in edit.steps:
+            place = next(rule for rule in rules if rule[1:-1] == step.place)
+            self._check_place(step, place)
+            if step.donor:
+                donor = next(rule for rule in reversed(rules) if rule[1:-1] == step.donor)
+                self._check_donor(step, place, donor)
+        return edit
+
+    def _check_place(self, step: Step, place: Token) -> None:
+        try:
+            self.grammar.rule(step.place)
+        except KeyError:
+            hint = _suggest(step.place, (rule.name for rule in self.grammar.rules))
+            raise self._error(place, f"there is no rule {place}", hint) from None
+        offered = self.grammar.operations(step.place)
+        if step.operation not in offered:
             raise self._error(
                 place,
-                f"{place} does not offer to {kind}",
-                "it offers " + (", ".join(self.grammar.operations(rule)) or "no edit at all"),
+                f"{place} does not offer to {step.operation}",
+                "it offers " + (", ".join(offered) or "no edit at all"),
             )
-        if donor is None:
-            return Delete(rule)
-        given = self._donor(donor, place, rule)
-        return Replace(rule, given) if kind == Operation.REPLACE else Insert(rule, given)
 
-    def _place(self, place: Token) -> str:
-        name = place[1:-1]
+    def _check_donor(self, step: Step, place: Token, donor: Token) -> None:
+        allowed = self.grammar.donors(step.place)
+        if step.donor in allowed:
+            return
         try:
-            return self.grammar.rule(name).name
+            self.grammar.text(step.donor)
         except KeyError:
-            names = (rule.name for rule in self.grammar.rules)
-            raise self._error(place, f"there is no rule {place}", _suggest(name, names)) from None
-
-    def _donor(self, donor: Token, place: Token, rule: str) -> str:
-        name, allowed = donor[1:-1], self.grammar.donors(rule)
-        if name in allowed:
-            return name
-        try:
-            self.grammar.text(name)
-        except KeyError:
-            raise self._error(donor, f"there is no rule {donor}", _suggest(name, allowed)) from None
+            hint = _suggest(step.donor, allowed)
+            raise self._error(donor, f"there is no rule {donor}", hint) from None
         raise self._error(
             donor,
             f"{donor} may not go to {place}",
@@ -136,11 +148,12 @@ class _Reader:
         if at is None or (isinstance(error, UnexpectedToken) and error.token.type == "$END"):
             at = len(self.text)
         rest = self.text[at:].split(maxsplit=1)
+        forms = ", ".join(kind.usage() for kind in EDIT_KINDS)
         return UserError(
             f"`{rest[0]}` was not expected" if rest else "the genotype ends too early",
             where=self._where(at),
-            hint="write NAME=value to set a parameter, <a> to delete a rule, <a><b> to replace it, "
-            "<a>+<b> to insert b before it, with white space between these and nowhere else",
+            hint=f"write NAME=value to set a parameter, {forms}, "
+            "with white space between these and nowhere else",
         )
 
     def _where(self, at: int) -> str:
@@ -150,7 +163,8 @@ class _Reader:
 @cache
 def _parser() -> Lark:
     grammar = files("gi_cuda.genome").joinpath("genotype.lark").read_text("utf-8")
-    return Lark(grammar, parser="lalr", maybe_placeholders=False)
+    operators = " | ".join(json.dumps(operator) for operator in _KINDS if operator)
+    return Lark(f"{grammar}OPERATOR: {operators}\n", parser="lalr", maybe_placeholders=False)
 
 
 def _suggest(name: str, names: Iterable[str]) -> str | None:

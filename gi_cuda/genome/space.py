@@ -79,6 +79,17 @@ class Space:
 
 
 @dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter that does not have its default; ``str`` is its notation, as ``BLOCK_W=128``."""
+
+    name: str
+    value: Value
+
+    def __str__(self) -> str:
+        return f"{self.name}={spell(self.value)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Configuration(Mapping[str, Value]):
     """A value for every parameter of a space, read by name.
 
@@ -130,9 +141,9 @@ class Configuration(Mapping[str, Value]):
         }
 
     @property
-    def settings(self) -> tuple[str, ...]:
-        """The changed values in notation, such as ``BLOCK_W=128``."""
-        return tuple(f"{name}={spell(value)}" for name, value in self.changed.items())
+    def settings(self) -> tuple[Setting, ...]:
+        """The changed values."""
+        return tuple(Setting(name, value) for name, value in self.changed.items())
 
     @property
     def macros(self) -> dict[str, str]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeVar
 
-from gi_cuda.genome.edits import Delete, Edit, Insert, Replace, repeats
+from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit, Insert, Replace, repeats
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
-from gi_cuda.grammar import Operation, Rules, Selection
+from gi_cuda.grammar import Rules, Selection
 from gi_cuda.spec.target import Value
 
 ATTEMPTS = 32
@@ -89,19 +89,12 @@ def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Ed
         if not donors:
             continue
         donor, is_move = rng.choice(donors), rng.random() < 0.5
-        if is_move and Operation.INSERT in view.operations(place):
-            if donor in grammar.specials or Operation.DELETE not in view.operations(donor):
-                continue
-            pair: tuple[Edit, Edit] = Insert(place, donor), Delete(donor)
-        elif not is_move and Operation.REPLACE in view.operations(place):
-            if donor in grammar.specials or place not in view.donors(donor):
-                continue
-            if Operation.REPLACE not in view.operations(donor):
-                continue
-            pair = Replace(place, donor), Replace(donor, place)
-        else:
-            continue
-        if not any(repeats(genotype.edits, edit) for edit in pair):
+        move = Insert(place, donor), Delete(donor)
+        swap = Replace(place, donor), Replace(donor, place)
+        pair = move if is_move else swap
+        if all(
+            edit.is_offered(grammar, view) and not repeats(genotype.edits, edit) for edit in pair
+        ):
             return pair
     return None
 
@@ -142,9 +135,9 @@ def _other_value(configuration: Configuration, at: int, rng: Random, rates: Rate
 def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PAPER) -> Edit | None:
     """A random edit that says something new when appended to the genotype's own, or None.
 
-    A rule that the configuration compiles, then one of the operations it offers, then one of the
-    donors in scope there, each with equal chance. A donor that spells what it would replace is not
-    drawn, nor an edit that repeats the one which decides the rule's body already.
+    A rule that the configuration compiles, then one of the kinds of edits that it offers, then one
+    of the donors in scope there, each with equal chance. A donor that spells what it would replace
+    is not drawn, nor an edit that repeats the one which decides the rule's body already.
     """
     view = grammar.under(genotype.configuration.macros)
     offers: Selection = view
@@ -161,29 +154,13 @@ def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PA
 
 
 def _edit_of(place: str, offers: Selection, grammar: Rules, rng: Random) -> Edit | None:
-    offered = list(offers.operations(place))
-    while offered:
-        operation = offered.pop(rng.randrange(len(offered)))
-        match operation:
-            case Operation.DELETE:
-                return Delete(place)
-            case Operation.INSERT:
-                return Insert(place, rng.choice(offers.donors(place)))
-            case Operation.REPLACE:
-                donor = _other_text(place, offers.donors(place), grammar, rng)
-                if donor is not None:
-                    return Replace(place, donor)
+    operations = offers.operations(place)
+    kinds = [kind for kind in EDIT_KINDS if kind.operation in operations]
+    while kinds:
+        edit = kinds.pop(rng.randrange(len(kinds))).draw(place, grammar, offers, rng)
+        if edit is not None:
+            return edit
     return None
-
-
-def _other_text(place: str, donors: Sequence[str], grammar: Rules, rng: Random) -> str | None:
-    """A donor that spells something else than the place, each such donor with equal chance."""
-    own = grammar.text(place)
-    donor = rng.choice(donors)
-    if grammar.text(donor) != own:
-        return donor
-    others = [donor for donor in donors if grammar.text(donor) != own]
-    return rng.choice(others) if others else None
 
 
 def crossover(mother: Genotype, father: Genotype, rng: Random) -> Genotype | None:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.grammar import KeptInclude, Operation, Rules, Selection
+from gi_cuda.genome import EDIT_KINDS
+from gi_cuda.grammar import KeptInclude, Rules, Selection
 from gi_cuda.grammar.frontends.cuda.account import EXPECTED, AccountedPart, PartKind
 from gi_cuda.report.tables import table as empty_table
 
@@ -122,7 +123,5 @@ def single_edits(grammar: Rules, offers: Selection) -> Counter[str]:
     """By rule type, the number of single edits on offer."""
     found: Counter[str] = Counter()
     for name in offers.mutable:
-        for operation in offers.operations(name):
-            many = 1 if operation is Operation.DELETE else offers.count(name)
-            found[grammar.rule(name).type] += many
+        found[grammar.rule(name).type] += sum(kind.count(offers, name) for kind in EDIT_KINDS)
     return found

@@ -98,7 +98,7 @@ def _head(
     yield f"{subject.target.name} ({run.store.get('device')})."
     yield f"Changes of nvcc's PTX: {genotype if genotype.edits else 'none'}"
     settings = compiled.base.configuration.settings
-    yield f"Configuration: {' '.join(settings) or 'the default one'}"
+    yield f"Configuration: {' '.join(map(str, settings)) or 'the default one'}"
     if launched := subject.launch_values(genotype.configuration):
         yield f"To be launched as for: {launched}"
     if options := subject.options(genotype.configuration):

@@ -11,7 +11,7 @@ from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.minimize import KeptChange, kept_change
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
-from gi_cuda.genome import Change, Changed, Delete, Insert, Replace, Setting
+from gi_cuda.genome import Change, Changed, Setting
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import SPECIALS, type_of
 from gi_cuda.runs.run import Run
@@ -96,19 +96,16 @@ def kind_of(subject: Subject, changes: tuple[Change, ...], number: int) -> str:
 
 def describe(subject: Subject, change: Change) -> str:
     """The kind of a change of source and the types of its rules, in words."""
-    match change:
-        case Setting(name, value):
-            parameter = subject.space.parameters[subject.space.index[name]]
-            said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
-            return f"{said} ({parameter.help})" if parameter.help else said
-        case Replace(place, donor) if donor in SPECIALS:
-            return _special(subject.grammar.rule(place), SPECIALS[donor])
-        case Delete(place):
-            return f"deletes {_type(place)}"
-        case Replace(place, donor):
-            return f"replaces {_type(place)} by {_donor(place, donor)}"
-        case Insert(place, donor):
-            return f"inserts {_donor(place, donor)} before {_type(place)}"
+    if isinstance(change, Setting):
+        name, value = change.name, change.value
+        parameter = subject.space.parameters[subject.space.index[name]]
+        said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
+        return f"{said} ({parameter.help})" if parameter.help else said
+    place, donor = change.place, change.donor
+    if donor in SPECIALS:
+        return _special(subject.grammar.rule(place), SPECIALS[donor])
+    other = "" if donor is None else _donor(place, donor)
+    return change.words.source.format(place=_type(place), donor=other)
 
 
 def _special(rule: Rule, text: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gi_cuda.genome import Change, Delete, Insert, Replace, Setting
+from gi_cuda.genome import Change, Setting
 from gi_cuda.grammar import Instruction, Rules, RuleType, Source, SourceLines
 from gi_cuda.grammar.rule_types import OPERAND_TYPES
 from gi_cuda.grammar.source import LineIndex, SourceLine
@@ -138,17 +138,14 @@ def _read(file: Path) -> dict[int, str]:
 
 
 def _roles(grammar: Rules, change: Change) -> Iterator[tuple[str, str]]:
-    match change:
-        case Delete(place):
-            yield "deleted", place
-        case Replace(place, _) if grammar.rule(place).type in OPERAND_TYPES:
-            yield "changed", place
-        case Replace(place, donor):
-            yield "replaced", place
-            yield "by a copy of", donor
-        case Insert(place, donor):
-            yield "before", place
-            yield "a copy of", donor
+    if isinstance(change, Setting):
+        return
+    if grammar.rule(change.place).type in OPERAND_TYPES:
+        yield "changed", change.place
+        return
+    yield change.words.roles[0], change.place
+    if change.donor is not None:
+        yield change.words.roles[1], change.donor
 
 
 def in_words(grammar: Rules, changes: tuple[Change, ...], number: int) -> str:
@@ -158,30 +155,16 @@ def in_words(grammar: Rules, changes: tuple[Change, ...], number: int) -> str:
         changes: all of a genotype: two of them may be a move or a swap.
         number: which one, from 0.
     """
-    match changes[number]:
-        case Setting() as setting:
-            return str(setting)
-        case Delete(place):
-            copy = _number(changes, lambda one: isinstance(one, Insert) and one.donor == place)
-            if copy:
-                return f"moves an instruction away, with change {copy}"
-            return "deletes an instruction"
-        case Replace(place, donor) as change:
-            back = _number(changes, lambda one: one == Replace(donor, place))
-            if (type_ := grammar.rule(place).type) not in OPERAND_TYPES:
-                if back:
-                    return f"swaps two instructions, with change {back}"
-                return "replaces an instruction by a copy of another one"
-            said = f"{grammar.text(change.place)} becomes {grammar.text(change.donor)}"
-            return f"replaces an operand, {type_.kind.words}: {said}"
-        case Insert(place, donor):
-            jump = grammar.rule(place).type is RuleType.JUMP
-            where = "before a jump" if jump else "before another one"
-            if gone := _number(changes, lambda one: one == Delete(donor)):
-                return f"moves an instruction {where}, with change {gone}"
-            return f"copies an instruction {where}"
-
-
-def _number(changes: tuple[Change, ...], meant: Callable[[Change], bool]) -> int | None:
-    """The number, from 1, of the first change that is meant."""
-    return next((n for n, one in enumerate(changes, 1) if meant(one)), None)
+    change = changes[number]
+    if isinstance(change, Setting):
+        return str(change)
+    type_ = grammar.rule(change.place).type
+    if type_ in OPERAND_TYPES and change.donor is not None:
+        said = f"{grammar.text(change.place)} becomes {grammar.text(change.donor)}"
+        return f"replaces an operand, {type_.kind.words}: {said}"
+    where = "a jump" if type_ is RuleType.JUMP else "another one"
+    edits = ((n, one) for n, one in enumerate(changes, 1) if not isinstance(one, Setting))
+    other = next((n for n, one in edits if change.completes(one)), None)
+    if other is None:
+        return change.words.instruction.format(place=where)
+    return f"{change.words.pair.format(place=where)}, with change {other}"

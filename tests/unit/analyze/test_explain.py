@@ -8,6 +8,7 @@ import pytest
 
 from gi_cuda.analyze.explain.explanation import Explanation, describe
 from gi_cuda.analyze.minimize import KeptChange
+from gi_cuda.genome import EDIT_KINDS, Edit
 from gi_cuda.report.explain import facts
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.subject import Subject, load_subject
@@ -99,6 +100,19 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
 def test_what_was_not_there_is_added(subject: Subject, edit: str, said: str) -> None:
     (change,) = subject.read(edit).edits
     assert describe(subject, change) == said
+
+
+@pytest.mark.parametrize("kind", EDIT_KINDS)
+def test_every_kind_of_edit_is_described(subject: Subject, kind: type[Edit]) -> None:
+    place, donor = "_two.cu_3", "_two.cu_7"
+    if kind.operator is None:
+        said = kind.words.source.format(place="a statement")
+        assert describe(subject, kind(place)) == said
+    else:
+        said = kind.words.source.format(place="a statement", donor="another one")
+        assert describe(subject, kind(place, donor)) == said
+        assert "another one" in said
+    assert "a statement" in said
 
 
 @pytest.mark.parametrize(

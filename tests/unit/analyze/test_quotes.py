@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gi_cuda.analyze.explain.quotes import in_words, numbered
-from gi_cuda.genome import Change, Delete, Insert, Replace
+from gi_cuda.genome import EDIT_KINDS, Change, Delete, Edit, Insert, Replace
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.source import FileSpan
@@ -73,6 +73,13 @@ def grammar() -> PtxGrammar:
 def test_changes_in_words(grammar: PtxGrammar, changes: list[Change], said: list[str]) -> None:
     numbers = range(len(changes))
     assert [in_words(grammar, tuple(changes), number) for number in numbers] == said
+
+
+@pytest.mark.parametrize("kind", EDIT_KINDS)
+def test_every_kind_of_edit_is_spoken_of(grammar: PtxGrammar, kind: type[Edit]) -> None:
+    rules = (ADD,) if kind.operator is None else (ADD, FIRST)
+    assert "instruction" in in_words(grammar, (kind(*rules),), 0)
+    assert len(kind.words.roles) == len(rules)
 
 
 def test_lines_are_numbered_as_in_their_files() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from gi_cuda.evaluate.fatal_edits import FatalEdits
-from gi_cuda.genome import Delete, Insert, Replace
+from gi_cuda.genome import Delete, Edit, Insert, Replace
+from tests.swap import Swap
 
 
-def known(*edits: Delete | Replace | Insert) -> FatalEdits:
+def known(*edits: Edit) -> FatalEdits:
     fatal_edits = FatalEdits()
     fatal_edits.enter(7, edits)
     return fatal_edits
@@ -44,6 +45,12 @@ def test_what_replaces_a_line_is_not_blamed_for_its_absence() -> None:
 def test_which_of_two_edits_is_at_fault_is_not_known() -> None:
     fatal_edits = known(Delete("_k.cu_1"), Delete("_k.cu_2"))
     assert fatal_edits.of([Delete("_k.cu_1")]) is None
+
+
+def test_which_of_two_lines_is_at_fault_is_not_known() -> None:
+    fatal_edits = known(Swap("_k.cu_1", "_k.cu_2"))
+    assert fatal_edits.of([Delete("_k.cu_1")]) is None
+    assert known(Delete("_k.cu_2")).of([Swap("_k.cu_1", "_k.cu_2")]) == 7
 
 
 def test_the_first_witness_stays() -> None:

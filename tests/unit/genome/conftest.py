@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Delete, Edit, Genotype, Insert, Replace, Space
-from gi_cuda.grammar import Grammar, Operation, Source, convert
+from gi_cuda.genome import EDIT_KINDS, Edit, Genotype, Replace, Space
+from gi_cuda.grammar import Grammar, Source, convert
 from gi_cuda.spec import Constraint, Parameter, ParameterKind
 from gi_cuda.spec.expression import parse
+from tests.swap import Swap
 
 KERNEL = """\
 __device__ int twice(int x) {
@@ -73,17 +74,30 @@ def space() -> Space:
 @pytest.fixture(scope="session")
 def all_edits(grammar: Grammar) -> tuple[Edit, ...]:
     """Every edit that some configuration allows."""
-    found: list[Edit] = []
-    for rule in grammar.rules:
-        offered = grammar.operations(rule.name)
-        donors = grammar.donors(rule.name)
-        if Operation.DELETE in offered:
-            found.append(Delete(rule.name))
-        if Operation.REPLACE in offered:
-            found += [Replace(rule.name, donor) for donor in donors]
-        if Operation.INSERT in offered:
-            found += [Insert(rule.name, donor) for donor in donors]
-    return tuple(found)
+    edits = (
+        edit
+        for rule in grammar.rules
+        for kind in EDIT_KINDS
+        for edit in (
+            [kind(rule.name)]
+            if kind.operator is None
+            else [kind(rule.name, donor) for donor in grammar.donors(rule.name)]
+        )
+    )
+    return tuple(edit for edit in edits if edit.is_offered(grammar, grammar))
+
+
+@pytest.fixture(scope="session")
+def mixtures(all_edits: tuple[Edit, ...]) -> st.SearchStrategy[list[Edit]]:
+    """Edits of all kinds and swaps, many of them of the same few rules."""
+    some = {edit.place for edit in all_edits if edit.place.startswith("_")}
+    few = [
+        edit
+        for edit in all_edits
+        if {step.place for step in edit.steps} <= some and edit.donor in {None, *some}
+    ]
+    swaps = [Swap(e.place, e.donor) for e in few if isinstance(e, Replace)]
+    return st.lists(st.sampled_from(few) | st.sampled_from(swaps), max_size=12)
 
 
 @pytest.fixture(scope="session")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 from gi_cuda.genome import (
-    EDIT_TYPES,
+    EDIT_KINDS,
     Delete,
+    Edit,
     Example,
     Insert,
     Replace,
@@ -15,9 +18,10 @@ from gi_cuda.genome import (
     read_genotype,
 )
 from gi_cuda.genome.edits import repeats
-from gi_cuda.grammar import Expansion, Source, convert, render
+from gi_cuda.grammar import Expansion, Grammar, Source, convert, render
+from tests.swap import Swap
 
-EXAMPLES = [(kind, example) for kind in EDIT_TYPES for example in kind.examples]
+EXAMPLES = [(kind, example) for kind in EDIT_KINDS for example in kind.examples]
 
 
 @pytest.mark.parametrize(("kind", "example"), EXAMPLES, ids=lambda part: getattr(part, "edits", ""))
@@ -28,9 +32,23 @@ def test_example(kind: type, example: Example) -> None:
     assert render(grammar, expansions(genotype.edits), None) == example.after
 
 
-@pytest.mark.parametrize("kind", EDIT_TYPES)
-def test_every_type_shows_itself(kind: type[Delete | Replace | Insert]) -> None:
+@pytest.mark.parametrize("kind", EDIT_KINDS)
+def test_every_kind_shows_itself(kind: type[Edit]) -> None:
     assert len(kind.examples) >= 2
+
+
+@pytest.mark.parametrize("kind", EDIT_KINDS)
+def test_every_kind_begins_with_its_place(kind: type[Edit], all_edits: tuple[Edit, ...]) -> None:
+    mine = [edit for edit in all_edits if type(edit) is kind]
+    assert mine
+    for edit in mine:
+        first = edit.steps[0]
+        assert (first.place, first.operation) == (edit.place, kind.operation)
+
+
+def test_notation_tells_kinds_apart() -> None:
+    assert len({kind.operator for kind in EDIT_KINDS}) == len(EDIT_KINDS)
+    assert Insert.usage() == "<a>+<b> to insert b before it"
 
 
 def test_inserts_accumulate_and_the_last_body_wins() -> None:
@@ -56,3 +74,24 @@ def test_repeats() -> None:
     assert not repeats(edits, Replace("b", "y"))
     assert not repeats(edits, Insert("a", "x"))
     assert not repeats([*edits, Replace("a", "x")], Delete("a"))
+
+
+def test_an_edit_of_two_rules_changes_both() -> None:
+    edits = [Insert("a", "x"), Swap("a", "b"), Insert("b", "x")]
+    assert expansions(edits) == {"a": Expansion(("x",), "b"), "b": Expansion(("x",), "a")}
+    assert repeats(edits, Swap("b", "a"))
+    assert repeats(edits, Replace("a", "b"))
+    assert not repeats([*edits, Delete("a")], Swap("a", "b"))
+
+
+def test_an_edit_of_two_rules_is_drawn_where_both_offer_it(grammar: Grammar) -> None:
+    view, rng = grammar.under({}), random.Random(1)
+    places = [name for name in view.mutable if Swap.operation in view.operations(name)]
+    drawn = [Swap.draw(rng.choice(places), grammar, view, rng) for _ in range(2000)]
+    assert None in drawn
+    found = {edit for edit in drawn if edit}
+    assert Swap("_k.cu_4", "_k.cu_3") in found
+    assert Swap("_k.cu_4", "_k.cu_5") not in found  # they spell the same
+    for edit in found:
+        assert edit.place in view.donors(edit.donor)
+        assert edit.donor in view.donors(edit.place)

@@ -27,7 +27,7 @@ def test_default_changes_nothing(space: Space) -> None:
 def test_only_changes_are_listed_in_the_order_of_the_space(space: Space) -> None:
     configuration = space.default.having({"TYPE": "7", "CACHE": 16, "BLOCK_W": 128})
     assert list(configuration.changed.items()) == [("CACHE", 16), ("TYPE", "7")]
-    assert configuration.settings == ("CACHE=16", 'TYPE="7"')
+    assert [str(one) for one in configuration.settings] == ["CACHE=16", 'TYPE="7"']
 
 
 def test_having_goes_back_to_the_default(space: Space) -> None:

@@ -135,7 +135,7 @@ def test_the_known_edits_come_up_in_sampling() -> None:
     for _ in range(200_000):
         edit = draw_edit(empty, grammar, rng)
         if edit is not None:
-            wanted.discard((edit.place, getattr(edit, "donor", "")))
+            wanted.discard((edit.place, edit.donor))
         if not wanted:
             break
     assert not wanted
@@ -358,9 +358,17 @@ def test_there_and_back() -> None:
     line = next(line for line in scope.splitlines() if line.startswith("<COND_align.cu_62>"))
     assert "IF:" in line
     assert "for2:" in line
-    place = known_edit(grammar, "IF", "diag >= maxSize", "COND", "is_valid[thread_Id]")
+    donor = "COND_align.cu_59.2"
+    assert scope.count("IF:62-75") == 1
     fewer = read_grammar(source, bnf, scope.replace("IF:62-75", "IF:66"))
-    assert fewer.changes.forbidden or place
+    taken = {
+        rule.name
+        for rule in grammar.rules
+        if rule.type is RuleType.IF and rule.line != 66 and donor in grammar.donors(rule.name)
+    }
+    assert len(taken) == 4
+    assert fewer.changes.forbidden == {(donor, place) for place in taken}
+    assert not any(donor in fewer.donors(place) for place in taken)
 
 
 # -- edits that a configuration makes void -----------------------------------------------------

@@ -37,7 +37,7 @@ def effect(gene: str) -> float | None:
 
 def landscape(genotype: Genotype) -> Evaluation:
     """The evaluation of a genotype: the product of what its distinct genes do."""
-    genes = sorted({*genotype.configuration.settings, *map(str, genotype.edits)})
+    genes = sorted({*map(str, genotype.configuration.settings), *map(str, genotype.edits)})
     if xxh3_64_intdigest("".join(genes).encode()) % 29 == 0:
         return not_built("kernel.cu:1: does not compile")
     effects = [effect(gene) for gene in genes]

@@ -69,7 +69,7 @@ class PtxGrammar(Rules):
 
     def count(self, place: str) -> int:
         """How many donors :meth:`donors` has for a place."""
-        return sum(1 for _ in self._find(self.rule(place)))
+        return len(self.donors(place))
 
     def operations(self, place: str) -> tuple[Operation, ...]:
         """Which edits apply to a rule."""

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.namespaces import namespaces
-from gi_cuda.backends.compile.phenotypes import phenotypes
-from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
-from gi_cuda.backends.compile.shards import Sizes
+from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ PREPROCESS_LIMIT = 120.0
 
 COMPILE_LIMIT = 300.0
 """Seconds of wall time one shard may take to compile; a shard over it is halved."""
+
+_LEAST = 64
+"""Fewest variants that are worth a preprocessor process of their own, which reads all headers."""
 
 _EXPORTS = "kernels of target.toml"
 """What messages call the lines, behind a variant's text, that name a target's kernels."""
@@ -92,7 +95,33 @@ class SourceCompiler(ABC):
                 for v in variants
             ]
         front, preprocess = self._preprocessor()
-        return phenotypes(variants, front, self.file_name, preprocess, self.jobs)
+        number = max(1, min(self.jobs, len(variants) // _LEAST))
+
+        def work(begin: int) -> dict[int, Phenotype | BuildFailure]:
+            return self._phenotypes(variants[begin::number], front, preprocess)
+
+        with JobThreads(work, number) as crew:
+            for begin in range(number):
+                crew.submit(begin)
+            parts = dict(crew.next() for _ in range(number))
+        return {ident: one for begin in range(number) for ident, one in parts[begin].items()}
+
+    def _phenotypes(
+        self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]
+    ) -> dict[int, Phenotype | BuildFailure]:
+        """Preprocess variants at once, again without those whose directives fail."""
+        answer: dict[int, Phenotype | BuildFailure] = {}
+        rest = list(variants)
+        while rest:
+            finished = preprocess(batch_text(front, rest, self.file_name))
+            if finished.ok:
+                answer.update(split(finished.stdout, rest))
+                break
+            failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
+            for ident, message in failed.items():
+                answer[ident] = BuildFailure(ident, message)
+            rest = [v for v in rest if v.ident not in failed]
+        return answer
 
     @abstractmethod
     def _exports(self) -> str:

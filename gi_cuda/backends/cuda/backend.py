@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gi_cuda.backends.cuda.driver import query, require_gpu
+from gi_cuda.backends.cuda.examine import examine
 from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
-from gi_cuda.backends.protocol.backend import Backend, Examined, Processes, Sanitizer, versions
+from gi_cuda.backends.protocol.backend import (
+    Backend,
+    Processes,
+    Sanitizer,
+    WatchedCommand,
+    versions,
+)
 from gi_cuda.backends.protocol.device import DeviceMaker
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.errors import UserError
@@ -29,6 +37,10 @@ being measured, by some 0.1 s."""
 
 DEFAULT_ARCHITECTURE = "sm_90"
 """What is compiled for where nothing is executed and there is no device to ask."""
+
+
+_SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
+"""Tools of compute-sanitizer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +164,33 @@ def _device_maker() -> DeviceMaker:
 
 
 def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
-    from gi_cuda.backends.cuda.sanitizers import compute_sanitizers
+    """The tools of compute-sanitizer; of PTX they name no lines.
 
-    return compute_sanitizers(compiler)
+    Raises:
+        UserError: it is not there.
+    """
+    from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 
+    sanitizer = find_toolkit().tool("compute-sanitizer")
+    if sanitizer is None:
+        raise UserError(
+            "compute-sanitizer is neither beside nvcc nor on PATH",
+            hint="pip install nvidia-cuda-sanitizer-api, or go without: --sanitizers none",
+        )
+    watched = compiler
+    if isinstance(compiler, NvccCompiler):
+        watched = replace(compiler, options=(*compiler.options, "-lineinfo"))
 
-def _examine() -> Iterator[Examined]:
-    from gi_cuda.backends.cuda.examine import examine
+    def command_of(tool: str) -> WatchedCommand:
+        def command(program: Sequence[str], log: Path) -> tuple[list[str], Mapping[str, str]]:
+            return [str(sanitizer), "--tool", tool, "--log-file", str(log), *program], {}
 
-    return examine()
+        return command
+
+    return [
+        Sanitizer(tool, watched, compiled_in=False, command=command_of(tool))
+        for tool in _SANITIZERS
+    ]
 
 
 BACKEND = Backend(
@@ -170,5 +200,5 @@ BACKEND = Backend(
     compiler=_compiler,
     device_maker=_device_maker,
     sanitizers=_sanitizers,
-    examine=_examine,
+    examine=examine,
 )

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import platform
-import subprocess
-from collections.abc import Iterator
-from dataclasses import dataclass
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.host.library import build_library, find_compiler
 from gi_cuda.backends.protocol.backend import (
     Backend,
@@ -20,9 +22,20 @@ from gi_cuda.backends.protocol.backend import (
 )
 from gi_cuda.backends.protocol.device import DeviceMaker
 from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.errors import UserError
 
 if TYPE_CHECKING:
     from gi_cuda.subject import Subject
+
+
+_SANITIZERS = ("-fsanitize=address,undefined", "-fsanitize-recover=all", "-g1", "-O1")
+_ADDRESS_OPTIONS = (
+    "halt_on_error=0:detect_leaks=0:"
+    # Threads of a block are fibres, whose stacks no sanitizer knows.
+    "detect_stack_use_after_return=0:"
+    # Guard pages speak through the runtime's own handlers.
+    "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +94,42 @@ def _device_maker() -> DeviceMaker:
 
 
 def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
-    from gi_cuda.backends.host.sanitizers import compiled_in_sanitizers
+    """The address and undefined-behaviour sanitizers in one.
 
-    return compiled_in_sanitizers(compiler)
+    Raises:
+        UserError: g++ or its sanitizers are not there.
+    """
+    from gi_cuda.backends.compile.shards import Sizes
+    from gi_cuda.backends.host.compiler import HostCompiler
+
+    assert isinstance(compiler, HostCompiler)
+    gxx = shutil.which("g++")
+    libraries = [_library(gxx, name) for name in ("libasan.so", "libubsan.so")] if gxx else [None]
+    if gxx is None or None in libraries:
+        raise UserError(
+            "no address sanitizer found: "
+            + ("g++ is not on PATH" if gxx is None else "g++ has no libasan.so or libubsan.so"),
+            hint="install g++ with its sanitizers, e.g. `apt install g++`, or go without:"
+            " --sanitizers none",
+        )
+
+    def command(program: Sequence[str], log: Path) -> tuple[list[str], Mapping[str, str]]:
+        environment = {
+            # The sanitizer's allocator must be there before Python's first allocation.
+            "LD_PRELOAD": " ".join(map(str, libraries)),
+            "ASAN_OPTIONS": f"{_ADDRESS_OPTIONS}:log_path={log}",
+            "UBSAN_OPTIONS": "halt_on_error=0",
+        }
+        return list(program), environment
+
+    options = (*compiler.options, *_SANITIZERS)
+    watched = replace(compiler, cxx=gxx, options=options, sizes=Sizes(1, 1))
+    return [Sanitizer("address, undefined", watched, compiled_in=True, command=command)]
+
+
+def _library(gxx: str, name: str) -> str | None:
+    said = run([gxx, f"-print-file-name={name}"], limit=60.0).stdout.strip()
+    return said if os.path.isabs(said) else None
 
 
 def _examine() -> Iterator[Examined]:
@@ -96,10 +142,7 @@ def _examine() -> Iterator[Examined]:
 
 def _said_version(program: str) -> str:
     """The first line that a program says when asked for its version."""
-    said = subprocess.run(
-        [program, "--version"], capture_output=True, text=True, errors="replace", timeout=20
-    )
-    return said.stdout.partition("\n")[0].strip()
+    return run([program, "--version"], limit=20.0).stdout.partition("\n")[0].strip()
 
 
 BACKEND = Backend(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.backends.cuda.compile.instructions import instructions
+from gi_cuda.backends.cuda.compile.inspection import instructions
 
 LISTING = """
 \t.target\tsm_90

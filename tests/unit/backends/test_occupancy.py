@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.backends.cuda.occupancy import occupancy
+from gi_cuda.backends.cuda.compile.inspection import occupancy
 
 
 @pytest.mark.parametrize(

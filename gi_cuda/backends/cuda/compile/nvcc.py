@@ -28,7 +28,7 @@ from gi_cuda.backends.cuda.compile.cubin import (
     owner,
     read_cubin,
 )
-from gi_cuda.backends.cuda.compile.instructions import instructions
+from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
 from gi_cuda.backends.cuda.compile.staged import (
     Prepared,
     Twin,
@@ -37,7 +37,6 @@ from gi_cuda.backends.cuda.compile.staged import (
     prepare,
     same_code,
 )
-from gi_cuda.backends.cuda.occupancy import occupancy
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,

@@ -1,5 +1,5 @@
 """As much of ELF as cubins and object files need: sections, symbols, relocations, and of cubins the
-attributes of kernels."""
+attributes of kernels. Read here, since pyelftools takes ten times as long for every variant."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """The CUDA driver asked directly, without a context: which devices are there.
 
-It needs neither PyCUDA nor nvidia-smi, and leaves nothing on the device.
+It needs neither PyCUDA nor nvidia-smi, and leaves nothing on the device. NVML would not do: it
+numbers devices in another order, and whatever ``CUDA_VISIBLE_DEVICES`` says.
 """
 
 from __future__ import annotations

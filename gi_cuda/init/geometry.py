@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.grammar import SourceLine
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
-from gi_cuda.init.host_code import bracketed
+from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.sizes import Extent, constant
+from gi_cuda.init.sizes import Extent, bracketed, constant
+from gi_cuda.init.sources import Chosen
 
 DEFAULT_BLOCK = 128
 """Threads of a block of which nothing is known."""
@@ -40,20 +39,18 @@ class Launching:
 
 
 def launching(
-    read: tuple[CudaFile, KernelSource, ElementTypes],
+    source: Chosen,
     found: Sequence[tuple[LaunchSite, LaunchSite]],
     usable: frozenset[str],
     sizes: Sequence[Extent],
-    constants: Mapping[str, int],
 ) -> Launching:
     """How a kernel is launched.
 
     Args:
-        read: the source, the kernel, its types.
+        source: with the types of the kernel's instance.
         found: launches in the host code, each as it is and with the names of all macros.
         usable: names of integers that expressions of a launch may use.
         sizes: what says how much data there is.
-        constants: constants of the source that say so.
     """
     usable |= {extent.name for extent in sizes}
     for use, full in found:
@@ -62,30 +59,24 @@ def launching(
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
             return Launching(
-                use.grid, use.block, use.shared or _shared(read, use.block), use.place, named
+                use.grid, use.block, use.shared or _shared(source, use.block), use.place, named
             )
     blocks = [use.block for use, _ in found if use.block and _names(use.block) <= usable]
-    return _guess(read, blocks[0] if blocks else (), usable, sizes, constants)
+    return _guess(source, blocks[0] if blocks else (), usable, sizes)
 
 
 def _guess(
-    read: tuple[CudaFile, KernelSource, ElementTypes],
-    known: tuple[str, ...],
-    usable: frozenset[str],
-    sizes: Sequence[Extent],
-    constants: Mapping[str, int],
+    source: Chosen, known: tuple[str, ...], usable: frozenset[str], sizes: Sequence[Extent]
 ) -> Launching:
     """Enough threads for one each; ``known`` is the block, where only the grid is not known."""
-    code, kernel, _ = read
-    body = code.of(kernel.definition.node)
-    axes = re.findall(r"Idx\s*\.\s*([xyz])", body)
+    axes = re.findall(r"Idx\s*\.\s*([xyz])", source.body)
     dimensions = max(["xyz".index(axis) + 1 for axis in axes] + [len(known), 1])
     block = known or tuple(
-        _block(code, body, axis, usable) or default
+        _block(source.code, source.body, axis, usable) or default
         for axis, default in zip("xyz", _BLOCKS[dimensions], strict=False)
     )
     block += ("1",) * (dimensions - len(block))
-    along = _along([e.name for e in sizes if e.passed], constants, dimensions)
+    along = _along([e.name for e in sizes if e.passed], source.constants(), dimensions)
     along = along or [e.name for e in sizes] or ["1"]
     if dimensions == 1:
         along = [" * ".join(along)]
@@ -93,7 +84,7 @@ def _guess(
     along = [_factor(many) for many in along]
     by = [bracketed(threads) for threads in block]
     grid = tuple(f"({n} + {b} - 1) / {b}" for n, b in zip(along, by, strict=False))
-    return Launching(grid, block, _shared(read, block))
+    return Launching(grid, block, _shared(source, block))
 
 
 def _factor(many: str) -> str:
@@ -121,7 +112,7 @@ def _block(code: CudaFile, body: str, axis: str, usable: frozenset[str]) -> str 
 def _along(passed: list[str], constants: Mapping[str, int], dimensions: int) -> list[str]:
     """How much there is along x, y and z."""
     if passed:
-        return sorted(passed, key=lambda name: _ACROSS.fullmatch(name) is None)
+        return sorted(passed, key=_rank)
     values = [str(constants[name]) for name in sorted(constants, key=_rank)]
     if len(values) == 1 and dimensions > 1:
         # One constant that counts along each axis.
@@ -141,13 +132,12 @@ def _names(*texts: Sequence[str]) -> set[str]:
     return {word for group in texts for text in group for word in _WORD.findall(text)}
 
 
-def _shared(read: tuple[CudaFile, KernelSource, ElementTypes], block: Sequence[str]) -> str:
+def _shared(source: Chosen, block: Sequence[str]) -> str:
     """An element per thread for an ``extern __shared__`` array, if there is one."""
-    code, kernel, types = read
-    body = code.of(kernel.definition.node)
-    match = re.search(r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w:\s]+?)\s+\w+\s*\[", body)
+    array = r"extern\s+__shared__\s+(?:__align__\(\d+\)\s*)?([\w:\s]+?)\s+\w+\s*\["
+    match = re.search(array, source.body)
     if match is None:
         return "0"
-    element = types.element(match[1])
+    element = source.types.element(match[1])
     threads = " * ".join(bracketed(one) for one in block)
     return f"{threads} * {8 if element is None else element.bytes}"

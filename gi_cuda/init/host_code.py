@@ -11,7 +11,7 @@ from tree_sitter import Node
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.sizes import is_count_name
+from gi_cuda.init.sizes import bare, bracketed, divided_up, is_count_name
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 
@@ -59,7 +59,7 @@ class KnownNames:
         scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
         kept: macros and constants that stay names.
         own: whether numbers that nobody can tell, and whose names say how much data there is, do.
-        starts: whether a variable of a loop is what it is at first_macro, instead of unknown.
+        starts: whether a variable of a loop is what it is at first, instead of unknown.
     """
 
     scalars: Mapping[str, str] = field(default_factory=dict)
@@ -322,7 +322,7 @@ class Resolver:
         a, b = bracketed(a), bracketed(b)
         if name in ("min", "max"):
             return f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})"
-        return _divided_up(a, b) if _DIVIDED_UP.fullmatch(name) else None
+        return divided_up(a, b) if _DIVIDED_UP.fullmatch(name) else None
 
     def _ceiling(self, node: Node, depth: int) -> str | None:
         """``ceil(n / (float)b)`` as a division of integers."""
@@ -336,7 +336,7 @@ class Resolver:
             return None
         a = self.expression(_without_one(self._code, left), depth + 1)
         b = self.expression(right, depth + 1)
-        return None if a is None or b is None else _divided_up(a, b)
+        return None if a is None or b is None else divided_up(a, b)
 
 
 def _without_one(code: CudaFile, node: Node) -> Node:
@@ -347,30 +347,6 @@ def _without_one(code: CudaFile, node: Node) -> Node:
             if factor and rest and re.fullmatch(r"1\.0*[fF]?", code.of(factor)):
                 return rest
     return node
-
-
-def _divided_up(a: str, b: str) -> str:
-    a, b = bracketed(a), bracketed(b)
-    return f"({a} + {b} - 1) / {b}"
-
-
-def bare(text: str) -> str:
-    """An expression without brackets around the whole of it."""
-    while text.startswith("(") and bracketed(text) == text:
-        text = text[1:-1].strip()
-    return text
-
-
-def bracketed(text: str) -> str:
-    """An expression that can be an operand of any operator."""
-    if re.fullmatch(r"\w+", text):
-        return text
-    depth = 0
-    for at, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return text if at == len(text) - 1 else f"({text})"
-    return f"({text})"
 
 
 def _depth(declarator: Node | None, name: Node) -> int:

@@ -8,25 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gi_cuda.errors import UserError
-from gi_cuda.grammar import Function, KeptInclude, LineIndex, convert
-from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes, read_element_types
+from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.grammar.frontends.cuda.file import (
-    Argument,
-    CudaFile,
     KernelSource,
-    read_cuda_file,
-    source_constants,
 )
-from gi_cuda.init.access import Access, accesses, is_compared
-from gi_cuda.init.buffers import ProposedBuffer, role_of, variables
-from gi_cuda.init.compilation import Compilation, Headers, find_headers
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.init.access import is_compared
+from gi_cuda.init.arguments import ProposedScalar, read_arguments
+from gi_cuda.init.buffers import ProposedBuffer, variables
+from gi_cuda.init.compilation import Compilation, Headers
 from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
-from gi_cuda.init.host_code import KnownNames as HostStanding
-from gi_cuda.init.launching import LaunchSite, uses
+from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import (
     Extent,
-    constants,
     elements,
     extents,
     is_count_name,
@@ -35,30 +29,12 @@ from gi_cuda.init.sizes import (
     rounds_down,
     small_enough,
 )
-from gi_cuda.init.sources import choose
-from gi_cuda.init.textures import is_texture, memory_of
+from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.tuning import Proposing, Tunable, tunables
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
-
-
-@dataclass(frozen=True, slots=True)
-class ProposedScalar:
-    """A value that the kernel gets.
-
-    Attributes:
-        value: what it is where it does not say how much data there is.
-        source: whether the host code says so.
-        computed: how the host code computes it from other scalars, if it does.
-    """
-
-    name: str
-    element: Element
-    value: int | float
-    source: bool
-    computed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,76 +80,83 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     Raises:
         UserError: no such kernel, a header that is not found, a parameter no target can pass.
     """
-    chosen = choose(path, wanted, compilation.include)
-    code, kernel = chosen.code, chosen.kernel
-    headers = find_headers(path, code.source, compilation)
-    code = replace(code, around=tuple(read_cuda_file(header) for header in headers.own))
-    codes = (code, *code.around)
-    functions = convert(code.source, [kernel.name]).functions
-    types = read_element_types(codes)
-    fixed = frozenset(code.macros) | source_constants(code).keys()
-    named = uses(codes, kernel, types, HostStanding(kept=fixed))
-    parameters = tunables(code, codes[1:], functions, compilation.define, _words(named))
+    source = choose(path, wanted, compilation)
+    named = source.launches(source.fixed)
+    parameters = tunables(source.code, source.functions, compilation.define, _words(named))
     defaults = {p.name: p.default for p in parameters if p.standing is Proposing.ACTIVE}
     active = frozenset(defaults)
-    found = uses(codes, kernel, types, HostStanding(kept=active))
+    found = source.launches(active)
     use = found[0] if found else None
-    bound, instance = _instance(kernel, types, use, active)
-    instances = dict.fromkeys([instance, *(_instance(kernel, types, u, active)[1] for u in found)])
-    buffers, scalars, arguments = _arguments(code, kernel, bound, use)
-    counting = _counting(code, kernel, scalars, use)
-    of_host: list[str] = []
+    bound, instance = _instance(source, use, active)
+    instances = [_instance(source, one, active)[1] for one in found]
+    buffers, scalars, arguments = read_arguments(replace(source, types=bound), use)
+    counting = counted = _counting(source, scalars, use)
     if not counting and use is not None:
         # How much there is, only the host code knows: by the name that it has there.
-        named = uses(codes, kernel, types, HostStanding(kept=fixed, own=True))
-        found = uses(codes, kernel, types, HostStanding(kept=active, own=True))
+        named = source.launches(source.fixed, own=True)
+        found = source.launches(active, own=True)
         use = found[0]
-        of_host = sorted(_words([use], [*use.allocated.values()]) - active - {*arguments, *fixed})
-    buffers = tuple(_sized(buffer, use, counting or of_host) for buffer in buffers)
-    body = code.of(kernel.definition.node)
-    counts = constants(code, [code.text[f.start : f.end] for f in functions])
-    sizes = extents(
-        counting or of_host,
-        taken=frozenset([*arguments, *code.macros]),
-        constants=counts,
-        checked=bool(counting)
-        and all(is_compared(code, kernel.definition, name) for name in counting)
-        and not _rounds_down(use, counting, defaults),
-        looped=any(is_looped(body, name) for name in counting),
-        least=_threads(use) if any(b.elements is None for b in buffers) else None,
-        host={} if use is None else use.values,
-    )
-    sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
-    sizes = small_enough(sizes, [b.elements for b in buffers if b.elements], defaults)
-    own = {**compilation.define}
-    for one in parameters:
-        if one.standing is Proposing.ACTIVE:
-            own.pop(one.name, None)
+        own = _words([use], [*use.allocated.values()])
+        counted = sorted(own - active - {*arguments, *source.fixed})
+    buffers = tuple(_sized(buffer, use, counted) for buffer in buffers)
+    sizes = _sizes(source, counting, counted, arguments, buffers, use, defaults)
     launch = launching(
-        (code, kernel, bound),
+        replace(source, types=bound),
         list(zip(found, named, strict=True)),
         frozenset(s.name for s in scalars if "int" in s.element.type) | active,
         sizes,
-        counts,
     )
+    places = LineIndex(source.code.source)
+    define = {name: text for name, text in compilation.define.items() if name not in active}
     return Proposal(
-        name=kernel.definition.name,
+        name=source.kernel.definition.name,
         source=path.resolve(),
-        evolving=chosen.headers,
-        kept=chosen.kept,
+        evolving=source.evolving,
+        kept=source.kept,
         kernel=instance,
-        instances=tuple(instances)[1:],
-        functions=functions,
-        files={f.name: LineIndex(code.source).at(f.start).file for f in functions},
-        headers=headers,
-        compilation=replace(compilation, define=own),
+        instances=tuple(dict.fromkeys(name for name in instances if name != instance)),
+        functions=source.functions,
+        files={f.name: places.at(f.start).file for f in source.functions},
+        headers=source.headers,
+        compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=(*buffers, *variables(code, functions, bound)),
+        buffers=(*buffers, *variables(source.code, source.functions, bound)),
         scalars=scalars,
         arguments=arguments,
         extents=large_enough(sizes, launch.grid, defaults),
         launching=launch,
     )
+
+
+def _sizes(
+    source: Chosen,
+    counting: Sequence[str],
+    counted: Sequence[str],
+    arguments: Sequence[str],
+    buffers: Sequence[ProposedBuffer],
+    use: LaunchSite | None,
+    defaults: Mapping[str, int],
+) -> tuple[Extent, ...]:
+    """What says how much data there is, and how much there is in each case.
+
+    Args:
+        counting: the kernel's scalars that say so.
+        counted: these, or else numbers of the host code's own.
+    """
+    kernel = source.kernel.definition
+    sizes = extents(
+        counted,
+        taken=frozenset([*arguments, *source.code.macros]),
+        constants=source.constants(),
+        checked=bool(counting)
+        and all(is_compared(source.code, kernel, name) for name in counting)
+        and not _rounds_down(use, counting, defaults),
+        looped=any(is_looped(source.body, name) for name in counting),
+        least=_threads(use) if any(b.elements is None for b in buffers) else None,
+        host={} if use is None else use.values,
+    )
+    sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
+    return small_enough(sizes, [b.elements for b in buffers if b.elements], defaults)
 
 
 def _words(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozenset[str]:
@@ -191,10 +174,9 @@ def _rounds_down(
     return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
-def _instance(
-    kernel: KernelSource, types: ElementTypes, use: LaunchSite | None, active: frozenset[str]
-) -> tuple[ElementTypes, str]:
+def _instance(source: Chosen, use: LaunchSite | None, active: frozenset[str]) -> tuple[ElementTypes, str]:
     """The types with template parameters bound, and the kernel's name as an instance."""
+    kernel, types = source.kernel, source.types
     if not kernel.templates:
         return types, kernel.shown
     given = () if use is None else use.templates
@@ -264,75 +246,8 @@ def _sized(
     return replace(buffer, elements=items)
 
 
-def _arguments(
-    code: CudaFile, kernel: KernelSource, types: ElementTypes, use: LaunchSite | None
-) -> tuple[tuple[ProposedBuffer, ...], tuple[ProposedScalar, ...], tuple[str, ...]]:
-    buffers, scalars, names = [], [], []
-    for index, argument in enumerate(kernel.arguments):
-        if is_texture(types, argument) and argument.name:
-            taken = [one.name for one in kernel.arguments]
-            names.append(argument.name)
-            buffers.append(memory_of(code, kernel.definition, argument.name, types, taken))
-            continue
-        element = types.element(argument.type)
-        if element is None and argument.pointers == 1 and argument.type == "void":
-            element = Element("uint8")
-        what = f"the parameter {argument.name or index + 1!r} of {kernel.name} "
-        if element is None or argument.pointers > 1 or argument.reference:
-            kind = argument.text + ("&" if argument.reference else "")
-            raise _cannot(code, kernel, what, kind, types.members(argument.type))
-        name = argument.name or f"argument{index + 1}"
-        names.append(name)
-        if argument.pointers:
-            buffers.append(_buffer(code, kernel, argument, name, element))
-        elif element.parts > 1:
-            raise _cannot(code, kernel, what, argument.type, types.members(argument.type))
-        else:
-            scalars.append(_scalar(name, element, use))
-    return tuple(buffers), tuple(scalars), tuple(names)
-
-
-def _cannot(
-    code: CudaFile, kernel: KernelSource, what: str, kind: str, members: Sequence[str]
-) -> UserError:
-    hint = "targets pass numbers, texture objects, and pointers to numbers or plain structs"
-    by_value = bool(members) and kind[-1] not in "*&"
-    if by_value:
-        hint += (
-            f", but no struct by value: let the kernel take `const {kind} *`, or the members as"
-            f" parameters of their own: {', '.join(members)}"
-        )
-    else:
-        hint += "; let the kernel take these"
-    return UserError(
-        f"{what}is of type `{kind}`, which no target can pass",
-        where=code.where(kernel.definition.node),
-        hint=hint,
-    )
-
-
-def _buffer(
-    code: CudaFile, kernel: KernelSource, argument: Argument, name: str, element: Element
-) -> ProposedBuffer:
-    if argument.const:
-        return ProposedBuffer(name, element, "input", Access.READ, argument.text)
-    access = accesses(code, kernel.definition, name)
-    return ProposedBuffer(name, element, role_of(access), access, argument.text)
-
-
-def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScalar:
-    computed = None if use is None or element.floating else use.computed.get(name)
-    if computed is not None:
-        return ProposedScalar(name, element, 0, source=True, computed=computed)
-    value = None if use is None else use.values.get(name)
-    if value is not None and not (isinstance(value, float) and not element.floating):
-        return ProposedScalar(name, element, value, source=True)
-    small = 0.5 if element.floating else 1 if element.truth else 2
-    return ProposedScalar(name, element, small, source=False)
-
-
 def _counting(
-    code: CudaFile, kernel: KernelSource, scalars: Sequence[ProposedScalar], use: LaunchSite | None
+    source: Chosen, scalars: Sequence[ProposedScalar], use: LaunchSite | None
 ) -> list[str]:
     """The scalars that say how much data there is: by host code, else by their names as well."""
     whole = [
@@ -344,14 +259,15 @@ def _counting(
     if use is not None:
         further = [*use.allocated.values(), *use.computed.values()]
         told = set(_words([], [*(use.grid or ()), *further])) & set(whole)
-        pointers = {argument.name for argument in kernel.arguments if argument.pointers}
+        pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         if told and use.grid is not None and pointers <= use.allocated.keys():
             # Nothing is left for any other scalar to say.
             return [name for name in whole if name in told]
+    kernel = source.kernel.definition
     return [
         name
         for name in whole
-        if name in told or is_count_name(name, compared=is_compared(code, kernel.definition, name))
+        if name in told or is_count_name(name, compared=is_compared(source.code, kernel, name))
     ]
 
 

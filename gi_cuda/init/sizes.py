@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -79,19 +80,14 @@ def extents(
         least: how large a number of our own must be; None where none is needed.
         host: what the host code passes.
     """
-    if not names and least is None:
-        return ()
     if not names:
+        if least is None:
+            return ()
         name = next(n for n in ("n", "elements", "n_elements", "gi_elements") if n not in taken)
-        size = 1
-        for value in constants.values():
-            size *= value
-        # The source says how much: it is the same in all cases.
-        fixed = bool(constants) and size <= _MOST
-        if fixed:
+        # Where the source says how much there is, it is the same in all cases.
+        said = math.prod(constants.values()) if constants else 0
+        if size := said if 0 < said <= _MOST else least:
             return (Extent(name, False, size, size, size),)
-        if least:
-            return (Extent(name, False, least, least, least),)
         return (Extent(name, False, _WHOLE[1][0], _WHOLE_HELD_OUT[1][0], _DEVICE[1][0]),)
     number = min(len(names), 4)
     tables = (_TRAIN, _HELD_OUT) if checked else (_WHOLE, _WHOLE_HELD_OUT)
@@ -152,7 +148,7 @@ _ELEMENTS = 1 << 17
 """Of a buffer, at most, in a case for the host."""
 
 _DEVICE_ELEMENTS = 1 << 26
-"""The same for a GPU."""
+"""Of a buffer, at most, in a case for a GPU."""
 
 
 def small_enough(
@@ -219,6 +215,31 @@ def rounds_down(grid: str, name: str, others: Mapping[str, int]) -> bool:
     return whole == more
 
 
+def divided_up(a: str, b: str) -> str:
+    """How many groups of `b` hold `a` items, the last one perhaps not full."""
+    a, b = bracketed(a), bracketed(b)
+    return f"({a} + {b} - 1) / {b}"
+
+
+def bare(text: str) -> str:
+    """An expression without brackets around the whole of it."""
+    while text.startswith("(") and bracketed(text) == text:
+        text = text[1:-1].strip()
+    return text
+
+
+def bracketed(text: str) -> str:
+    """An expression that can be an operand of any operator."""
+    if re.fullmatch(r"\w+", text):
+        return text
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0:
+            return text if at == len(text) - 1 else f"({text})"
+    return f"({text})"
+
+
 def elements(bytes_: str, size: int) -> str | None:
     """A number of elements from one of bytes: ``n * 4`` bytes are ``n`` floats.
 
@@ -228,9 +249,7 @@ def elements(bytes_: str, size: int) -> str | None:
         return None
     if bytes_.isdigit():
         return None if int(bytes_) % size or bytes_ == "0" else str(int(bytes_) // size)
-    while bytes_.startswith("(") and bytes_.endswith(")") and _closes_last(bytes_):
-        bytes_ = bytes_[1:-1]
-    factors = _factors(bytes_)
+    factors = _factors(bare(bytes_))
     if size > 1:
         if str(size) not in factors:
             return None
@@ -241,15 +260,6 @@ def elements(bytes_: str, size: int) -> str | None:
         return str(parse(text).evaluate({}))
     except ExpressionError:
         return text
-
-
-def _closes_last(text: str) -> bool:
-    depth = 0
-    for at, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0:
-            return at == len(text) - 1
-    return False
 
 
 def _factors(text: str) -> list[str]:
@@ -264,7 +274,9 @@ def _factors(text: str) -> list[str]:
             start = at + 1
     flat: list[str] = []
     for factor in (*parts, text[start:].strip()):
-        inner = _factors(factor[1:-1]) if factor.startswith("(") and _closes_last(factor) else []
+        inner = (
+            _factors(bare(factor)) if factor.startswith("(") and bracketed(factor) == factor else []
+        )
         flat += inner if len(inner) > 1 or (inner and inner[0].isalnum()) else [factor]
     return flat
 

@@ -1,21 +1,36 @@
-"""Which headers evolve with a source: those that hold what its kernel reaches."""
+"""A kernel and its source: which headers evolve with it, those that hold what it reaches."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gi_cuda.grammar import Grammar, KeptInclude, LineIndex, Tree, convert, read_files, read_tree
+from gi_cuda.grammar import (
+    Function,
+    Grammar,
+    KeptInclude,
+    LineIndex,
+    Tree,
+    convert,
+    read_files,
+    read_tree,
+)
 from gi_cuda.grammar.frontends.cuda.file import (
     CudaFile,
     KernelSource,
     choose_kernel,
     of_source,
     read_cuda_file,
+    source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.scope import FILE_LEVEL
+from gi_cuda.init.compilation import Compilation, Headers, find_headers
+from gi_cuda.init.host_code import KnownNames
+from gi_cuda.init.launching import LaunchSite, uses
+from gi_cuda.init.sizes import constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _VARIABLE = re.compile(
@@ -25,37 +40,67 @@ _VARIABLE = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A source with the headers that are to evolve with it.
+    """A kernel, and what was read of its source before anything is proposed.
 
     Attributes:
-        code: its text, theirs in place.
-        kernel: the kernel.
-        headers: where they are.
+        code: the source, with the headers that evolve in place and its other headers around it.
+        functions: that evolve, the kernel among them.
+        types: that its text declares.
+        evolving: the headers that evolve with it.
         kept: headers that hold what the kernel reaches and have to stay includes.
+        headers: what else is included.
     """
 
     code: CudaFile
     kernel: KernelSource
-    headers: tuple[Path, ...]
+    functions: tuple[Function, ...]
+    types: ElementTypes
+    evolving: tuple[Path, ...]
     kept: tuple[KeptInclude, ...]
+    headers: Headers
+
+    @property
+    def body(self) -> str:
+        """The kernel's text."""
+        return self.code.of(self.kernel.definition.node)
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Names of macros and constants."""
+        return frozenset(self.code.macros) | source_constants(self.code).keys()
+
+    def constants(self) -> dict[str, int]:
+        """Constants that say how much data there is."""
+        return constants(self.code, [self.code.text[f.start : f.end] for f in self.functions])
+
+    def launches(self, kept: frozenset[str], *, own: bool = False) -> list[LaunchSite]:
+        """The kernel's launches, with some names kept; with `own`, also the host code's own."""
+        codes = (self.code, *self.code.around)
+        return uses(codes, self.kernel, self.types, KnownNames(kept=kept, own=own))
 
 
-def choose(path: Path, wanted: str | None, include: tuple[Path, ...]) -> Chosen:
+def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
     """Find a kernel, in a source or in headers of its tree, and the headers that go with it.
 
     Raises:
-        UserError: a file cannot be read; there is no such kernel, or several.
+        UserError: a file cannot be read, or a header is not found; there is no such kernel, or
+            several.
     """
+    include = compilation.include
     tree = read_tree(path, include, _belongs(path, include))
     whole = tree.joined.source
     kernel = choose_kernel(of_source(path, whole), wanted)
     grammar = convert(whole, [kernel.name])
-    needed = tuple(_needed(tree, grammar))
-    headers = tuple(tree.paths[name] for name in needed)
-    code = of_source(path, read_files(path, headers, include).source)
+    evolving = tuple(tree.paths[name] for name in _needed(tree, grammar))
     words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
-    kept = [one for one in tree.joined.kept if _defines(tree.paths[one.header], words)]
-    return Chosen(code, choose_kernel(code, kernel.shown), headers, tuple(kept))
+    kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
+    source = read_files(path, evolving, include).source
+    headers = find_headers(path, source, compilation)
+    code = replace(of_source(path, source), around=tuple(map(read_cuda_file, headers.own)))
+    kernel = choose_kernel(code, kernel.shown)
+    functions = convert(source, [kernel.name]).functions
+    types = read_element_types((code, *code.around))
+    return Chosen(code, kernel, functions, types, evolving, kept, headers)
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:

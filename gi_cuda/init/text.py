@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
-from gi_cuda.init.host_code import bracketed
 from gi_cuda.init.proposal import Proposal, python_name
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Proposing, Tunable
 from gi_cuda.spec.load import MARK
 
@@ -47,12 +47,33 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)
+class _Noted(NamedTuple):
+    """A value of a key, and what is said behind it; "" is nothing."""
+
+    value: object
+    note: str
 
 
-def _list(texts: Iterable[str]) -> str:
-    return "[" + ", ".join(_quoted(text) for text in texts) + "]"
+def _toml(value: object) -> str:
+    """A value in TOML: a text, a number, a list or an inline table, perhaps with a note."""
+    if isinstance(value, _Noted):
+        return _toml(value.value) + _behind(value.note)
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
+    if isinstance(value, float):
+        return f"{value:.0e}".replace("e-0", "e-")
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _behind(note: str) -> str:
+    return f"     # {note}" if note else ""
+
+
+def _table(header: str, comment: str = "", **keys: object) -> str:
+    """A table of a target: lines of a comment, the header, the keys but those that are None."""
+    lines = [f"# {line}" for line in comment.splitlines()]
+    lines += [header, *(f"{key} = {_toml(v)}" for key, v in keys.items() if v is not None)]
+    return "\n".join(lines)
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -60,45 +81,48 @@ def _relative(path: Path, folder: Path) -> str:
 
 
 def _target(proposal: Proposal, folder: Path) -> str:
-    reached = ", ".join(dict.fromkeys(function.name for function in proposal.functions))
-    lines = [
+    evolved = f"evolved: {', '.join(dict.fromkeys(f.name for f in proposal.functions))}"
+    if proposal.instances:
+        evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
+    headers = [_relative(header, folder) for header in proposal.evolving]
+    return _table(
         "[target]",
-        f"name = {_quoted(proposal.name)}",
-        f"description = {_quoted(f'{proposal.kernel} of {proposal.source.name}')}",
-        f"source = {_quoted(_relative(proposal.source, folder))}     # stays where it is",
-        f"kernels = {_list([proposal.kernel])}     # evolved: {reached}",
-        'data = "data.py"',
-    ]
-    if proposal.evolving:
-        listed = _list(_relative(header, folder) for header in proposal.evolving)
-        lines.insert(4, f"headers = {listed}     # they evolve with it")
-    if others := [name for name in proposal.instances if name != proposal.kernel]:
-        lines.insert(-1, f"# The host code launches {', '.join(others)} as well.")
-    return "\n".join(lines)
+        name=proposal.name,
+        description=f"{proposal.kernel} of {proposal.source.name}",
+        source=_Noted(_relative(proposal.source, folder), "stays where it is"),
+        headers=_Noted(headers, "they evolve with it") if headers else None,
+        kernels=_Noted([proposal.kernel], evolved),
+        data="data.py",
+    )
 
 
 def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
-    lines = ["[build]"]
-    if compilation.include:
-        lines.append(f"include = {_list(_relative(p, folder) for p in compilation.include)}")
-    if compilation.define:
-        pairs = (f"{name} = {_quoted(value)}" for name, value in compilation.define.items())
-        lines.append(f"define = {{ {', '.join(pairs)} }}")
-    lines += [f"standard = {_quoted(compilation.standard)}", 'host = ["-O2"]', 'cuda = ["-O3"]']
+    table = _table(
+        "[build]",
+        include=[_relative(path, folder) for path in compilation.include] or None,
+        define=compilation.define or None,
+        standard=compilation.standard,
+        host=["-O2"],
+        cuda=["-O3"],
+    )
     for name in proposal.headers.toolkit:
-        lines.append(f"# The host back end has no <{name}>: this target needs a GPU.")
-    return "\n".join(lines)
+        table += f"\n# The host back end has no <{name}>: this target needs a GPU."
+    return table
 
 
 def _parameter(one: Tunable) -> str:
-    lines = ["[[parameter]]", f"name = {_quoted(one.name)}", f"kind = {_quoted(one.kind)}"]
-    if one.kind == "macro":
-        lines.append(f"values = {list(one.values)}")
-    lines.append(f"default = {one.default}")
-    if one.standing is Proposing.ACTIVE:
-        return "\n".join([*lines, f"help = {_quoted(one.why)}"])
-    return "\n".join(f"# {line}" for line in [f"Perhaps; {one.why}", *lines])
+    active = one.standing is Proposing.ACTIVE
+    table = _table(
+        "[[parameter]]",
+        "" if active else f"Perhaps; {one.why}",
+        name=one.name,
+        kind=one.kind,
+        values=one.values if one.kind == "macro" else None,
+        default=one.default,
+        help=one.why if active else None,
+    )
+    return table if active else table.replace("\n", "\n# ")
 
 
 def _constraints(proposal: Proposal) -> Iterator[str]:
@@ -106,14 +130,8 @@ def _constraints(proposal: Proposal) -> Iterator[str]:
     block = proposal.launching.block
     if len(block) > 1 and active & set(block):
         product = " * ".join(bracketed(one) for one in block)
-        lines = [f'that = "{product} <= 1024"', 'why = "a block has at most 1024 threads"']
-        yield "\n".join(["[[constraint]]", *lines])
-
-
-def _size(proposal: Proposal, buffer: ProposedBuffer) -> str:
-    parts = buffer.element.parts
-    items = buffer.elements or " * ".join(proposal.counts)
-    return _times(items, parts)
+        why = "a block has at most 1024 threads"
+        yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
 def _times(items: str, parts: int) -> str:
@@ -130,10 +148,10 @@ _ROLES = {
 
 
 def _buffers(proposal: Proposal) -> Iterator[str]:
-    comment = "# Sizes are in elements of a buffer's type, as the host code allocates them."
+    comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
     if any(not buffer.elements for buffer in proposal.buffers):
-        comment = f"# {MARK}: the size of each buffer, in elements of its type. Assumed where it"
-        comment += f" says so:\n# one item for each {' x '.join(proposal.counts)}."
+        comment = f"{MARK}: the size of each buffer, in elements of its type. Assumed where it"
+        comment += f" says so:\none item for each {' x '.join(proposal.counts)}."
     for buffer in proposal.buffers:
         why = _ROLES[buffer.role]
         if buffer.access is Access.ATOMIC:
@@ -142,144 +160,118 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             why = "not used by the kernel"
         if buffer.texture:
             why = "read through its texture"
-        named = buffer.symbol or buffer.texture
-        lines = [
-            f"[[buffer]]     # {buffer.shown}{'' if named else ' ' + buffer.name}",
-            f"name = {_quoted(buffer.name)}",
-            f"type = {_quoted(buffer.element.type)}",
-            f"size = {_quoted(_size(proposal, buffer))}"
-            + ("" if buffer.elements else f"     # {MARK}"),
-            f"role = {_quoted(buffer.role)}     # {why}",
-        ]
-        if buffer.symbol:
-            lines.append(f"symbol = {_quoted(buffer.symbol)}")
-        yield "\n".join([comment, *lines] if comment else lines)
+        items = buffer.elements or " * ".join(proposal.counts)
+        size = _times(items, buffer.element.parts)
+        own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
+        yield _table(
+            "[[buffer]]" + _behind(buffer.shown + own),
+            comment,
+            name=buffer.name,
+            type=buffer.element.type,
+            size=_Noted(size, "" if buffer.elements else MARK),
+            role=_Noted(buffer.role, why),
+            symbol=buffer.symbol or None,
+        )
         comment = ""
 
 
 def _textures(proposal: Proposal) -> Iterator[str]:
     comment = (
-        f"# {MARK}: what each texture is made of. Assumed: what is fetched. Where host code says"
-        "\n# cudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
-        '\n# read = "normalized_float".'
+        f"{MARK}: what each texture is made of. Assumed: what is fetched. Where host code says"
+        "\ncudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
+        '\nread = "normalized_float".'
     )
     for buffer in proposal.buffers:
-        if buffer.texture is None:
-            continue
-        unseen = "" if buffer.access else f"     # {MARK}: its fetches are not to be seen"
-        lines = [
-            f"[[texture]]{unseen}",
-            f"name = {_quoted(buffer.texture)}",
-            f"buffer = {_quoted(buffer.name)}",
-        ]
-        if buffer.element.parts > 1:
-            lines.append(f"components = {buffer.element.parts}")
-        yield "\n".join([comment, *lines] if comment else lines)
-        comment = ""
+        if buffer.texture is not None:
+            header = "[[texture]]"
+            if not buffer.access:
+                header += _behind(f"{MARK}: its fetches are not to be seen")
+            parts = buffer.element.parts if buffer.element.parts > 1 else None
+            yield _table(header, comment, name=buffer.texture, buffer=buffer.name, components=parts)
+            comment = ""
 
 
 def _scalars(proposal: Proposal) -> Iterator[str]:
+    comment = "How much data there is. The kernel does not get it as an argument."
     for extent in proposal.extents:
         if not extent.passed:
-            yield "\n".join(
-                [
-                    "# How much data there is. The kernel does not get it as an argument.",
-                    *_scalar(extent.name, "int32"),
-                ]
-            )
+            yield _table("[[scalar]]", comment, name=extent.name, type="int32")
     for scalar in proposal.scalars:
-        lines = _scalar(scalar.name, scalar.element.type)
+        header, kind = "[[scalar]]", scalar.element.type
         if scalar.computed is not None:
-            lines.append(f"value = {_quoted(scalar.computed)}     # as in the host code")
-        elif scalar.name not in proposal.counts:
-            lines[0] += f"     # its value is in data.py{'' if scalar.source else f': {MARK}'}"
-        yield "\n".join(lines)
-
-
-def _scalar(name: str, kind: str) -> list[str]:
-    return ["[[scalar]]", f"name = {_quoted(name)}", f"type = {_quoted(kind)}"]
+            value = _Noted(scalar.computed, "as in the host code")
+            yield _table(header, name=scalar.name, type=kind, value=value)
+            continue
+        if scalar.name not in proposal.counts:
+            unsaid = "" if scalar.source else f": {MARK}"
+            header += _behind(f"its value is in data.py{unsaid}")
+        yield _table(header, name=scalar.name, type=kind)
 
 
 def _launch(proposal: Proposal) -> str:
     launching = proposal.launching
+    comment = f"{MARK}: the source does not say how the kernel is launched, or not plainly."
     if launching.place is not None:
-        comment = f"# As in line {launching.place.line} of {launching.place.file}."
-    else:
-        comment = f"# {MARK}: the source does not say how the kernel is launched, or not plainly."
-    lines = [comment]
+        comment = f"As in line {launching.place.line} of {launching.place.file}."
     if launching.named:
-        lines.append(f"# With these names as parameters: {launching.named}")
-    lines += [
+        comment += f"\nWith these names as parameters: {launching.named}"
+    return _table(
         "[[launch]]",
-        f"kernel = {_quoted(proposal.kernel)}",
-        f"grid = {_list(launching.grid)}",
-        f"block = {_list(launching.block)}",
-    ]
-    if launching.shared != "0":
-        lines.append(f"shared = {_quoted(launching.shared)}     # bytes")
-    return "\n".join([*lines, f"args = {_list(proposal.arguments)}"])
+        comment,
+        kernel=proposal.kernel,
+        grid=launching.grid,
+        block=launching.block,
+        shared=None if launching.shared == "0" else _Noted(launching.shared, "bytes"),
+        args=proposal.arguments,
+    )
 
 
 def _oracles(proposal: Proposal) -> Iterator[str]:
     judged = [b for b in proposal.buffers if b.role in ("output", "inout")]
     real = [b for b in judged if b.element.floating]
-    whole = [b.name for b in judged if not b.element.floating]
     if not real:
-        yield '[oracle]\nkind = "exact"'
+        yield _table("[oracle]", kind="exact")
         return
     # A struct is judged byte by byte: there is no tolerance for it.
-    smooth = [b.name for b in real if b.element.type.startswith("float")]
-    whole += [b.name for b in real if not b.element.type.startswith("float")]
-    narrow = any(b.element.type != "float64" for b in real if b.name in smooth)
-    accuracy = "1e-4" if narrow else "1e-9"
+    smooth = [b for b in real if b.element.type.startswith("float")]
+    exact = [b.name for b in judged if not b.element.floating]
+    exact += [b.name for b in real if b not in smooth]
     if smooth:
-        lines = [
-            f"# {MARK}: how far results may be from the reference's; both may be 0.",
+        accuracy = 1e-4 if any(b.element.type != "float64" for b in smooth) else 1e-9
+        yield _table(
             "[[oracle]]",
-            'kind = "tolerance"',
-            f"absolute = {accuracy}",
-            f"relative = {accuracy}",
-        ]
-        yield "\n".join([*lines, f"buffers = {_list(smooth)}"] if whole else lines)
-    if whole:
-        yield "\n".join(["[[oracle]]", 'kind = "exact"', f"buffers = {_list(whole)}"])
+            f"{MARK}: how far results may be from the reference's; both may be 0.",
+            kind="tolerance",
+            absolute=accuracy,
+            relative=accuracy,
+            buffers=[b.name for b in smooth] if exact else None,
+        )
+    if exact:
+        yield _table("[[oracle]]", kind="exact", buffers=exact)
 
 
 def _cases(proposal: Proposal) -> Iterator[str]:
     extents = proposal.extents
-    small = [(e.train, e.held_out) for e in extents]
     same = all(e.device == e.train for e in extents)
-    backends = [] if same else [_backends(gpu=False)]
-    comment = "# Cases: train ones give fitness, held-out ones only ever validate."
-    yield _case(comment, "train", "train", backends, 1, extents, [a for a, _ in small])
-    yield _case("", "held-out", "held-out", backends, 2, extents, [b for _, b in small])
-    if same:
-        return
-    device = [e.device for e in extents]
-    half = [max(1, device[0] // 2), *device[1:]]
-    backends = [_backends(gpu=True)]
-    comment = f"# {MARK}: sizes worth the while of a GPU."
-    yield _case(comment, "large", "train", backends, 3, extents, device)
-    yield _case("", "large-held-out", "held-out", backends, 4, extents, half)
-
-
-def _backends(*, gpu: bool) -> str:
-    return f"backends = {_list(backends_on_gpus(gpu=gpu))}"
-
-
-def _case(
-    comment: str,
-    name: str,
-    role: str,
-    backends: list[str],
-    seed: int,
-    extents: tuple[Extent, ...],
-    values: list[int],
-) -> str:
-    args = {"seed": seed} | {python_name(e.name): v for e, v in zip(extents, values, strict=True)}
-    pairs = ", ".join(f"{key} = {value}" for key, value in args.items())
-    lines = ["[[case]]", f"name = {_quoted(name)}", f"role = {_quoted(role)}", *backends]
-    return "\n".join([*([comment] if comment else []), *lines, f"args = {{ {pairs} }}"])
+    halves = [e.device // (1 if index else 2) for index, e in enumerate(extents)]
+    fitness = "Cases: train ones give fitness, held-out ones only ever validate."
+    large = f"{MARK}: sizes worth the while of a GPU."
+    cases = [
+        (fitness, "train", "train", False, [e.train for e in extents]),
+        ("", "held-out", "held-out", False, [e.held_out for e in extents]),
+        (large, "large", "train", True, [e.device for e in extents]),
+        ("", "large-held-out", "held-out", True, [max(1, half) for half in halves]),
+    ]
+    for seed, (comment, name, role, gpu, sizes) in enumerate(cases[: 2 if same else 4], 1):
+        counts = {python_name(e.name): size for e, size in zip(extents, sizes, strict=True)}
+        yield _table(
+            "[[case]]",
+            comment,
+            name=name,
+            role=role,
+            backends=None if same else backends_on_gpus(gpu=gpu),
+            args={"seed": seed, **counts},
+        )
 
 
 def data_py(proposal: Proposal) -> str:
@@ -299,13 +291,13 @@ def data_py(proposal: Proposal) -> str:
         f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
         *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
         "    return {",
-        *(f"        {_quoted(b.name)}: {_made(proposal, b)}," for b in given),
-        *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
+        *(f"        {_toml(b.name)}: {_made(proposal, b)}," for b in given),
+        *(f"        {_toml(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
         if scalar.name not in proposal.counts and scalar.computed is None:
             why = "as in the host code" if scalar.source else MARK
-            lines.append(f"        {_quoted(scalar.name)}: {scalar.value!r},  # {why}")
+            lines.append(f"        {_toml(scalar.name)}: {scalar.value!r},  # {why}")
     return "\n".join([*lines, "    }", ""])
 
 

@@ -75,7 +75,6 @@ def whole_number(body: str) -> int | None:
 
 def tunables(
     code: CudaFile,
-    headers: Sequence[CudaFile],
     functions: Sequence[Function],
     define: Mapping[str, str],
     launched: frozenset[str],
@@ -83,11 +82,11 @@ def tunables(
     """What the functions to be evolved use of macros, in order.
 
     Args:
-        headers: the source's own headers; a macro that they use is the same for all variants.
+        code: the source; a macro that headers around it use is the same for all variants.
         define: macros given on the command line.
         launched: macros that the kernel's launches use.
     """
-    shared = frozenset(word for header in headers for word in _WORD.findall(header.text))
+    shared = frozenset(word for header in code.around for word in _WORD.findall(header.text))
     found = list(_of_constants(code, functions, launched))
     for name in _used(code, functions, launched):
         if (one := _tunable(code, name, define, name in shared)) is not None:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 from gi_cuda import BACKENDS
-from gi_cuda.errors import UserError
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
 from gi_cuda.spec.modules import check_call, load_function
@@ -58,7 +57,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         for index, item in enumerate(file.parameters)
     )
     for index, item in enumerate(file.scalars):
-        _check_redraw(item, places.at(("scalar", index)))
+        _check_redraw(item, ("scalar", index), places)
     description = _described(file.target, files)
     names = check_names(file, description.kernels, places)
     buffers = {buffer.name: buffer for buffer in file.buffers}
@@ -128,7 +127,7 @@ def _described(described: Description, files: Files) -> Description:
 
 def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines) -> Parameter:
     """A parameter with its line, and with the values that need not be written."""
-    _check_kind(item, places.at(key))
+    _check_kind(item, key, places)
     values = item.values or (0, 1)
     for index, value in enumerate(values):
         if value in values[:index]:
@@ -151,7 +150,7 @@ def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines)
     return replace(item, values=values, line=places.line(key))
 
 
-def _check_kind(item: Parameter, where: str) -> None:
+def _check_kind(item: Parameter, key: Key, places: KeyLines) -> None:
     """Refuse keys that do not go with the kind of a parameter."""
     option = item.kind is ParameterKind.OPTION
     what = hint = None
@@ -166,21 +165,16 @@ def _check_kind(item: Parameter, where: str) -> None:
     elif not item.switch and not item.values:
         what, hint = "its values are missing", "For example values = [32, 64, 128]."
     if what is not None:
-        raise UserError(what, where=where, hint=hint)
+        raise places.error(key, what, hint)
 
 
-def _check_redraw(item: Scalar, where: str) -> None:
+def _check_redraw(item: Scalar, key: Key, places: KeyLines) -> None:
     if item.redraw and item.value is not None:
-        raise UserError(
-            "a scalar with a value cannot be redrawn",
-            where=where,
-            hint="Leave `value` out: the case gives it.",
-        )
+        what = "a scalar with a value cannot be redrawn"
+        raise places.error(key, what, "Leave `value` out: the case gives it.")
     if item.redraw and item.dtype.kind not in "iu":
-        raise UserError(
-            f"a {item.dtype} cannot be redrawn",
-            where=where,
-            hint="Only an integer goes up by one.",
+        raise places.error(
+            key, f"a {item.dtype} cannot be redrawn", "Only an integer goes up by one."
         )
 
 

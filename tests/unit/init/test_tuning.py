@@ -15,7 +15,7 @@ def proposed(
     code: CudaFile, define: Mapping[str, str], launched: frozenset[str] = frozenset()
 ) -> dict[str, Tunable]:
     functions = convert(code.source, None).functions
-    return {one.name: one for one in tunables(code, (), functions, define, launched)}
+    return {one.name: one for one in tunables(code, functions, define, launched)}
 
 
 def guarded(name: str, value: str) -> str:

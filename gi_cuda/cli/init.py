@@ -11,7 +11,6 @@ from gi_cuda.cli.console import console
 from gi_cuda.init import (
     MARK,
     Proposal,
-    Proposing,
     check_free,
     files,
     from_database,
@@ -73,7 +72,7 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
     lines += kept_lines(proposal.kept)
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
-    offered = [one.name for one in proposal.parameters if one.standing is Proposing.OFFERED]
+    offered = [one.name for one in proposal.parameters if not one.active]
     if offered:
         lines.append(f"perhaps parameters (commented out in target.toml): {', '.join(offered)}")
     places = [

@@ -3,7 +3,6 @@
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.text import files
-from gi_cuda.init.tuning import Proposing
 from gi_cuda.init.write import check_free, write_folder
 from gi_cuda.spec.load import MARK
 
@@ -11,7 +10,6 @@ __all__ = [
     "MARK",
     "Compilation",
     "Proposal",
-    "Proposing",
     "check_free",
     "files",
     "from_database",

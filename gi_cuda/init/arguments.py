@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.init.access import Access, accesses
 from gi_cuda.init.buffers import ProposedBuffer, role_of
 from gi_cuda.init.launching import LaunchSite

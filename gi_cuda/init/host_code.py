@@ -77,10 +77,10 @@ class Resolver:
     """
 
     def __init__(
-        self, codes: Sequence[CudaFile], at: Node, types: ElementTypes, standing: KnownNames
+        self, codes: Sequence[CudaFile], at: Node, types: ElementTypes, known: KnownNames
     ) -> None:
         self._codes, self._code, self._types = codes, codes[0], types
-        self._standing = standing
+        self._known = known
         self._values: dict[str, list[Node]] = {}
         self._declared: dict[str, str] = {}
         self._pointers: dict[str, int] = {}
@@ -116,7 +116,7 @@ class Resolver:
             self._note_call(node)
         elif node.type == "assignment_expression":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            stepped = self._standing.starts and _in_header(node)
+            stepped = self._known.starts and _in_header(node)
             if left is not None and right is not None and not stepped:
                 # Set more than once, perhaps conditionally: nobody knows to what.
                 self._values.setdefault(self._code.of(left), []).append(right)
@@ -199,8 +199,8 @@ class Resolver:
         if depth > _DEPTH:
             return None
         kind, own = node.type, self._code.of(node).strip()
-        if own in self._standing.scalars:
-            return self._standing.scalars[own]
+        if own in self._known.scalars:
+            return self._known.scalars[own]
         if kind == "number_literal":
             match = _INTEGER.fullmatch(own)
             return match[1] if match else None
@@ -231,9 +231,9 @@ class Resolver:
         return None
 
     def _name(self, name: str, depth: int) -> str | None:
-        if name in self._standing.scalars:
-            return self._standing.scalars[name]
-        if name in self._standing.kept:
+        if name in self._known.scalars:
+            return self._known.scalars[name]
+        if name in self._known.kept:
             return name
         macro = first_macro(self._codes, name)
         if macro is not None:
@@ -241,7 +241,7 @@ class Resolver:
         value = self._value(name)
         text = None if value is None else self.expression(value, depth + 1)
         if text is None:
-            return name if self._standing.own and self._counts(name) else None
+            return name if self._known.own and self._counts(name) else None
         return bracketed(text)
 
     def _counts(self, name: str) -> bool:

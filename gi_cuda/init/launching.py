@@ -42,14 +42,14 @@ class LaunchSite:
     allocated: Mapping[str, str] = field(default_factory=dict)
 
 
-def uses(
-    codes: Sequence[CudaFile], kernel: KernelSource, types: ElementTypes, standing: KnownNames
+def launch_sites(
+    codes: Sequence[CudaFile], kernel: KernelSource, types: ElementTypes, known: KnownNames
 ) -> list[LaunchSite]:
     """The launches of a kernel in its source.
 
     Args:
         codes: the source, then its headers.
-        standing: what may stay a name; the kernel's own scalars need not be said.
+        known: what may stay a name; the kernel's own scalars need not be said.
     """
     code = codes[0]
     found = []
@@ -60,15 +60,15 @@ def uses(
             continue
         name = code.of(called).partition("<")[0]
         if name.rpartition("::")[2].strip() == kernel.definition.name:
-            found.append(_use(codes, kernel, types, standing, (node, syntax)))
+            found.append(_site(codes, kernel, types, known, (node, syntax)))
     return found
 
 
-def _use(
+def _site(
     codes: Sequence[CudaFile],
     kernel: KernelSource,
     types: ElementTypes,
-    standing: KnownNames,
+    known: KnownNames,
     launch: tuple[Node, Node],
 ) -> LaunchSite:
     node, syntax = launch
@@ -78,9 +78,9 @@ def _use(
     passed = list(zip(kernel.arguments, listed, strict=False))
     here = {code.of(n).strip(): a.name for a, n in passed if not a.pointers and _is_name(n)}
     plain = Resolver(codes, node, types, KnownNames(starts=True))
-    resolver = Resolver(codes, node, types, replace(standing, scalars=here))
+    resolver = Resolver(codes, node, types, replace(known, scalars=here))
     # How many threads a block has is no matter of how much data there is.
-    of_block = Resolver(codes, node, types, replace(standing, scalars=here, own=False))
+    of_block = Resolver(codes, node, types, replace(known, scalars=here, own=False))
     config = syntax.named_children
     values = {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
     declared = {a.name: t for a, n in passed if (t := resolver.declared_type(n)) is not None}
@@ -91,7 +91,7 @@ def _use(
         shared=of_block.expression(config[2]) if len(config) > 2 else "0",
         templates=tuple(resolver.template_arguments(node.child_by_field_name("function"))),
         values=values,
-        computed=dict(_computed(resolver, passed, standing.kept)),
+        computed=dict(_computed(resolver, passed, known.kept)),
         types=declared,
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
     )

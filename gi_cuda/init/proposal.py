@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import (
     KernelSource,
 )
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import ProposedScalar, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, variables
@@ -30,7 +30,7 @@ from gi_cuda.init.sizes import (
     small_enough,
 )
 from gi_cuda.init.sources import Chosen, choose
-from gi_cuda.init.tuning import Proposing, Tunable, tunables
+from gi_cuda.init.tuning import Tunable, tunables
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -83,7 +83,7 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
     source = choose(path, wanted, compilation)
     named = source.launches(source.fixed)
     parameters = tunables(source.code, source.functions, compilation.define, _words(named))
-    defaults = {p.name: p.default for p in parameters if p.standing is Proposing.ACTIVE}
+    defaults = {p.name: p.default for p in parameters if p.active}
     active = frozenset(defaults)
     found = source.launches(active)
     use = found[0] if found else None
@@ -174,7 +174,9 @@ def _rounds_down(
     return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
-def _instance(source: Chosen, use: LaunchSite | None, active: frozenset[str]) -> tuple[ElementTypes, str]:
+def _instance(
+    source: Chosen, use: LaunchSite | None, active: frozenset[str]
+) -> tuple[ElementTypes, str]:
     """The types with template parameters bound, and the kernel's name as an instance."""
     kernel, types = source.kernel, source.types
     if not kernel.templates:

@@ -17,6 +17,7 @@ from gi_cuda.grammar import (
     read_files,
     read_tree,
 )
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import (
     CudaFile,
     KernelSource,
@@ -25,11 +26,10 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.compilation import Compilation, Headers, find_headers
 from gi_cuda.init.host_code import KnownNames
-from gi_cuda.init.launching import LaunchSite, uses
+from gi_cuda.init.launching import LaunchSite, launch_sites
 from gi_cuda.init.sizes import constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -76,7 +76,7 @@ class Chosen:
     def launches(self, kept: frozenset[str], *, own: bool = False) -> list[LaunchSite]:
         """The kernel's launches, with some names kept; with `own`, also the host code's own."""
         codes = (self.code, *self.code.around)
-        return uses(codes, self.kernel, self.types, KnownNames(kept=kept, own=own))
+        return launch_sites(codes, self.kernel, self.types, KnownNames(kept=kept, own=own))
 
 
 def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:

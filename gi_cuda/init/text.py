@@ -15,7 +15,7 @@ from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.proposal import Proposal, python_name
 from gi_cuda.init.sizes import bracketed
-from gi_cuda.init.tuning import Proposing, Tunable
+from gi_cuda.init.tuning import Tunable
 from gi_cuda.spec.load import MARK
 
 
@@ -112,21 +112,20 @@ def _build(proposal: Proposal, folder: Path) -> str:
 
 
 def _parameter(one: Tunable) -> str:
-    active = one.standing is Proposing.ACTIVE
     table = _table(
         "[[parameter]]",
-        "" if active else f"Perhaps; {one.why}",
+        "" if one.active else f"Perhaps; {one.why}",
         name=one.name,
         kind=one.kind,
         values=one.values if one.kind == "macro" else None,
         default=one.default,
-        help=one.why if active else None,
+        help=one.why if one.active else None,
     )
-    return table if active else table.replace("\n", "\n# ")
+    return table if one.active else table.replace("\n", "\n# ")
 
 
 def _constraints(proposal: Proposal) -> Iterator[str]:
-    active = {p.name for p in proposal.parameters if p.standing is Proposing.ACTIVE}
+    active = {p.name for p in proposal.parameters if p.active}
     block = proposal.launching.block
     if len(block) > 1 and active & set(block):
         product = " * ".join(bracketed(one) for one in block)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
@@ -36,14 +35,6 @@ _COUNT = re.compile(
 )
 
 
-class Proposing(Enum):
-    """What to do with a parameter that was found."""
-
-    ACTIVE = auto()
-    OFFERED = auto()
-    """Commented out."""
-
-
 @dataclass(frozen=True, slots=True)
 class Tunable:
     """A parameter proposed.
@@ -51,6 +42,7 @@ class Tunable:
     Attributes:
         kind: ``macro`` or ``flag``.
         values: of a macro; a flag has none.
+        active: whether it is a parameter at once, or only offered, commented out.
         why: what it is, or why it is only offered.
     """
 
@@ -58,8 +50,8 @@ class Tunable:
     kind: str
     values: tuple[int, ...]
     default: int
-    standing: Proposing
     why: str
+    active: bool = False
 
 
 def is_count(name: str) -> bool:
@@ -108,7 +100,7 @@ def _of_constants(
             continue
         values, _ = _values(name, value)
         why = f"first make the constant a macro: #ifndef {name} / #define {name} {value} / #endif"
-        yield _offered(name, "macro", values, value, why)
+        yield Tunable(name, "macro", values, value, why)
 
 
 def _used(code: CudaFile, functions: Sequence[Function], launched: frozenset[str]) -> Iterator[str]:
@@ -148,24 +140,22 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
     guarded = _is_guarded(code, macro)
     text = define.get(name, macro.body) if guarded else macro.body
     if not text.strip():
-        return _offered(
-            name, "flag", (), 1, "the source itself defines it: give it with -D instead"
-        )
+        return Tunable(name, "flag", (), 1, "the source itself defines it: give it with -D instead")
     value = whole_number(text)
     if value is None:
         return None
     values, why = _values(name, value)
     if shared:
-        return _offered(
+        return Tunable(
             name, "macro", values, value, "a header uses it too, and all variants share headers"
         )
     if not guarded:
-        return _offered(
+        return Tunable(
             name, "macro", values, value, f"first put #ifndef {name} / #endif around its #define"
         )
     if why is None:
-        return _offered(name, "macro", values, value, "does it change speed and not the result?")
-    return Tunable(name, "macro", values, value, Proposing.ACTIVE, why)
+        return Tunable(name, "macro", values, value, "does it change speed and not the result?")
+    return Tunable(name, "macro", values, value, why, active=True)
 
 
 def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
@@ -185,15 +175,10 @@ def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) 
         if shared
         else ("switches code" if safe else "does it change speed and not the result?")
     )
-    standing = Proposing.ACTIVE if safe and flag else Proposing.OFFERED
     if flag:
-        return Tunable(name, "flag", (), min(value, 1), standing, why)
+        return Tunable(name, "flag", (), min(value, 1), why, active=bool(safe))
     values = tuple(sorted({0, 1, value}))
-    return Tunable(name, "macro", values, value, Proposing.OFFERED, why)
-
-
-def _offered(name: str, kind: str, values: tuple[int, ...], default: int, why: str) -> Tunable:
-    return Tunable(name, kind, values, default, Proposing.OFFERED, why)
+    return Tunable(name, "macro", values, value, why)
 
 
 def _is_guarded(code: CudaFile, macro: Macro) -> bool:

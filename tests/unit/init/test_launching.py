@@ -9,7 +9,7 @@ import pytest
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.host_code import KnownNames
-from gi_cuda.init.launching import LaunchSite, uses
+from gi_cuda.init.launching import LaunchSite, launch_sites
 
 KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
 
@@ -17,7 +17,7 @@ KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
 def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> LaunchSite:
     code = read(KERNEL + host)
     types = read_element_types([code])
-    (use,) = uses([code], kernels(code)[0], types, KnownNames(kept=frozenset(kept.split())))
+    (use,) = launch_sites([code], kernels(code)[0], types, KnownNames(kept=frozenset(kept.split())))
     return use
 
 
@@ -72,7 +72,7 @@ def test_allocations_types_and_template_arguments(read: Callable[[str], CudaFile
         "int main() { int N = 1 << 10; size_t bytes = N * sizeof(double); double *d;"
         " CHECK(cudaMalloc((void **)&d, bytes)); k<double, RADIUS, 2 * 8><<<1, 1>>>(d, N); }"
     )
-    (use,) = uses([code], kernels(code)[0], read_element_types([code]), KnownNames())
+    (use,) = launch_sites([code], kernels(code)[0], read_element_types([code]), KnownNames())
     assert use.templates == ("double", "3", "2 * 8")
     assert use.types == {"a": "double", "n": "int"}
     assert use.allocated == {"a": "(n * 8)"}
@@ -133,7 +133,7 @@ def test_how_much_only_the_host_code_knows(read: Callable[[str], CudaFile]) -> N
         " k<<<n / 64, threads>>>(a); }"
     )
     types, kernel = read_element_types([code]), kernels(code)[0]
-    (use,) = uses([code], kernel, types, KnownNames(own=True))
+    (use,) = launch_sites([code], kernel, types, KnownNames(own=True))
     assert (use.grid, use.block, use.allocated) == (("n / 64",), None, {"a": "n * 4"})
-    (use,) = uses([code], kernel, types, KnownNames())
+    (use,) = launch_sites([code], kernel, types, KnownNames())
     assert use.grid is None

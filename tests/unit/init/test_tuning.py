@@ -8,7 +8,7 @@ import pytest
 
 from gi_cuda.grammar import convert
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
-from gi_cuda.init.tuning import Proposing, Tunable, tunables
+from gi_cuda.init.tuning import Tunable, tunables
 
 
 def proposed(
@@ -38,7 +38,7 @@ def test_guarded_macros_about_speed_are_parameters(
 ) -> None:
     code = read(f"{guarded(name, value)}__global__ void k(int *a) {{ a[0] = {name}; }}")
     one = proposed(code, {})[name]
-    assert (one.standing, one.values) == (Proposing.ACTIVE, values)
+    assert (one.active, one.values) == (True, values)
     assert one.default in one.values
 
 
@@ -57,7 +57,7 @@ def test_what_changes_results_or_cannot_be_set_is_only_offered(
     )
     found = proposed(code, {})
     assert set(found) == {"BLOCK_SIZE", "RADIUS", "DEBUG_PRINT", "MODE"}
-    assert {one.standing for one in found.values()} == {Proposing.OFFERED}
+    assert {one.active for one in found.values()} == {False}
     assert "#ifndef BLOCK_SIZE" in found["BLOCK_SIZE"].why
 
 
@@ -74,7 +74,7 @@ def test_flags_given_and_macros_reached_through_others(read: Callable[[str], Cud
 def test_macros_of_launches_count_too(read: Callable[[str], CudaFile]) -> None:
     code = read(guarded("TPB", "128") + "__global__ void k(int *a) { a[0] = 1; }")
     assert "TPB" not in proposed(code, {})
-    assert proposed(code, {}, frozenset({"TPB"}))["TPB"].standing is Proposing.ACTIVE
+    assert proposed(code, {}, frozenset({"TPB"}))["TPB"].active
 
 
 def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], CudaFile]) -> None:
@@ -86,6 +86,6 @@ def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], Cud
     )
     found = proposed(code, {}, frozenset({"WARPS_PER_BLOCK"}))
     assert set(found) == {"WARPS_PER_BLOCK", "TILE"}
-    assert {one.standing for one in found.values()} == {Proposing.OFFERED}
+    assert {one.active for one in found.values()} == {False}
     assert (found["TILE"].values, found["TILE"].default) == ((4, 8, 16), 8)
     assert "#define TILE 8" in found["TILE"].why

@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
@@ -30,7 +30,7 @@ from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.search import BARRACUDA, PRESETS
+from gi_cuda.search import DEFAULT, PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
@@ -104,7 +104,8 @@ def main() -> None:
     options = parser.parse_args()
     subject = open_subject(options.target, "cuda", edits=options.edits)
     compiler = open_compiler(subject, len(os.sched_getaffinity(0)))
-    settings = replace(BARRACUDA, population=options.population, generations=options.generations)
+    preset = PRESETS[DEFAULT]
+    settings = preset.settings.having(options.population, options.generations)
     profile = cProfile.Profile(time.process_time)
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
         builder = Builder(subject, compiler, Path(scratch) / "build")
@@ -113,8 +114,8 @@ def main() -> None:
                 store=store,
                 evaluator=builder,
                 phases=Phases,
-                strategy=PRESETS["barracuda"](settings),
-                variation=subject,
+                strategy=preset.strategy(settings),
+                variation=preset.vary(subject),
                 settings=settings,
                 seed=options.seed,
                 stop=lambda: False,

@@ -37,8 +37,9 @@ from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.backends.workers.case_runner import CaseRunner, count_loops, record
 from gi_cuda.backends.workers.measuring import measure
-from gi_cuda.genome import Genotype
+from gi_cuda.genome import Genotype, mutate
 from gi_cuda.results.measurement import Measurement
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.spec import CaseRole, find_case, load_case
 from gi_cuda.subject import Subject, load_subject
 
@@ -143,7 +144,7 @@ class Smoke:
         while len(genotypes) < number:
             genotype = subject.original
             for _ in range(rng.randint(1, 4)):
-                genotype = subject.mutate(genotype, rng) or genotype
+                genotype = mutate(genotype, subject.grammar, rng, PAPER) or genotype
             genotypes[len(genotypes)] = genotype
         texts = [
             Variant(

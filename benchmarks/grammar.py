@@ -17,6 +17,7 @@ from pathlib import Path
 
 from gi_cuda.genome import Genotype, mutate
 from gi_cuda.grammar import EDIT_SETS, Source, convert, read_source
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject, load_subject
 
 ROOT = Path(__file__).parent.parent
@@ -54,7 +55,7 @@ def individuals(subject: Subject, number: int, seed: int) -> Iterator[Genotype]:
     genotype = subject.original
     for _ in range(number):
         parent = genotype if len(genotype.edits) < LONGEST else subject.original
-        genotype = mutate(parent, subject.grammar, rng) or subject.original
+        genotype = mutate(parent, subject.grammar, rng, PAPER) or subject.original
         yield genotype
 
 

@@ -37,6 +37,7 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.spec import CaseData, buffer_sizes, find_case, load_case, plan
 from gi_cuda.subject import Subject, load_subject
 
@@ -62,7 +63,7 @@ def drawn(subject: Subject, number: int, seed: int) -> list[Configuration]:
     configuration = subject.space.default
     while len(found) < number:
         for _ in range(STEPS):
-            configuration = mutate_configuration(configuration, rng) or configuration
+            configuration = mutate_configuration(configuration, rng, PAPER) or configuration
         found[configuration] = None
     return list(found)
 

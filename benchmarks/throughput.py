@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
@@ -26,8 +26,8 @@ from gi_cuda.report.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.run import Plan, create_run
-from gi_cuda.search import BARRACUDA, PRESETS
-from gi_cuda.search.loop import Evolution
+from gi_cuda.search import DEFAULT, PRESETS
+from gi_cuda.spec import BACKENDS
 
 ROOT = Path(__file__).parent.parent
 
@@ -65,31 +65,20 @@ def main() -> None:
     parser.add_argument("--backend", choices=BACKENDS, default="host")
     parser.add_argument("--population", type=int, default=100)
     parser.add_argument("--generations", type=int, default=6)
-    parser.add_argument("--preset", choices=PRESETS, default="barracuda")
+    parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
     parser.add_argument("--level", choices=LEVELS, default="source")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
-    settings = replace(BARRACUDA, population=options.population, generations=options.generations)
+    settings = PRESETS[options.preset].settings.having(options.population, options.generations)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
         subject = open_subject(options.target, options.backend, options.level)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
-            evaluator = run.evaluator()
-            evolution = Evolution(
-                store=run.store,
-                evaluator=evaluator,
-                phases=evaluator.take_phases,
-                strategy=PRESETS[plan.preset](settings),
-                variation=run.variation(),
-                settings=settings,
-                seed=plan.seed,
-                stop=lambda: False,
-            )
             before = _Ticks.now()
-            for _ in evolution.run():
+            for _ in run.evolution().run():
                 pass
             after = _Ticks.now()
             generations = run.store.generations()

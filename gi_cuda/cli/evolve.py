@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +11,6 @@ from gi_cuda import BACKENDS
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli.console import console
-from gi_cuda.cli.files import set_aside
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
@@ -29,29 +26,38 @@ from gi_cuda.cli.options import (
     cores,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
-from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.tables import say
 from gi_cuda.runs.run import create_run, default_folder
 from gi_cuda.runs.stored import Plan
-from gi_cuda.search import BARRACUDA, PRESETS
+from gi_cuda.search import DEFAULT, PRESETS, find_preset
+
+_PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items())
 
 
+def _of_preset(number: str) -> str:
+    """What to say of the default of an option whose default is the preset's."""
+    return f"the preset's own; {DEFAULT} has {getattr(PRESETS[DEFAULT].settings, number)}"
+
+
+# Each parameter is an option of the command line.
 def command(
     target: TargetPath,
     run: Annotated[
         Path | None,
         typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
     ] = None,
-    preset: Annotated[
-        str, typer.Option("--preset", help=f"Search strategy: {', '.join(PRESETS)}.")
-    ] = "barracuda",
+    preset: Annotated[str, typer.Option("--preset", help=f"How to search. {_PRESETS}.")] = DEFAULT,
     population: Annotated[
-        int, typer.Option(min=1, help="New individuals in a generation.")
-    ] = BARRACUDA.population,
+        int | None,
+        typer.Option(
+            min=1, help="New individuals in a generation.", show_default=_of_preset("population")
+        ),
+    ] = None,
     generations: Annotated[
-        int, typer.Option(min=1, help="Generations to breed.")
-    ] = BARRACUDA.generations,
+        int | None,
+        typer.Option(min=1, help="Generations to breed.", show_default=_of_preset("generations")),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
     time: TimeLimit = None,
     backend: Backend = BACKENDS[0],
@@ -73,39 +79,25 @@ def command(
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
-    if preset not in PRESETS:
-        raise UserError(
-            f"there is no preset {preset!r}", where="--preset", hint=f"one of: {', '.join(PRESETS)}"
-        )
+    chosen = find_preset(preset, "--preset")
     check_level(level, check_backend(backend))
     begun = None if start is None else predecessor(start, target)
     subject = open_subject(
         target, backend, level, bnf=bnf, scope=scope, edits=check_edits(edits), start=begun
     )
-    if preset == "tune" and level != "source":
-        raise UserError(
-            "the tune preset varies parameters, and PTX has none",
-            where="--preset",
-            hint="choose another preset, or leave --level out",
-        )
+    chosen.demand(subject)
+    plan = Plan(
+        preset,
+        chosen.settings.having(population, generations),
+        seed,
+        open_backend(backend).workers(workers, cores()),
+        jobs or cores(),
+    )
     folder = run or default_folder(subject.target.name)
-    settings = replace(BARRACUDA, population=population, generations=generations)
-    # Before anything is removed: where it cannot be used, all stays as it is.
-    measurements = open_backend(backend).workers(workers, cores())
-    plan = Plan(preset, settings, seed, measurements, jobs or cores())
-    if preset == "tune" and not subject.target.parameters:
-        raise UserError(
-            "there is nothing to tune: the target has no parameters",
-            where=str(subject.target.file),
-            hint="add a [[parameter]], or choose another --preset",
-        )
-    with ExitStack() as stack:
-        stack.enter_context(saying_how_to_go_on(folder))
-        room = stack.enter_context(ExitStack())
-        if force:
-            room.enter_context(set_aside(folder))
-        opened = stack.enter_context(create_run(subject, folder, plan, begun))
-        room.close()
+    with (
+        saying_how_to_go_on(folder),
+        create_run(subject, folder, plan, begun, overwrite=force) as opened,
+    ):
         say(
             console,
             f"evolving {subject.target.name} in {folder}: reference"

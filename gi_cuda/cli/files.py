@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -105,28 +104,3 @@ def say_written(files: Iterable[Path]) -> None:
     """Name the files that were written."""
     for file in files:
         say(console, f"wrote {file}")
-
-
-@contextmanager
-def set_aside(folder: Path) -> Iterator[None]:
-    """Move a run out of the way of another of its name; it is moved back where that is not made.
-
-    Raises:
-        UserError: the folder is not a run's; nothing else is ever removed.
-    """
-    if not folder.exists():
-        yield
-        return
-    if not (folder / "run.db").is_file():
-        raise UserError(
-            "the folder exists and is not a run, so --force does not remove it", where=str(folder)
-        )
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    folder.rename(aside)
-    try:
-        yield
-    finally:
-        if folder.exists():
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            aside.rename(folder)

@@ -19,8 +19,7 @@ from gi_cuda.report.tables import say
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.run import DATABASE, Run
-from gi_cuda.search import PRESETS
-from gi_cuda.search.loop import End, Evolution
+from gi_cuda.search.loop import End
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
@@ -31,29 +30,7 @@ TimeLimit: TypeAlias = Annotated[
 def search(run: Run, seconds: float | None) -> None:
     """Search until done, out of time or interrupted; then validate the best."""
     with _interruptible() as interrupted:
-        began = clock.monotonic()
-
-        def stop() -> bool:
-            late = seconds is not None and clock.monotonic() - began > seconds
-            return interrupted() or late
-
-        evaluator = run.evaluator()
-        settings = run.plan.settings
-        evolution = Evolution(
-            store=run.store,
-            evaluator=evaluator,
-            phases=evaluator.take_phases,
-            strategy=PRESETS[run.plan.preset](settings),
-            variation=run.variation(),
-            settings=settings,
-            seed=run.plan.seed,
-            stop=stop,
-        )
-        score = Score(settings.generations, seconds, *_so_far(run))
-        with display(console) as shown:
-            for progress in evolution.run():
-                score.take(progress)
-                shown.show(score)
+        end = _evolve(run, seconds, interrupted)
         if interrupted():
             say(
                 console,
@@ -61,10 +38,9 @@ def search(run: Run, seconds: float | None) -> None:
                 f" Go on with: gi-cuda resume {run.folder}",
             )
             raise typer.Exit(130)
-        if evolution.end is End.STOPPED:
+        reason = str(end)
+        if end is End.STOPPED:
             reason = f"time is up; go on with: gi-cuda resume {run.folder}"
-        else:
-            reason = str(evolution.end)
         say(console, reason)
         with working("validating on the held-out cases"):
             winner = select_winner(run)
@@ -75,18 +51,35 @@ def search(run: Run, seconds: float | None) -> None:
         print_next_steps(console, faster, list(_next_steps(run)))
 
 
+def _evolve(run: Run, seconds: float | None, interrupted: Callable[[], bool]) -> End | None:
+    """Search, show how it goes, and say why it ended."""
+    began = clock.monotonic()
+
+    def stop() -> bool:
+        late = seconds is not None and clock.monotonic() - began > seconds
+        return interrupted() or late
+
+    evolution = run.evolution(stop)
+    score = Score(run.plan.settings.generations, seconds, *_so_far(run))
+    with display(console) as shown:
+        for progress in evolution.run():
+            score.take(progress)
+            shown.show(score)
+    return evolution.end
+
+
 def _next_steps(run: Run) -> Iterator[str]:
     """What may find more than this search did."""
     subject, settings = run.subject, run.plan.settings
     yield f"more generations: {how_to_go_on(run.store, run.folder)}"
-    tuning = run.plan.preset == "tune"
-    if tuning:
+    code = run.preset.variation.code
+    if not code:
         yield "evolve the code as well: another --preset"
     elif not subject.compiled and subject.edits != "full":
         yield "more kinds of changes: --edits full"
     if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"
-    if not tuning:
+    if code:
         yield f"a larger population: --population {4 * settings.population}"
 
 

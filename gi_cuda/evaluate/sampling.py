@@ -17,6 +17,7 @@ from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import draw_edit, mutate_configuration
 from gi_cuda.grammar import RuleType
 from gi_cuda.grammar.rule_types import type_of
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject
 
 _REFERENCE = 0
@@ -88,7 +89,7 @@ def draw(
 
 def _any_configuration(configuration: Configuration, rng: random.Random) -> Configuration:
     for _ in range(_CONFIGURED):
-        configuration = mutate_configuration(configuration, rng) or configuration
+        configuration = mutate_configuration(configuration, rng, PAPER) or configuration
     return configuration
 
 

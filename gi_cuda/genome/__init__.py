@@ -11,15 +11,13 @@ from gi_cuda.genome.edits import (
     Words,
     expansions,
 )
-from gi_cuda.genome.genetics import Seeded, Variation
 from gi_cuda.genome.genotype import Change, Changed, Genotype, canonical, key, rule_order
 from gi_cuda.genome.notation import read_genotype
 from gi_cuda.genome.space import Configuration, Setting, Space
-from gi_cuda.genome.variation import PAPER, Rates, crossover, mutate
+from gi_cuda.genome.variation import Rates, crossover, mutate
 
 __all__ = [
     "EDIT_KINDS",
-    "PAPER",
     "Change",
     "Changed",
     "Configuration",
@@ -30,11 +28,9 @@ __all__ = [
     "Insert",
     "Rates",
     "Replace",
-    "Seeded",
     "Setting",
     "Space",
     "Step",
-    "Variation",
     "Words",
     "canonical",
     "crossover",

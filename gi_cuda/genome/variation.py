@@ -25,29 +25,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """The chances of mutation, as the paper has them.
+    """The chances of mutation.
 
     Attributes:
         configuration: that a mutation changes the configuration, not the code.
         default: that a changed parameter goes back to its default.
         neighbour: that any other numeric parameter takes a neighbouring value, not a random one.
         hidden: that a code mutation may also touch rules that the configuration leaves out.
-        pairs: that a code mutation is a move or a swap of two rules, which is two edits.
+        pairs: that a code mutation is a move or a swap of two rules, which is two edits; None: as
+            often as what is varied asks for (see :class:`~gi_cuda.grammar.FrontEnd`).
     """
 
-    configuration: float = 0.5
-    default: float = 0.2
-    neighbour: float = 0.5
-    hidden: float = 0.0
-    pairs: float = 0.0
+    configuration: float
+    default: float
+    neighbour: float
+    hidden: float
+    pairs: float | None
 
 
-PAPER = Rates()
-
-
-def mutate(
-    genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PAPER
-) -> Genotype | None:
+def mutate(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates) -> Genotype | None:
     """A child that differs from the genotype by one value, one edit, or the two of a move or swap.
 
     Constraints are kept.
@@ -70,7 +66,7 @@ def mutate(
 def _draw_edits(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates) -> tuple[Edit, ...]:
     if rates.pairs and rng.random() < rates.pairs and (pair := draw_pair(genotype, grammar, rng)):
         return pair
-    edit = draw_edit(genotype, grammar, rng, rates)
+    edit = draw_edit(genotype, grammar, rng, rates.hidden)
     return () if edit is None else (edit,)
 
 
@@ -100,13 +96,13 @@ def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Ed
 
 
 def mutate_configuration(
-    configuration: Configuration, rng: Random, rates: Rates = PAPER
+    configuration: Configuration, rng: Random, rates: Rates
 ) -> Configuration | None:
     """The configuration with one value changed and every constraint kept, or None.
 
-    The paper's rule: back to the default one time in five (where it is not there already);
-    otherwise a binary parameter is flipped, and a numeric one takes a neighbouring value half the
-    time and any other value the rest. Values without an order are always drawn at random.
+    The paper's rule: back to the default with one chance (where it is not there already);
+    otherwise a binary parameter is flipped, and a numeric one takes a neighbouring value with
+    another chance, else any other value. Values without an order are always drawn at random.
     """
     space = configuration.space
     if not space.free:
@@ -132,17 +128,20 @@ def _other_value(configuration: Configuration, at: int, rng: Random, rates: Rate
     return rng.choice(others)
 
 
-def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, rates: Rates = PAPER) -> Edit | None:
+def draw_edit(genotype: Genotype, grammar: Rules, rng: Random, hidden: float = 0.0) -> Edit | None:
     """A random edit that says something new when appended to the genotype's own, or None.
 
     A rule that the configuration compiles, then one of the kinds of edits that it offers, then one
     of the donors in scope there, each with equal chance. A donor that spells what it would replace
     is not drawn, nor an edit that repeats the one which decides the rule's body already.
+
+    Args:
+        hidden: the chance that it is any rule, also one that the configuration leaves out.
     """
     view = grammar.under(genotype.configuration.macros)
     offers: Selection = view
     places: Sequence[str] = view.mutable
-    if rates.hidden and rng.random() < rates.hidden:
+    if hidden and rng.random() < hidden:
         offers, places = grammar, [rule.name for rule in grammar.rules]
     if not places:
         return None

@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -29,14 +29,16 @@ from gi_cuda.evaluate.replicates import (
     Replicates,
     in_fresh_processes,
 )
-from gi_cuda.genome import Genotype, Variation
-from gi_cuda.genome.genetics import Seeded
+from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
+from gi_cuda.search import Preset, find_preset
+from gi_cuda.search.loop import Evolution
+from gi_cuda.search.recipes import Variation
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
-from gi_cuda.subject import Start, Started, Subject, Tuning
+from gi_cuda.subject import Start, Started, Subject
 
 DATABASE = "run.db"
 FINALISTS = 5
@@ -124,6 +126,15 @@ class Run:
         return check_source(self.subject)
 
     @property
+    def preset(self) -> Preset:
+        """How it searches.
+
+        Raises:
+            UserError: there is no preset of that name any more.
+        """
+        return find_preset(self.plan.preset, str(self.folder))
+
+    @property
     def started(self) -> Started | None:
         """What it started from, if that is not the reference."""
         return self.store.load("started", Started)
@@ -136,11 +147,9 @@ class Run:
 
     def variation(self) -> Variation:
         """How its individuals vary."""
-        variation: Variation = Tuning(self.subject) if self.plan.preset == "tune" else self.subject
         start = stored_start(self.store)
-        if start is None:
-            return variation
-        return Seeded(variation, self.subject.starting(start))
+        original = None if start is None else self.subject.starting(start)
+        return self.preset.vary(self.subject, original)
 
     def evaluator(self) -> Evaluator:
         """Where its individuals are evaluated."""
@@ -158,6 +167,24 @@ class Run:
                 ),
             ),
             Memory(1.0 if ratio is None else ratio, self.store.codes()),
+        )
+
+    def evolution(self, stop: Callable[[], bool] = lambda: False) -> Evolution:
+        """Its search, to begin or to go on with.
+
+        Args:
+            stop: asked between evaluations; True ends the search.
+        """
+        evaluator = self.evaluator()
+        return Evolution(
+            store=self.store,
+            evaluator=evaluator,
+            phases=evaluator.take_phases,
+            strategy=self.preset.strategy(self.plan.settings),
+            variation=self.variation(),
+            settings=self.plan.settings,
+            seed=self.plan.seed,
+            stop=stop,
         )
 
     def finalists(self) -> list[tuple[int, Genotype]]:
@@ -281,7 +308,12 @@ def _start(tools: Tools, start: Start, genotype: Genotype, limit: float) -> Star
 
 @contextmanager
 def create_run(
-    subject: Subject, folder: Path, plan: Plan, start: Start | None = None
+    subject: Subject,
+    folder: Path,
+    plan: Plan,
+    start: Start | None = None,
+    *,
+    overwrite: bool = False,
 ) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
@@ -290,38 +322,70 @@ def create_run(
     Args:
         start: what the search starts from, if not from the reference; of a run on PTX, that of its
             subject.
+        overwrite: a run that is in the folder makes room; it comes back where this one is not made.
 
     Raises:
         UserError: the folder exists, the reference fails its baseline, or the start fails on the
             train cases.
     """
-    if folder.exists() and not (folder / DATABASE).is_file():
-        what = "a folder that is no run" if folder.is_dir() else "a file"
-        raise UserError(
-            f"there is {what} in the place of the run",
-            where=str(folder),
-            hint="name another with --run, or remove it",
-        )
-    if folder.exists():
+    with _set_aside(folder) if overwrite else nullcontext():
+        _check_free(folder)
+        first = None if start is None else subject.starting(start)
+        with _in_the_making(folder) as making:
+            with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
+                baseline = establish(
+                    subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+                )
+                facts = _facts(subject, plan, baseline, tools.backend)
+                if start is not None and first is not None:
+                    started = _start(tools, start, first, baseline.limit)
+                    facts |= {"start": asdict(start), "started": asdict(started)}
+            with Store(making / DATABASE, create=True) as store:
+                store.put(**facts)
+    with open_run(folder) as run:
+        yield run
+
+
+def _check_free(folder: Path) -> None:
+    if not folder.exists():
+        return
+    if (folder / DATABASE).is_file():
         raise UserError(
             "there is a run already",
             where=str(folder),
             hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
         )
-    first = None if start is None else subject.starting(start)
-    with _in_the_making(folder) as making:
-        with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
-            baseline = establish(
-                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-            )
-            facts = _facts(subject, plan, baseline, tools.backend)
-            if start is not None and first is not None:
-                started = _start(tools, start, first, baseline.limit)
-                facts |= {"start": asdict(start), "started": asdict(started)}
-        with Store(making / DATABASE, create=True) as store:
-            store.put(**facts)
-    with open_run(folder) as run:
-        yield run
+    what = "a folder that is no run" if folder.is_dir() else "a file"
+    raise UserError(
+        f"there is {what} in the place of the run",
+        where=str(folder),
+        hint="name another with --run, or remove it",
+    )
+
+
+@contextmanager
+def _set_aside(folder: Path) -> Iterator[None]:
+    """Move a run out of the way of another of its name; it is moved back where that is not made.
+
+    Raises:
+        UserError: the folder is not a run's; nothing else is ever removed.
+    """
+    if not folder.exists():
+        yield
+        return
+    if not (folder / DATABASE).is_file():
+        raise UserError(
+            "the folder exists and is not a run, so --force does not remove it", where=str(folder)
+        )
+    aside = folder.with_name(f".{folder.name}.{os.getpid()}.old")
+    folder.rename(aside)
+    try:
+        yield
+    finally:
+        if folder.exists():
+            shutil.rmtree(aside, ignore_errors=True)
+        else:
+            aside.rename(folder)
 
 
 @contextmanager

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from gi_cuda.genome.genetics import Variation
 from gi_cuda.search.individuals import Child, FitnessEvaluator, P, Settings
-from gi_cuda.search.recipes import Fresh, Recipe, fill
+from gi_cuda.search.recipes import Fresh, Recipe, Variation, fill
 from gi_cuda.search.tabu import Tabu
 
 

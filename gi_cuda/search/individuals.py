@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
@@ -48,7 +48,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The numbers of a search; a preset gives their defaults.
+    """The numbers of a search.
 
     Attributes:
         population: new individuals in a generation.
@@ -59,16 +59,20 @@ class Settings:
         depth: most mutations that a random mutant gets.
     """
 
-    population: int = 1000
-    generations: int = 50
-    elite_fraction: float = 0.5
-    tries: int = 10
-    rounds: int = 12
-    depth: int = 12
+    population: int
+    generations: int
+    elite_fraction: float
+    tries: int
+    rounds: int
+    depth: int
 
-
-BARRACUDA = Settings()
-"""The published numbers of the BarraCUDA experiment (GECCO 2015, section 2.6)."""
+    def having(self, population: int | None, generations: int | None) -> Settings:
+        """These settings with what a user asked for in their place; None: as they are."""
+        return replace(
+            self,
+            population=self.population if population is None else population,
+            generations=self.generations if generations is None else generations,
+        )
 
 
 class Prepared(Protocol):

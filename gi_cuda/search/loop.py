@@ -12,12 +12,12 @@ from enum import StrEnum
 from typing import Any
 
 from gi_cuda.genome import Genotype
-from gi_cuda.genome.genetics import Variation
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.search.breeding import breed
 from gi_cuda.search.individuals import FitnessEvaluator, Member, Settings
-from gi_cuda.search.strategies import Strategy
+from gi_cuda.search.preset import Strategy
+from gi_cuda.search.recipes import Variation
 from gi_cuda.search.tabu import Tabu
 from gi_cuda.store import Store, Tabued
 
@@ -93,7 +93,7 @@ class Evolution:
     def _forbid_reference(self, tabu: Tabu) -> None:
         """The reference counts as tried, in genotype and in phenotype."""
         original = self.variation.original
-        tabu.add_genotype(self.variation.key(original))
+        tabu.add_genotype(self.variation.subject.key(original))
         phenotype = self.evaluator.prepare({0: original})[0].key
         if phenotype is not None:
             tabu.add_phenotype(phenotype)
@@ -167,7 +167,7 @@ class Evolution:
     def _read(self, text: str) -> Genotype:
         """The genotype of a stored text; those of the generation at hand are kept."""
         if text not in self._genotypes:
-            self._genotypes[text] = self.variation.read(text)
+            self._genotypes[text] = self.variation.subject.read(text)
         return self._genotypes[text]
 
     def _members(self, number: int) -> list[Member]:

@@ -1,14 +1,41 @@
-"""How one place in the next generation is filled, and what it falls back to."""
+"""How genotypes vary, and how one place in the next generation is filled."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass, field
+from typing import ClassVar
 
-from gi_cuda.genome import Genotype
-from gi_cuda.genome.genetics import Variation
+from gi_cuda.genome import Genotype, Rates, crossover, mutate
 from gi_cuda.search.individuals import Child, Member, Origin, Settings
 from gi_cuda.search.tabu import Tabu
+from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Variation:
+    """How the genotypes of a search vary, in configuration and code.
+
+    Attributes:
+        subject: what is evolved.
+        original: what the first individuals are mutants of: as a rule the reference's genotype.
+        rates: the chances of mutation.
+        code: whether code varies at all.
+    """
+
+    code: ClassVar[bool] = True
+
+    subject: Subject
+    original: Genotype
+    rates: Rates
+
+    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
+        """A mutant, or None where nothing can be changed."""
+        return mutate(genotype, self.subject.grammar, rng, self.rates)
+
+    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
+        """A child of two, or None where there is none."""
+        return crossover(first, second, rng)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +56,7 @@ class Fresh:
             mutant = variation.mutate(genotype, rng)
             if mutant is None:
                 return None
-            if variation.key(mutant) not in tabu.genotypes:
+            if variation.subject.key(mutant) not in tabu.genotypes:
                 return mutant
             genotype = mutant
         return genotype  # tabu: another try may go elsewhere
@@ -103,7 +130,7 @@ def fill(
             genotype = current.make(variation, tabu, rng)
             if genotype is None:
                 break
-            key = variation.key(genotype)
+            key = variation.subject.key(genotype)
             if tabu.add_genotype(key):
                 child = Child(genotype, key, current.origin, current.parents)
                 return Attempt(child, current, duplicates)

@@ -1,5 +1,5 @@
 """What is evolved: a target's source, or what a compiler makes of it."""
 
-from gi_cuda.subject.subject import Compiled, Start, Started, Subject, Tuning, load_subject
+from gi_cuda.subject.subject import Compiled, Start, Started, Subject, load_subject
 
-__all__ = ["Compiled", "Start", "Started", "Subject", "Tuning", "load_subject"]
+__all__ = ["Compiled", "Start", "Started", "Subject", "load_subject"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,19 +10,7 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome import (
-    Genotype,
-    Rates,
-    Space,
-    Variation,
-    crossover,
-    expansions,
-    key,
-    mutate,
-    read_genotype,
-    rule_order,
-)
-from gi_cuda.genome.variation import mutate_configuration
+from gi_cuda.genome import Genotype, Space, expansions, key, read_genotype, rule_order
 from gi_cuda.grammar import (
     EDIT_SETS,
     Expansion,
@@ -130,7 +117,7 @@ class Subject:
         text = self.program.identity((self.reference,) if started else ())
         return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
 
-    # -- how it varies --------------------------------------------------------------------------
+    # -- its genotypes --------------------------------------------------------------------------
 
     @cached_property
     def original(self) -> Genotype:
@@ -142,18 +129,6 @@ class Subject:
     def order(self) -> Mapping[str, int]:
         """Position of each rule in the grammar."""
         return rule_order(self.grammar.rules)
-
-    @cached_property
-    def _rates(self) -> Rates:
-        return Rates(pairs=self.front_end.pairs)
-
-    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        """A mutant, or None where nothing can be changed."""
-        return mutate(genotype, self.grammar, rng, self._rates)
-
-    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
-        return crossover(first, second, rng)
 
     def key(self, genotype: Genotype) -> bytes:
         """The genotypic tabu key."""
@@ -304,35 +279,6 @@ class Compiled:
     def written(self) -> Source:
         """The source that the text was made of, in its files."""
         return self.source.program.changed(self.source.expansions(self.base))
-
-
-@dataclass(frozen=True, slots=True)
-class Tuning:
-    """A subject of which the configuration alone varies: what a tuner would do with it."""
-
-    subject: Variation
-
-    @property
-    def original(self) -> Genotype:
-        """What varies at first."""
-        return self.subject.original
-
-    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        """A mutant with another value; None where there is no other value."""
-        configuration = mutate_configuration(genotype.configuration, rng)
-        return None if configuration is None else Genotype(configuration, genotype.edits)
-
-    def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
-        """A child of two, or None where there is none."""
-        return self.subject.crossover(first, second, rng)
-
-    def key(self, genotype: Genotype) -> bytes:
-        """The genotypic tabu key."""
-        return self.subject.key(genotype)
-
-    def read(self, text: str) -> Genotype:
-        """The genotype that a text in notation stands for."""
-        return self.subject.read(text)
 
 
 def load_subject(

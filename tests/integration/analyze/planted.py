@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import redirect_stdout
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
@@ -20,12 +20,12 @@ from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import create_run
 from gi_cuda.runs.stored import Plan
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Tabued
 from gi_cuda.subject import Subject
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
-SMALL = Settings(population=4, generations=1)
+SMALL = replace(SETTINGS, population=4, generations=1)
 WINNER = 7
 
 SOURCE_WINNER = "BLOCK=128 CHECKED=1 <_kernel.cu_27>"

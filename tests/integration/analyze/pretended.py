@@ -23,8 +23,6 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Task
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.runs.run import Run
-from gi_cuda.search import PRESETS
-from gi_cuda.search.loop import Evolution
 from gi_cuda.subject import Subject
 
 Key = TypeVar("Key")
@@ -109,16 +107,5 @@ class PretendedBackend:
 
 
 def evolve(run: Run) -> None:
-    evaluator = run.evaluator()
-    evolution = Evolution(
-        store=run.store,
-        evaluator=evaluator,
-        phases=evaluator.take_phases,
-        strategy=PRESETS[run.plan.preset](run.plan.settings),
-        variation=run.variation(),
-        settings=run.plan.settings,
-        seed=run.plan.seed,
-        stop=lambda: False,
-    )
-    for _ in evolution.run():
+    for _ in run.evolution().run():
         pass

@@ -23,6 +23,7 @@ from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
 from gi_cuda.grammar import Source
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
+from gi_cuda.search.strategies.barracuda import PRESET
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
@@ -135,7 +136,7 @@ def test_mutants_of_a_search_are_read_back_and_assemble(tmp_path: Path) -> None:
     genotype = subject.original
     variants = []
     for number in range(1, 17):
-        genotype = subject.mutate(genotype, rng) or genotype
+        genotype = PRESET.vary(subject).mutate(genotype, rng) or genotype
         assert subject.read(str(genotype)) == genotype
         text = subject.render(genotype, {})
         variants.append(Variant(number, text, {}, subject.options(genotype.configuration)))
@@ -148,7 +149,9 @@ def test_mutants_of_a_search_are_read_back_and_assemble(tmp_path: Path) -> None:
 def test_rehearsals_assemble(folder: Path, tmp_path: Path) -> None:
     subject, rng = subject_of(folder), Random(4)
     genotypes = [subject.original]
-    genotypes += [found for _ in range(8) if (found := subject.mutate(subject.original, rng))]
+    vary = PRESET.vary(subject)
+    drawn = (vary.mutate(subject.original, rng) for _ in range(8))
+    genotypes += [found for found in drawn if found]
     texts = [subject.rehearsal(one, {}) for one in genotypes]
     assert all("%gi_address" in text for text in texts)
     assert all(texts[0].count(f"%gi_count{loop.ident};") for loop in subject.grammar.loops)

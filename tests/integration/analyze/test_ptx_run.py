@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,12 @@ from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.runs.run import create_run, open_run
 from gi_cuda.runs.stored import Plan
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 
 from .pretended import evolve
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
-SMALL = Settings(population=6, generations=2)
+SMALL = replace(SETTINGS, population=6, generations=2)
 
 pytestmark = pytest.mark.usefixtures("toolkit", "gpu")
 

@@ -25,6 +25,8 @@ from gi_cuda.backends.cuda.ptx.module import named_by, pieces
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, Variant
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.genome import mutate
+from gi_cuda.search.strategies.barracuda import PAPER
 
 TESTS = Path(__file__).parents[2]
 SOURCES = [
@@ -183,7 +185,7 @@ def test_mutants_of_the_targets_have_the_same_ptx(
     while len(variants) < 7:
         genotype = subject.original
         for _ in range(rng.randint(1, 4)):
-            genotype = subject.mutate(genotype, rng) or genotype
+            genotype = mutate(genotype, subject.grammar, rng, PAPER) or genotype
         if subject.options(genotype.configuration) == original:
             text = subject.render(genotype, dict.fromkeys(range(100), 1000))
             macros = subject.macros(genotype.configuration)

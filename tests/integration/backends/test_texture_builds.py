@@ -26,6 +26,8 @@ from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.sampling import draw, try_out
+from gi_cuda.genome import mutate
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.spec import Texture
 from gi_cuda.subject import Subject
 
@@ -123,7 +125,8 @@ def test_fetches_in_ptx_are_rules_that_stay_whole_when_rehearsed(tmp_path: Path)
     for number, line in enumerate(lines, 1):
         assert f"_kernel.ptx_{number}" in rules or not FETCH.search(line)
     genotypes = [subject.original]
-    genotypes += [found for _ in range(8) if (found := subject.mutate(subject.original, rng))]
+    drawn = (mutate(subject.original, subject.grammar, rng, PAPER) for _ in range(8))
+    genotypes += [found for found in drawn if found]
     texts = [subject.rehearsal(one, {}) for one in genotypes]
     assert [found[0] for found in FETCH.finditer(texts[0])] == fetches
     variants = [

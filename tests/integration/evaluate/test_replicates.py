@@ -18,7 +18,7 @@ from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Plan, Run, Tools
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject
 
@@ -123,7 +123,7 @@ def test_marked_sources_compile_whatever_the_rule(
 
 
 def run_of(subject: Subject, tools: Tools, folder: Path) -> Run:
-    plan = Plan("random", Settings(), 1, 1, 1)
+    plan = Plan("random", SETTINGS, 1, 1, 1)
     baseline = Baseline(0.001, 0.01, (), {}, 1.0, {}, Verdict.SAME)
     return Run(folder, plan, baseline, Store(folder / "run.db", create=True), tools)
 

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.search import Settings, Tabu
+from gi_cuda.search import Tabu
 from gi_cuda.search.recipes import Fresh, fill
+from gi_cuda.search.strategies.barracuda import PRESET, SETTINGS
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
@@ -66,11 +67,10 @@ def git(folder: Path, *words: str) -> str:
 
 def good_seed(subject: Subject, population: int) -> int:
     """A seed whose first generation holds the good edit, so that the search surely gains."""
+    vary = PRESET.vary(subject)
     for seed in range(1, 500):
         rng, tabu = random.Random(f"{seed}/0"), Tabu()
-        children = [
-            fill(Fresh(12), subject, tabu, Settings(), rng).child for _ in range(population)
-        ]
+        children = [fill(Fresh(12), vary, tabu, SETTINGS, rng).child for _ in range(population)]
         if any(child and str(child.genotype) == WASTE for child in children):
             return seed
     raise AssertionError("no seed finds the good edit at once")

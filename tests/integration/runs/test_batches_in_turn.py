@@ -9,7 +9,7 @@ from pathlib import Path
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.run import Plan, create_run
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import Subject
 
 HARMLESS = Delete("_kernel.cu_27")
@@ -22,7 +22,7 @@ def test_a_worker_never_runs_what_an_earlier_batch_left_loaded(
 ) -> None:
     configuration = scale.original.configuration
     right, wrong = (Genotype(configuration, (edit,)) for edit in (HARMLESS, WRONG))
-    with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
         evaluator = run.evaluator()
         for batch in ({1: right, 2: wrong}, {1: wrong, 2: right}, {3: right, 4: wrong}):
             found = dict(evaluator.evaluate(evaluator.prepare(batch)))
@@ -37,7 +37,7 @@ def test_records_come_as_soon_as_they_are_known(scale: Subject, tmp_path: Path) 
     """What cannot be built, and what was measured before, waits for no compiler and no worker."""
     configuration = scale.original.configuration
     fine = Genotype(configuration, (HARMLESS,))
-    with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
         evaluator = run.evaluator()
         trials = evaluator.prepare({1: fine, 2: fine, 3: fine})
         failed = replace(trials[2], phenotype=BuildFailure(2, "kernel.cu:1: nonsense"))
@@ -58,7 +58,7 @@ def test_the_same_machine_code_is_measured_once(scale: Subject, tmp_path: Path) 
     """With nothing added up, the loop that adds goes, and so does what looks at the sum."""
     configuration = scale.original.configuration
     smaller = replace(configuration, chosen=(32, *configuration.chosen[1:]))
-    with create_run(scale, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 1)) as run:
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
         evaluator = run.evaluator()
         first, second, third = (
             dict(evaluator.evaluate(evaluator.prepare({ident: Genotype(chosen, edits)})))[ident]

@@ -7,7 +7,7 @@ from pathlib import Path
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.results.measurement import Survival
 from gi_cuda.runs.run import Plan, create_run
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import load_subject
 
 HARMLESS = "    if (at < n) {\n        mine = twice(in[at]);\n"
@@ -34,7 +34,7 @@ def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
     )
     configuration = subject.original.configuration
     crashing, beside = (Genotype(configuration, e) for e in ((lethal,), (idle, lethal)))
-    with create_run(subject, tmp_path / "run", Plan("barracuda", Settings(), 1, 1, 2)) as run:
+    with create_run(subject, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 2)) as run:
         evaluator = run.evaluator()
         ((_, alone),) = evaluator.evaluate(evaluator.prepare({1: crashing}))
         ((_, together),) = evaluator.evaluate(evaluator.prepare({2: beside}))

@@ -10,12 +10,12 @@ from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.runs.run import Plan, Run, create_run, open_tools
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import Subject, load_subject
 
 BARRIER = "    __syncthreads();\n"
 NEIGHBOUR = "    if (threadIdx.x > 0) mine += tile[threadIdx.x - 1];\n"
-PLAN = Plan("barracuda", Settings(), 1, 1, 2)
+PLAN = Plan("barracuda", SETTINGS, 1, 1, 2)
 
 
 def with_barrier(target: Path, text: str) -> Subject:

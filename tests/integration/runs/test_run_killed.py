@@ -230,6 +230,7 @@ class Unmeasured:
 def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -> list[Individual]:
     """The individuals of the same search without a pause. Random search asks for no times."""
     plan, baseline = stored_plan(killed), stored_baseline(killed)
+    preset = PRESETS[plan.preset]
     bounds = Bounds(baseline.loops, Sampling())
     evaluator = Evaluator(subject, tools.equipment(), bounds)
     with Store(folder / "uninterrupted.db", create=True) as store:
@@ -237,8 +238,8 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
             store=store,
             evaluator=Unmeasured(evaluator),
             phases=Phases,
-            strategy=PRESETS[plan.preset](plan.settings),
-            variation=subject,
+            strategy=preset.strategy(plan.settings),
+            variation=preset.vary(subject),
             settings=plan.settings,
             seed=plan.seed,
             stop=lambda: False,

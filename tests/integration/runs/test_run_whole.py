@@ -14,20 +14,22 @@ from typing import Any
 
 from gi_cuda.analyze.winner import stored_winner
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.genome import Insert, Replace
+from gi_cuda.evaluate.replicates import Candidate
+from gi_cuda.genome import Insert, Replace, mutate
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
-from gi_cuda.runs.run import DATABASE, Plan, Run, create_run, open_run
-from gi_cuda.search import BARRACUDA, PRESETS, Origin, Settings
-from gi_cuda.search.loop import End, Evolution
+from gi_cuda.runs.run import DATABASE, Plan, create_run, open_run
+from gi_cuda.search import PRESETS, Origin
+from gi_cuda.search.loop import End
+from gi_cuda.search.strategies.barracuda import PAPER, SETTINGS
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 
-SMALL = Plan("barracuda", replace(Settings(), population=4, generations=1), 1, 1, 1)
+SMALL = Plan("barracuda", replace(SETTINGS, population=4, generations=1), 1, 1, 1)
 
 Cli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -36,23 +38,9 @@ def listing(folder: Path) -> set[str]:
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
-def evolution(run: Run, stop: Callable[[], bool] = lambda: False) -> Evolution:
-    evaluator = run.evaluator()
-    return Evolution(
-        store=run.store,
-        evaluator=evaluator,
-        phases=evaluator.take_phases,
-        strategy=PRESETS[run.plan.preset](run.plan.settings),
-        variation=run.subject,
-        settings=run.plan.settings,
-        seed=run.plan.seed,
-        stop=stop,
-    )
-
-
 def test_a_stopped_generation_tells_what_it_spent(scale: Subject, tmp_path: Path) -> None:
     with create_run(scale, tmp_path / "run", SMALL) as run:
-        search = evolution(run, stop=lambda: bool(run.store.evaluations()))
+        search = run.evolution(stop=lambda: bool(run.store.evaluations()))
         list(search.run())
         assert search.end is End.STOPPED
         assert len(run.store.evaluations()) == 1
@@ -65,12 +53,12 @@ def test_a_search_stops_while_it_compiles(scale: Subject, tmp_path: Path) -> Non
     """What is compiled then need not be waited for, nor measured, and is done on resuming."""
     with create_run(scale, tmp_path / "run", SMALL) as run:
         stops = chain([False], repeat(True))
-        search = evolution(run, stop=lambda: next(stops))
+        search = run.evolution(stop=lambda: next(stops))
         list(search.run())
         assert search.end is End.STOPPED
         assert run.store.evaluations() == {}
         assert len(run.store.pending(0)) == 4
-        again = evolution(run)
+        again = run.evolution()
         list(again.run())
         assert again.end is End.COMPLETE
         assert len(run.store.evaluations()) == 4
@@ -122,10 +110,10 @@ def test_the_database_tells_the_whole_story(finished: Any) -> None:
 def test_the_same_seed_through_python_breeds_the_same_first_generation(
     finished: Any, scale: Subject, tmp_path: Path
 ) -> None:
-    settings = Settings(population=12, generations=1)
+    settings = replace(SETTINGS, population=12, generations=1)
     plan = Plan("barracuda", settings, finished.seed, workers=2, jobs=2)
     with create_run(scale, tmp_path / "run", plan) as run:
-        search = evolution(run)
+        search = run.evolution()
         seen = [step.ident for step in search.run() if step.ident is not None]
         assert search.end is End.COMPLETE
         bred = run.store.individuals(0)
@@ -312,7 +300,7 @@ def test_a_scope_with_one_place_left_allows_that_one_only(target: Path, tmp_path
     }
     assert donors == {("_kernel.cu_22", "_kernel.cu_25")}
     rng = random.Random(1)
-    mutants = [subject.mutate(subject.original, rng) for _ in range(2000)]
+    mutants = [mutate(subject.original, subject.grammar, rng, PAPER) for _ in range(2000)]
     edits = {edit for mutant in mutants if mutant for edit in mutant.edits}
     donated = {e for e in edits if isinstance(e, Replace | Insert) and "_K" not in e.donor}
     assert donated == {
@@ -322,12 +310,8 @@ def test_a_scope_with_one_place_left_allows_that_one_only(target: Path, tmp_path
 
 
 def test_the_paper_has_the_defaults(tmp_path: Path) -> None:
-    assert (BARRACUDA.population, BARRACUDA.generations, BARRACUDA.elite_fraction) == (
-        1000,
-        50,
-        0.5,
-    )
-    helped = gi_cuda("evolve", "--help", cwd=tmp_path).stdout
-    assert "default: 1000" in helped
-    assert "default: 50" in helped
-    assert "barracuda" in helped
+    helped = re.sub(r"[\s│]+", " ", gi_cuda("evolve", "--help", cwd=tmp_path).stdout)
+    assert "default: barracuda" in helped
+    assert "barracuda has 1000" in helped
+    assert "barracuda has 50" in helped
+    assert all(f"{name}: {preset.help}" in helped for name, preset in PRESETS.items())

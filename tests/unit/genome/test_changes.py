@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 
-from gi_cuda.genome import Changed
+from gi_cuda.genome import Changed, mutate
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject
 
 
@@ -13,7 +14,7 @@ def test_all_changes_together_are_the_genotype_and_none_the_original(scale: Subj
     for size in range(60):
         genotype = scale.original
         for _ in range(size % 13):
-            genotype = scale.mutate(genotype, rng) or genotype
+            genotype = mutate(genotype, scale.grammar, rng, PAPER) or genotype
         cut = Changed.of(genotype, scale.original, scale.order)
         assert scale.key(cut.whole) == scale.key(genotype)
         assert cut.having([]) == scale.original

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 import pytest
@@ -15,7 +16,6 @@ from gi_cuda.genome import (
     Delete,
     Genotype,
     Insert,
-    Rates,
     Replace,
     Space,
     canonical,
@@ -27,6 +27,7 @@ from gi_cuda.genome import (
 )
 from gi_cuda.genome.variation import cross_edits, cross_values, draw_edit, mutate_configuration
 from gi_cuda.grammar import Source, convert
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.spec import Constraint, Parameter, ParameterKind
 from gi_cuda.spec.expression import parse
 
@@ -61,7 +62,7 @@ def numbers(*values: int, default: int = 0) -> Parameter:
 @given(data=st.data(), seed=seeds)
 def test_a_mutant_differs_by_one_value_or_one_edit(data, seed, genotypes, grammar) -> None:
     parent = data.draw(genotypes)
-    child = mutate(parent, grammar, Random(seed))
+    child = mutate(parent, grammar, Random(seed), PAPER)
     assert child is not None
     if child.edits == parent.edits:
         ours, theirs = child.configuration.chosen, parent.configuration.chosen
@@ -76,7 +77,7 @@ def test_a_mutant_differs_by_one_value_or_one_edit(data, seed, genotypes, gramma
 def test_a_mutant_is_another_genotype(data, seed, genotypes, grammar) -> None:
     order = rule_order(grammar.rules)
     parent = data.draw(genotypes)
-    child = mutate(parent, grammar, Random(seed))
+    child = mutate(parent, grammar, Random(seed), PAPER)
     assert canonical(child, order) != canonical(parent, order)
 
 
@@ -86,7 +87,7 @@ def test_children_keep_constraints_and_can_be_read(data, seed, genotypes, space,
     rng = Random(seed)
     child = data.draw(genotypes)
     for _ in range(5):
-        child = mutate(child, grammar, rng) or child
+        child = mutate(child, grammar, rng, PAPER) or child
         child = crossover(child, data.draw(genotypes), rng) or child
         assert space.allows(child.configuration)
         assert read_genotype(str(child), space, grammar) == child
@@ -138,7 +139,7 @@ def test_one_seed_makes_the_same_children(space, grammar) -> None:
         rng = Random(seed)
         members = [Genotype(space.default)]
         for _ in range(100):
-            members.append(mutate(rng.choice(members), grammar, rng))
+            members.append(mutate(rng.choice(members), grammar, rng, PAPER))
             child = crossover(rng.choice(members), rng.choice(members), rng)
             members += [child] if child else []
         return [str(member) for member in members]
@@ -152,7 +153,7 @@ def test_every_allowed_configuration_and_edit_is_reached(space, grammar, all_edi
     child, edits = Genotype(space.default), set()
     values = set()
     for _ in range(10_000):
-        child = Genotype(mutate_configuration(child.configuration, rng))
+        child = Genotype(mutate_configuration(child.configuration, rng, PAPER))
         edits.add(draw_edit(child, grammar, rng))
         values |= set(child.configuration.items())
     assert values == {(p.name, value) for p in space.parameters for value in p.values}
@@ -173,18 +174,18 @@ def test_every_allowed_configuration_and_edit_is_reached(space, grammar, all_edi
 
 def test_without_parameters_code_changes(grammar) -> None:
     rng, parent = Random(0), Genotype(Space((numbers(0),)).default)
-    assert all(mutate(parent, grammar, rng).edits for _ in range(200))
+    assert all(mutate(parent, grammar, rng, PAPER).edits for _ in range(200))
 
 
 def test_without_rules_the_configuration_changes(space, grammar) -> None:
     rng, parent = Random(0), Genotype(space.default)
     fixed = replace(grammar, rules=())
-    assert not any(mutate(parent, fixed, rng).edits for _ in range(200))
+    assert not any(mutate(parent, fixed, rng, PAPER).edits for _ in range(200))
 
 
 def test_with_neither_there_is_no_mutant(grammar) -> None:
     parent = Genotype(Space().default)
-    assert mutate(parent, replace(grammar, rules=()), Random(0)) is None
+    assert mutate(parent, replace(grammar, rules=()), Random(0), PAPER) is None
 
 
 def test_where_constraints_allow_no_single_change_code_changes(grammar) -> None:
@@ -192,8 +193,8 @@ def test_where_constraints_allow_no_single_change_code_changes(grammar) -> None:
     pair = (Parameter("A", flag, (0, 1), 0), Parameter("B", flag, (0, 1), 0))
     space = Space(pair, (Constraint(parse("A == B")),))
     rng = Random(0)
-    assert mutate_configuration(space.default, rng) is None
-    assert mutate(Genotype(space.default), grammar, rng).edits
+    assert mutate_configuration(space.default, rng, PAPER) is None
+    assert mutate(Genotype(space.default), grammar, rng, PAPER).edits
 
 
 def test_parents_without_difference_have_no_crossover_child(space) -> None:
@@ -214,7 +215,7 @@ def test_an_exhausted_rule_is_not_edited_again() -> None:
 
 def test_half_change_the_configuration_and_half_the_code(space, grammar) -> None:
     rng, parent = Random(1), Genotype(space.default)
-    found = shares(drawn(lambda: bool(mutate(parent, grammar, rng).edits)))
+    found = shares(drawn(lambda: bool(mutate(parent, grammar, rng, PAPER).edits)))
     assert found == {True: about(1 / 2), False: about(1 / 2)}
 
 
@@ -222,7 +223,8 @@ def test_parameters_are_chosen_alike(grammar) -> None:
     values = tuple(range(4))
     space = Space(tuple(Parameter(name, ParameterKind.MACRO, values, 0) for name in "ABCDE"))
     rng = Random(2)
-    found = shares(drawn(lambda: next(iter(mutate_configuration(space.default, rng).changed))))
+    mutant = partial(mutate_configuration, space.default, rng, PAPER)
+    found = shares(drawn(lambda: next(iter(mutant().changed))))
     assert found == {name: about(1 / 5) for name in "ABCDE"}
 
 
@@ -230,7 +232,7 @@ def test_one_in_five_goes_back_to_the_default() -> None:
     words = ("a", "b", "c", "d", "e")
     space = Space((Parameter("W", ParameterKind.MACRO, words, "a"),))
     start, rng = space.default.having({"W": "c"}), Random(3)
-    found = shares(drawn(lambda: mutate_configuration(start, rng)["W"]))
+    found = shares(drawn(lambda: mutate_configuration(start, rng, PAPER)["W"]))
     each = 0.8 / 4
     assert found == {
         "a": about(0.2 + each),
@@ -243,7 +245,7 @@ def test_one_in_five_goes_back_to_the_default() -> None:
 def test_a_number_takes_a_neighbour_half_the_time() -> None:
     space = Space((numbers(40, 0, 10, 20, 30, 50),))
     start, rng = space.default.having({"N": 30}), Random(4)
-    found = shares(drawn(lambda: mutate_configuration(start, rng)["N"]))
+    found = shares(drawn(lambda: mutate_configuration(start, rng, PAPER)["N"]))
     random, neighbour = 0.8 / 2 / 5, 0.8 / 2 / 2
     assert found == {
         0: about(0.2 + random),
@@ -256,7 +258,7 @@ def test_a_number_takes_a_neighbour_half_the_time() -> None:
 
 def test_the_last_number_has_one_neighbour() -> None:
     space, rng = Space((numbers(0, 10, 20, 30),)), Random(5)
-    found = shares(drawn(lambda: mutate_configuration(space.default, rng)["N"]))
+    found = shares(drawn(lambda: mutate_configuration(space.default, rng, PAPER)["N"]))
     each = 1 / 2 / 3
     assert found == {10: about(1 / 2 + each), 20: about(each), 30: about(each)}
 
@@ -265,7 +267,7 @@ def test_the_last_number_has_one_neighbour() -> None:
 def test_a_binary_parameter_is_flipped(value) -> None:
     space = Space((Parameter("F", ParameterKind.FLAG, (0, 1), 0),))
     start, rng = space.default.having({"F": value}), Random(6)
-    assert {mutate_configuration(start, rng)["F"] for _ in range(100)} == {1 - value}
+    assert {mutate_configuration(start, rng, PAPER)["F"] for _ in range(100)} == {1 - value}
 
 
 STATEMENTS = """\
@@ -309,8 +311,8 @@ def test_hidden_rules_are_touched_as_often_as_asked(space, grammar) -> None:
     active = set(grammar.under(parent.configuration.macros).mutable)
     hidden = sum(rule.name not in active for rule in grammar.rules) / len(grammar.rules)
     assert hidden > 0.05
-    rates = Rates(hidden=0.25)
-    found = shares(drawn(lambda: draw_edit(parent, grammar, rng, rates).place not in active))
+    hidden = 0.25
+    found = shares(drawn(lambda: draw_edit(parent, grammar, rng, hidden).place not in active))
     assert found[True] == pytest.approx(0.25 * hidden, rel=0.2)
     assert all(draw_edit(parent, grammar, rng).place in active for _ in range(1000))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome import Genotype, Rates, Space, mutate, read_genotype
+from gi_cuda.genome import Genotype, Space, mutate, read_genotype
 from gi_cuda.grammar import Operation, RuleType, Source, write_bnf
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.operands import read_instruction
@@ -19,6 +20,7 @@ from gi_cuda.grammar.frontends.ptx.render import render_ptx
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf
 from gi_cuda.grammar.rule_types import OPERAND_TYPES
 from gi_cuda.grammar.source import LineIndex
+from gi_cuda.search.strategies.barracuda import PAPER
 
 SAMPLES = sorted((Path(__file__).parents[2] / "sources" / "ptx").glob("*.ptx"))
 REGISTERS = {
@@ -214,7 +216,7 @@ def test_genotypes_survive_their_notation(path: Path, seed: int, number: int) ->
     grammar, rng = grammar_of(path), Random(seed)
     genotype = Genotype(Space().default)
     for _ in range(number):
-        genotype = mutate(genotype, grammar, rng, Rates(pairs=0.5)) or genotype
+        genotype = mutate(genotype, grammar, rng, replace(PAPER, pairs=0.5)) or genotype
     assert read_genotype(str(genotype), Space(), grammar) == genotype
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
@@ -12,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Genotype, Rates, Space, expansions, mutate
+from gi_cuda.genome import Genotype, Space, expansions, mutate
 from gi_cuda.grammar import Source, SourceLines
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.lines import NOT_TOLD, NOTHING_BEFORE, UNKNOWN_FILE, origins
 from gi_cuda.grammar.frontends.ptx.render import render_ptx
 from gi_cuda.grammar.source import SourceLine
+from gi_cuda.search.strategies.barracuda import PAPER
 
 SOURCES = Path(__file__).parents[2] / "sources"
 SAMPLES = sorted((SOURCES / "ptx").glob("*.ptx"))
@@ -141,7 +143,7 @@ def test_variants_keep_all_line_information(path: Path, seed: int, count: int) -
     grammar, rng = read(path), Random(seed)
     genotype = Genotype(Space().default)
     for _ in range(count):
-        genotype = mutate(genotype, grammar, rng, Rates(configuration=0.0)) or genotype
+        genotype = mutate(genotype, grammar, rng, replace(PAPER, configuration=0.0)) or genotype
     text = render_ptx(grammar, expansions(genotype.edits))
     told = re.compile(r"^\s*\.(?:loc|file)\b.*", re.M)
     assert told.findall(text) == told.findall(grammar.source.text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from random import Random
@@ -12,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Delete, Edit, Genotype, Insert, Rates, Replace, Space, expansions, mutate
+from gi_cuda.genome import Delete, Edit, Genotype, Insert, Replace, Space, expansions, mutate
 from gi_cuda.grammar import Expansion, RuleType, Source
 from gi_cuda.grammar.frontends.ptx.body import Body
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, render_ptx
 from gi_cuda.grammar.frontends.ptx.syntax import Label
+from gi_cuda.search.strategies.barracuda import PAPER
 
 SAMPLES = [
     path
@@ -298,7 +300,7 @@ def test_a_broken_use_is_left_only_where_no_register_of_its_type_is_defined(
 def _edits(grammar: PtxGrammar, rng: Random, number: int) -> tuple[Edit, ...]:
     genotype = Genotype(Space().default)
     for _ in range(number):
-        genotype = mutate(genotype, grammar, rng, Rates(pairs=0.3)) or genotype
+        genotype = mutate(genotype, grammar, rng, replace(PAPER, pairs=0.3)) or genotype
     return genotype.edits
 
 
@@ -358,7 +360,7 @@ def test_moves_and_swaps_are_drawn_where_they_are_asked_for() -> None:
     grammar, rng = grammar_of(NESTED), Random(5)
     moves = swaps = 0
     for _ in range(200):
-        child = mutate(Genotype(Space().default), grammar, rng, Rates(pairs=1.0))
+        child = mutate(Genotype(Space().default), grammar, rng, replace(PAPER, pairs=1.0))
         assert child is not None
         match child.edits:
             case [Insert(place, donor), Delete(gone)]:

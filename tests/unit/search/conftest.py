@@ -10,15 +10,17 @@ from dataclasses import dataclass, field, replace
 import pytest
 from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
-from gi_cuda.genome import Genotype
+from gi_cuda.genome import Genotype, Rates
 from gi_cuda.grammar import Source, convert
 from gi_cuda.grammar.frontends.cuda.program import CudaProgram
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.search import PRESETS, Settings
+from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
+from gi_cuda.search.recipes import Variation
+from gi_cuda.search.strategies.barracuda import PAPER, SETTINGS
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 
@@ -127,15 +129,16 @@ def evolution() -> Callable[..., Evolution]:
         preset: str = "barracuda",
         stop: Callable[[], bool] = lambda: False,
         seed: int = 1,
+        rates: Rates = PAPER,
         **numbers: int,
     ) -> Evolution:
-        settings = replace(Settings(population=12, generations=5), **numbers)  # type: ignore[arg-type]
+        settings = replace(SETTINGS, **{"population": 12, "generations": 5, **numbers})  # type: ignore[arg-type]
         return Evolution(
             store=store,
             evaluator=evaluator,
             phases=Phases,
-            strategy=PRESETS[preset](settings),
-            variation=evaluator.subject,
+            strategy=PRESETS[preset].strategy(settings),
+            variation=Variation(evaluator.subject, evaluator.subject.original, rates),
             settings=settings,
             seed=seed,
             stop=stop,

@@ -14,18 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.genome import Delete, Genotype
-from gi_cuda.search import (
-    BARRACUDA,
-    PRESETS,
-    Barracuda,
-    Member,
-    Origin,
-    RandomSearch,
-    Settings,
-    Tabu,
-    breed,
-)
-from gi_cuda.search.recipes import Crossover, Fresh, Mutation, fill
+from gi_cuda.search import Member, Origin, Tabu, breed
+from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Variation, fill
+from gi_cuda.search.strategies.barracuda import PAPER, PRESET, SETTINGS, Barracuda
+from gi_cuda.search.strategies.random_search import RandomSearch
 from gi_cuda.subject import Subject
 
 from .conftest import SimulatedTrial
@@ -41,7 +33,7 @@ def genotypes(scale: Subject) -> list[Genotype]:
     while len(found) < 60:
         one = scale.original
         for _ in range(3):
-            one = scale.mutate(one, rng) or one
+            one = PRESET.vary(scale).mutate(one, rng) or one
         found[scale.key(one)] = one
     return list(found.values())
 
@@ -65,7 +57,7 @@ def test_the_best_half_at_most_become_parents_and_only_those_that_may(
     scores: list[tuple[float, bool]], population: int
 ) -> None:
     everyone = members(scores, [None])  # type: ignore[list-item]
-    parents = Barracuda(Settings(population=population)).parents(everyone)
+    parents = Barracuda(replace(SETTINGS, population=population)).parents(everyone)
     assert all(one.selectable for one in parents)
     able = [one for one in everyone if one.selectable]
     assert len(parents) == min(len(able), population // 2)
@@ -79,7 +71,7 @@ def test_each_parent_gets_a_mutant_and_a_crossover_and_random_mutants_fill_up(
     scores: list[tuple[float, bool]], population: int, seed: int
 ) -> None:
     everyone = members(scores, [None])  # type: ignore[list-item]
-    strategy = Barracuda(Settings(population=population))
+    strategy = Barracuda(replace(SETTINGS, population=population))
     recipes = strategy.recipes(everyone, random.Random(seed))
     parents = strategy.parents(everyone)
     assert len(recipes) == population
@@ -97,7 +89,7 @@ def test_each_parent_gets_a_mutant_and_a_crossover_and_random_mutants_fill_up(
 
 def test_mates_are_drawn_from_all_parents() -> None:
     everyone = members([(0.5 + i / 100, True) for i in range(10)], [None])  # type: ignore[list-item]
-    strategy = Barracuda(Settings(population=20))
+    strategy = Barracuda(replace(SETTINGS, population=20))
     mates = Counter[int]()
     for seed in range(200):
         recipes = strategy.recipes(everyone, random.Random(seed))
@@ -108,15 +100,8 @@ def test_mates_are_drawn_from_all_parents() -> None:
 
 def test_random_search_learns_nothing() -> None:
     everyone = members([(0.1, True)] * 10, [None])  # type: ignore[list-item]
-    recipes = RandomSearch(Settings(population=7)).recipes(everyone, random.Random(1))
-    assert recipes == [Fresh(Settings().depth)] * 7
-
-
-def test_the_presets_have_the_published_numbers() -> None:
-    assert set(PRESETS) >= {"barracuda", "random"}
-    assert BARRACUDA.population == 1000
-    assert BARRACUDA.generations == 50
-    assert BARRACUDA.elite_fraction == 0.5
+    recipes = RandomSearch(replace(SETTINGS, population=7)).recipes(everyone, random.Random(1))
+    assert recipes == [Fresh(SETTINGS.depth)] * 7
 
 
 # -- recipes ---------------------------------------------------------------------------------------
@@ -124,7 +109,7 @@ def test_the_presets_have_the_published_numbers() -> None:
 
 def test_a_child_is_entered_in_the_tabu_list_at_once(scale: Subject) -> None:
     tabu, rng = Tabu(), random.Random(1)
-    attempt = fill(Fresh(12), scale, tabu, Settings(), rng)
+    attempt = fill(Fresh(12), PRESET.vary(scale), tabu, SETTINGS, rng)
     assert attempt.child is not None
     assert tabu.genotypes == {attempt.child.key} == {scale.key(attempt.child.genotype)}
     assert attempt.duplicates == 0
@@ -135,7 +120,8 @@ def test_a_child_is_entered_in_the_tabu_list_at_once(scale: Subject) -> None:
 def test_crossover_of_two_alike_falls_back_to_a_mutant_of_the_first(scale: Subject) -> None:
     one = Genotype(scale.space.default.having({"CHECKED": 1}))
     first, second = Member(5, one, 0.5, True), Member(9, one, 0.6, True)
-    attempt = fill(Crossover(first, second, 12), scale, Tabu(), Settings(), random.Random(1))
+    recipe, rng = Crossover(first, second, 12), random.Random(1)
+    attempt = fill(recipe, PRESET.vary(scale), Tabu(), SETTINGS, rng)
     assert attempt.child is not None
     assert attempt.child.origin is Origin.MUTATION
     assert attempt.child.parents == (5,)
@@ -153,7 +139,7 @@ def test_crossover_that_only_gives_tabu_children_falls_back(scale: Subject) -> N
     origins = []
     duplicates = 0
     for _ in range(10):
-        attempt = fill(Crossover(first, second, 12), scale, tabu, Settings(), rng)
+        attempt = fill(Crossover(first, second, 12), PRESET.vary(scale), tabu, SETTINGS, rng)
         assert attempt.child is not None
         origins.append(attempt.child.origin)
         duplicates += attempt.duplicates
@@ -167,7 +153,7 @@ def test_a_random_mutant_has_one_mutation_while_there_are_new_ones(tiny: Subject
     """Later it gets more; so every variant of a small space is reached."""
     tabu, rng = Tabu([tiny.key(tiny.original)]), random.Random(1)
     sizes = []
-    while (attempt := fill(Fresh(12), tiny, tabu, Settings(), rng)).child is not None:
+    while (attempt := fill(Fresh(12), PRESET.vary(tiny), tabu, SETTINGS, rng)).child is not None:
         child = attempt.child.genotype
         sizes.append(len(child.configuration.changed) + len(child.edits))
     assert sizes[0] == 1
@@ -190,14 +176,14 @@ def test_a_offspring_is_all_new_and_every_place_is_filled(
     genotypes: list[Genotype],
 ) -> None:
     rng = random.Random(seed)
-    numbers = Settings(population=population)
+    numbers = replace(SETTINGS, population=population)
     everyone = members([(0.5 + i / 100, True) for i in range(parents)], genotypes)
     known = [scale.key(one) for one in (scale.original, *genotypes)]
     evaluator = simulated()
     phenotypes = [key for one in genotypes if (key := evaluator.key(one))]
     tabu = Tabu(known, phenotypes)
     recipes = Barracuda(numbers).recipes(everyone, rng)
-    offspring = breed(recipes, scale, evaluator, tabu, numbers, rng, first=100)
+    offspring = breed(recipes, PRESET.vary(scale), evaluator, tabu, numbers, rng, first=100)
     children = list(offspring.children.values())
     assert len(children) == population
     assert min(offspring.children) >= 100
@@ -243,36 +229,34 @@ class Alike:
 def test_phenotypic_duplicates_are_dropped_and_their_places_filled_again(scale: Subject) -> None:
     """Five configurations, each flag on or off: ten phenotypes, so ten children and an end."""
     evaluator, tabu, rng = Alike(), Tabu(), random.Random(1)
-    numbers = replace(Settings(), population=20)
-    offspring = breed([Fresh(12)] * 20, scale, evaluator, tabu, numbers, rng, first=1)
+    numbers = replace(SETTINGS, population=20)
+    offspring = breed([Fresh(12)] * 20, PRESET.vary(scale), evaluator, tabu, numbers, rng, first=1)
     assert len(offspring.children) <= 10
     assert len(offspring.children) == len(tabu.phenotypes) >= 6
     assert offspring.phenotype_duplicates == evaluator.asked - len(offspring.children) > 0
     assert offspring.created == evaluator.asked + offspring.genotype_duplicates
     # Dropped children stay tabu: their genotypes are not made again.
     assert len(tabu.genotypes) == evaluator.asked
-    again = breed([Fresh(12)] * 20, scale, evaluator, tabu, numbers, rng, first=500)
+    again = breed([Fresh(12)] * 20, PRESET.vary(scale), evaluator, tabu, numbers, rng, first=500)
     assert len(tabu.phenotypes) == len(offspring.children) + len(again.children) <= 10
 
 
 def test_where_nothing_can_be_made_the_offspring_is_empty(tiny: Subject, simulated: Make) -> None:
-    class Stuck(Subject):
+    class Stuck(Variation):
         def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
             return None
 
-    stuck = Stuck(tiny.target, tiny.front_end, tiny.program, tiny.space, tiny.backend)
-    parent = Member(1, stuck.original, 0.5, True)
+    stuck = Stuck(tiny, tiny.original, PAPER)
+    parent = Member(1, tiny.original, 0.5, True)
     recipes = [Fresh(12), Mutation(parent, 12), Crossover(parent, parent, 12)]
-    offspring = breed(
-        recipes, stuck, simulated(stuck), Tabu(), Settings(), random.Random(1), first=1
-    )
+    offspring = breed(recipes, stuck, simulated(tiny), Tabu(), SETTINGS, random.Random(1), first=1)
     assert offspring.children == {}
     assert offspring.created == 0
 
 
 def test_numbers_of_a_offspring_follow_on(scale: Subject, simulated: Make) -> None:
-    tabu, rng = Tabu(), random.Random(1)
-    numbers = Settings(population=5)
-    offspring = breed([Fresh(12)] * 5, scale, simulated(), tabu, numbers, rng, first=17)
+    tabu, rng, variation = Tabu(), random.Random(1), PRESET.vary(scale)
+    numbers = replace(SETTINGS, population=5)
+    offspring = breed([Fresh(12)] * 5, variation, simulated(), tabu, numbers, rng, first=17)
     assert next(iter(offspring.children)) == 17
     assert list(offspring.children) == sorted(offspring.children)

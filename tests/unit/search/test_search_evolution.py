@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.genome import Genotype, Rates, mutate
+from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Origin
 from gi_cuda.search.loop import End, Evolution, Progress
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 
@@ -77,24 +79,17 @@ def test_what_is_tabu_is_never_evaluated(whole: Any, scale: Subject) -> None:
     assert set(known) <= tabu.phenotypes
 
 
-class Blind(Subject):
-    """A subject whose mutants may have edits in code that no configuration of theirs compiles."""
-
-    def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
-        return mutate(genotype, self.grammar, rng, Rates(configuration=0.0, hidden=1.0))
-
-
 def test_the_reference_is_not_evaluated_in_another_guise(
     scale: Subject, simulated: Make, evolution: Evolve, tmp_path: Path
 ) -> None:
     """Edits of code that is not compiled leave the reference's phenotype."""
-    blind = Blind(scale.target, scale.front_end, scale.program, scale.space, scale.backend)
-    evaluator = simulated(blind)
+    blind = replace(PAPER, configuration=0.0, hidden=1.0)
+    evaluator = simulated()
     with Store(tmp_path / "run.db", create=True) as store:
-        finish(evolution(store, evaluator, "random", population=40, generations=2))
+        finish(evolution(store, evaluator, "random", rates=blind, population=40, generations=2))
         assert evaluator.keys
         assert store.generations()[0].tally.phenotype_duplicates > 0
-    original = evaluator.key(blind.original)
+    original = evaluator.key(scale.original)
     assert original is not None
     assert evaluator.evaluated
     assert all(evaluator.key(one) != original for one in evaluator.evaluated.values())

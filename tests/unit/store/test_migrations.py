@@ -22,7 +22,7 @@ from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan
-from gi_cuda.search import Settings
+from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store
 from gi_cuda.store.migrations import NEWEST
 
@@ -103,7 +103,7 @@ def test_a_baseline_and_a_plan_of_before_they_said_more_are_read(old: Path) -> N
         plan = stored_plan(store)
         assert isinstance(plan, Plan)
         assert (plan.preset, plan.seed) == ("barracuda", 1)
-        assert plan.settings == Settings(population=60, generations=4)
+        assert plan.settings == SETTINGS.having(60, 4)
 
 
 def test_an_old_database_becomes_what_a_new_one_is(old: Path, tmp_path: Path) -> None:

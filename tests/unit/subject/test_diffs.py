@@ -12,7 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gi_cuda.genome import mutate
 from gi_cuda.grammar import Source
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.diffs import paths_in_repository, unified_diff
 from gi_cuda.subject.diffs import with_defaults as with_defaults_of_files
@@ -210,7 +212,7 @@ def test_patches_of_random_genotypes_apply(name: str, scale: Subject, repository
     for size in range(1, 13):
         one = subject.original
         for _ in range(size):
-            one = subject.mutate(one, rng) or one
+            one = mutate(one, subject.grammar, rng, PAPER) or one
         after = subject.upstream(one).text
         diff = unified_diff(before, after, "targets/k.cu")
         assert (diff == "") == (after == before)

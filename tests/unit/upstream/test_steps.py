@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.genome import Changed, Genotype
+from gi_cuda.genome import Changed, Genotype, mutate
 from gi_cuda.grammar import render
 from gi_cuda.grammar.frontends.cuda.program import CudaProgram
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.diffs import blob, by_path, unified_diff
 from gi_cuda.subject.scratch import apply_in_scratch
@@ -30,7 +31,7 @@ EACH = 510 // (2 * len(TARGETS))
 def random_genotype(subject: Subject, rng: random.Random, size: int) -> Genotype:
     genotype = subject.original
     for _ in range(size):
-        genotype = subject.mutate(genotype, rng) or genotype
+        genotype = mutate(genotype, subject.grammar, rng, PAPER) or genotype
     return genotype
 
 

@@ -1,18 +1,20 @@
-"""Strategies: from an evaluated population to the recipes of the next generation."""
+"""The search of the BarraCUDA experiment (Langdon et al., GECCO 2015, sections 2.5 and 2.6)."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gi_cuda.genome import Rates
 from gi_cuda.search.individuals import Member, Settings
+from gi_cuda.search.preset import Preset
 from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Recipe
 
 
 @dataclass(frozen=True, slots=True)
 class Barracuda:
-    """Truncation selection without elitism (Langdon et al., GECCO 2015, section 2.6).
+    """Truncation selection without elitism.
 
     The best half of the population at most, of those that are correct and faster than the
     reference, become parents; each has one child by mutation and one by crossover; random mutants
@@ -42,22 +44,10 @@ class Barracuda:
         return [*recipes, *(Fresh(depth) for _ in range(missing))]
 
 
-@dataclass(frozen=True, slots=True)
-class RandomSearch:
-    """The baseline that every other strategy must beat: random mutants, no selection."""
+SETTINGS = Settings(
+    population=1000, generations=50, elite_fraction=0.5, tries=10, rounds=12, depth=12
+)
+PAPER = Rates(configuration=0.5, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
+"""Section 2.5."""
 
-    settings: Settings
-
-    def recipes(self, members: Sequence[Member], rng: random.Random) -> list[Recipe]:
-        """Random mutants for every place."""
-        return [Fresh(self.settings.depth) for _ in range(self.settings.population)]
-
-
-Strategy = Barracuda | RandomSearch
-
-PRESETS: Mapping[str, Callable[[Settings], Strategy]] = {
-    "barracuda": Barracuda,
-    "random": RandomSearch,
-    "tune": Barracuda,
-}
-"""Strategies by the name that ``--preset`` takes. ``tune`` varies the configuration alone."""
+PRESET = Preset("barracuda", "the paper's selection", Barracuda, SETTINGS, PAPER)

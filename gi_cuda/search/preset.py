@@ -1,0 +1,62 @@
+"""A preset: a strategy with all its numbers. Each lies in a module of :mod:`.strategies`."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from gi_cuda.genome import Genotype, Rates
+from gi_cuda.search.individuals import Member, Settings
+from gi_cuda.search.recipes import Recipe, Variation
+from gi_cuda.subject import Subject
+
+
+class Strategy(Protocol):
+    """From an evaluated generation to the next one."""
+
+    def recipes(self, members: Sequence[Member], rng: random.Random) -> list[Recipe]:
+        """One recipe for every place in the next generation.
+
+        Args:
+            members: the generation before; none where there is none.
+        """
+
+
+def _demand_nothing(subject: Subject) -> None:
+    """Any subject will do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A way to search, complete with its numbers.
+
+    Attributes:
+        name: what ``--preset`` takes.
+        help: what it does, in a few words.
+        strategy: makes the strategy from its settings.
+        settings: its own numbers; a user may ask for others.
+        rates: the chances of mutation.
+        variation: how genotypes vary.
+        demand: raises UserError where a subject is not fit for it.
+    """
+
+    name: str
+    help: str
+    strategy: Callable[[Settings], Strategy]
+    settings: Settings
+    rates: Rates
+    variation: type[Variation] = Variation
+    demand: Callable[[Subject], None] = _demand_nothing
+
+    def vary(self, subject: Subject, original: Genotype | None = None) -> Variation:
+        """How genotypes of a subject vary.
+
+        Args:
+            original: what the first individuals are mutants of; None: the subject's own.
+        """
+        rates = self.rates
+        if rates.pairs is None:
+            rates = replace(rates, pairs=subject.front_end.pairs)
+        return self.variation(subject, original or subject.original, rates)

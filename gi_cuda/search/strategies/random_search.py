@@ -1,0 +1,30 @@
+"""Random search: the baseline that every other strategy must beat."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.search.individuals import Member, Settings
+from gi_cuda.search.recipes import Fresh, Recipe
+from gi_cuda.search.strategies import barracuda
+
+
+@dataclass(frozen=True, slots=True)
+class RandomSearch:
+    """Random mutants, no selection."""
+
+    settings: Settings
+
+    def recipes(self, members: Sequence[Member], rng: random.Random) -> list[Recipe]:
+        """Random mutants for every place."""
+        return [Fresh(self.settings.depth) for _ in range(self.settings.population)]
+
+
+PRESET = replace(
+    barracuda.PRESET,
+    name="random",
+    help="random mutants, no selection",
+    strategy=RandomSearch,
+)

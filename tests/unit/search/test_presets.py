@@ -1,0 +1,112 @@
+"""The presets: their numbers, what they demand, and how a new one is found."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.errors import UserError
+from gi_cuda.search import DEFAULT, PRESETS, find_preset
+from gi_cuda.search.strategies import barracuda, presets_of
+from gi_cuda.subject import Compiled, Subject
+
+Package = Callable[..., dict[str, object]]
+
+
+def test_the_presets_have_the_published_numbers() -> None:
+    settings, rates = PRESETS["barracuda"].settings, PRESETS["barracuda"].rates
+    assert (settings.population, settings.generations, settings.elite_fraction) == (1000, 50, 0.5)
+    assert (rates.configuration, rates.default, rates.neighbour) == (0.5, 0.2, 0.5)
+    assert rates.hidden == 0.0
+    assert PRESETS["random"].settings == settings
+    assert DEFAULT in PRESETS
+
+
+def test_moves_and_swaps_are_as_frequent_as_the_language_asks_for_unless_a_preset_does(
+    scale: Subject,
+) -> None:
+    gevo = replace(scale, front_end=replace(scale.front_end, pairs=1 / 3))
+    assert barracuda.PRESET.vary(scale).rates.pairs == 0.0
+    assert barracuda.PRESET.vary(gevo).rates == replace(barracuda.PAPER, pairs=1 / 3)
+    own = replace(barracuda.PRESET, rates=replace(barracuda.PAPER, pairs=0.5))
+    assert own.vary(gevo).rates.pairs == 0.5
+
+
+def test_a_user_may_ask_for_other_sizes() -> None:
+    settings = barracuda.SETTINGS
+    assert settings.having(None, None) == settings
+    assert settings.having(7, None) == replace(settings, population=7)
+    assert settings.having(None, 3) == replace(settings, generations=3)
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_varies_what_it_says(name: str, scale: Subject) -> None:
+    preset, rng = PRESETS[name], random.Random(1)
+    preset.demand(scale)
+    variation = preset.vary(scale)
+    mutants = [variation.mutate(scale.original, rng) for _ in range(200)]
+    assert any(one.configuration.changed for one in mutants if one)
+    assert any(one.edits for one in mutants if one) == variation.code
+
+
+def test_what_tuning_demands(scale: Subject) -> None:
+    demand = PRESETS["tune"].demand
+    with pytest.raises(UserError, match="nothing to tune"):
+        demand(replace(scale, target=replace(scale.target, parameters=())))
+    with pytest.raises(UserError, match="PTX has none"):
+        demand(replace(scale, compiled=Compiled(scale, scale.original, "")))
+
+
+def test_a_name_that_no_preset_has() -> None:
+    assert find_preset("random", "--preset") is PRESETS["random"]
+    with pytest.raises(UserError, match="no preset 'barracudda'") as caught:
+        find_preset("barracudda", "--preset")
+    assert caught.value.hint == "one of: barracuda, random, tune"
+
+
+@pytest.fixture
+def package(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Package:
+    """Finds the presets in a package of modules with these texts."""
+    name = f"presets_{abs(hash(request.node.name))}"
+
+    def find(**modules: str) -> dict[str, object]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").touch()
+        for module, text in modules.items():
+            (tmp_path / name / f"{module}.py").write_text(text, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path)
+        try:
+            return dict(presets_of(name, [str(tmp_path / name)]))
+        finally:
+            for module in [one for one in sys.modules if one.split(".")[0] == name]:
+                del sys.modules[module]
+
+    return find
+
+
+ONE = """
+from dataclasses import replace
+from gi_cuda.search.strategies import barracuda
+PRESET = replace(barracuda.PRESET, name="one")
+"""
+
+
+def test_a_preset_is_one_module(package: Package) -> None:
+    assert package(first=ONE) == {"one": replace(barracuda.PRESET, name="one")}
+
+
+def test_a_module_that_is_no_preset_is_named(package: Package) -> None:
+    with pytest.raises(ImportError, match=r"\.helper has no PRESET"):
+        package(first=ONE, helper="PRESET = 'one'")
+
+
+def test_two_presets_of_one_name_are_refused(package: Package) -> None:
+    with pytest.raises(ImportError, match=r"\.second: there is a preset 'one' already"):
+        package(first=ONE, second=ONE)

@@ -36,7 +36,7 @@ from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.genome import Configuration, Genotype
 from gi_cuda.genome.variation import mutate_configuration
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.spec import CaseData, buffer_sizes, find_case, load_case, plan
 from gi_cuda.subject import Subject, load_subject

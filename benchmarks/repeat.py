@@ -14,10 +14,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from gi_cuda.analyze.winner import finalists
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.statistics import ratios
 from gi_cuda.runs.run import Run, open_run
@@ -26,19 +28,18 @@ from gi_cuda.runs.run import Run, open_run
 def speed_ups(run: Run, cases: tuple[str, ...], times: int, pairs: int) -> list[float]:
     """The speed-up of the best individual as fresh processes find it, one after the other."""
     subject, tools = run.subject, run.tools
-    genotype = run.finalists()[0][1]
-    candidate = run.candidate(genotype)
-    built = build_batch(tools.compiler, [candidate.variant(1)], tools.scratch("winner"))[1]
+    mine = candidate(subject, finalists(run)[0][1])
+    built = build_batch(tools.compiler, [mine.variant(1)], tools.scratch("winner"))[1]
     source = subject.reference
     (base,) = compile_reference(subject, tools.compiler, [source], tools.scratch("reference"))
     assert isinstance(built, Binary), built
     reference = Program(base, dict(subject.original.configuration), cases)
-    mine = candidate.program(built, cases)
+    program = mine.program(built, cases)
     sampling = Sampling(screen=pairs, most=pairs, limit=run.baseline.limit)
     tools.pool.one(Record(reference, tools.reference, max(2, subject.target.oracle.runs), 60.0))
     found = []
     for _ in range(times):
-        answer = tools.pool.one(Measure(mine, reference, sampling))
+        answer = tools.pool.one(Measure(program, reference, sampling))
         assert isinstance(answer, Measurement), answer
         assert answer.correct, answer.message
         found.append(1 / float(np.median(ratios(answer.samples))))
@@ -54,7 +55,7 @@ def main() -> None:
     options = parser.parse_args()
     table = Table("cases", "speed-ups", "mean", "lowest to highest")
     with open_run(options.run) as run:
-        ident, genotype = run.finalists()[0]
+        ident, genotype = finalists(run)[0]
         parts = {"fitness": run.tools.train(), "held out": run.tools.held_out()}
         for name, cases in parts.items():
             found = speed_ups(run, cases, options.times, options.pairs)

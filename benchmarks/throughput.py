@@ -25,9 +25,9 @@ from gi_cuda.grammar import LEVELS
 from gi_cuda.report.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Phases
-from gi_cuda.runs.run import Plan, create_run
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.stored import Plan
 from gi_cuda.search import DEFAULT, PRESETS
-from gi_cuda.spec import BACKENDS
 
 ROOT = Path(__file__).parent.parent
 

@@ -31,7 +31,7 @@ _CONTEXT.set_forkserver_preload(
         "gi_cuda.analyze.interactions.algorithm",
         "gi_cuda.analyze.minimize",
         "gi_cuda.evaluate.baseline",
-        "gi_cuda.runs.run",
+        "gi_cuda.runs.create",
         "gi_cuda.init",
         "gi_cuda.search",
         "gi_cuda.upstream.submission",

@@ -17,7 +17,7 @@ from pathlib import Path
 from benchmarks.levels.page import draw, page
 from benchmarks.levels.plan import KINDS, Cell, cells
 from gi_cuda import BACKENDS
-from gi_cuda.runs.run import DATABASE
+from gi_cuda.runs.stored import DATABASE
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from gi_cuda.analyze.winner import Winner, stored_winner
 from gi_cuda.report.figures.compare import race
 from gi_cuda.report.figures.drawing import save
 from gi_cuda.results.evaluation import Outcome
-from gi_cuda.runs.run import DATABASE
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store
 
 FIGURES = "figures"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gi_cuda.runs.run import DATABASE
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store
 
 

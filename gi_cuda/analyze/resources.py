@@ -9,7 +9,7 @@ import numpy as np
 
 from gi_cuda.backends.protocol.variants import Binary, BlockSize
 from gi_cuda.evaluate.candidates import Candidate, build_candidates
-from gi_cuda.runs.run import Tools
+from gi_cuda.runs.tools import Tools
 from gi_cuda.spec import Configuration, LaunchError, Target, find_case, load_case, plan
 
 

@@ -10,15 +10,19 @@ from pathlib import Path
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.minimize import Minimization, WrongWinner
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower
-from gi_cuda.runs.run import Run, open_store
-from gi_cuda.runs.stored import stored_subject
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import open_store, stored_subject
 from gi_cuda.spec import load_target
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
+
+FINALISTS = 5
+"""Individuals that are validated, best first, until one holds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +40,19 @@ class Winner:
     validation: Validation
 
 
+def finalists(run: Run) -> list[tuple[int, Genotype]]:
+    """The best individuals on the train cases, best first, with their numbers."""
+    return [(one.ident, run.subject.read(one.genotype)) for one, _ in run.store.best(FINALISTS)]
+
+
 def select_winner(run: Run) -> Winner | None:
     """Validate the best individuals, best first, until one is correct and faster; store it.
 
     None where none holds; what was stored before is then forgotten.
     """
-    finalists = run.finalists()
-    validations = run.validate([run.candidate(genotype) for _, genotype in finalists])
-    for (ident, genotype), validation in zip(finalists, validations, strict=True):
+    best = finalists(run)
+    validations = run.validate([candidate(run.subject, genotype) for _, genotype in best])
+    for (ident, genotype), validation in zip(best, validations, strict=True):
         if validation.faster:
             winner = Winner(ident, str(genotype), validation)
             keep_winner(run.store, winner)

@@ -35,7 +35,7 @@ from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table, say
 from gi_cuda.results.verdict import is_too_noisy
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 
 
 def command(

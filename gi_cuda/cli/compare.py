@@ -17,7 +17,8 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.report.compare import comma_separated, print_comparison
 from gi_cuda.report.tables import say
-from gi_cuda.runs.run import open_store, open_tools
+from gi_cuda.runs.stored import open_store
+from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 
 

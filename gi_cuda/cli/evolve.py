@@ -28,7 +28,7 @@ from gi_cuda.cli.options import (
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.tables import say
-from gi_cuda.runs.run import create_run, default_folder
+from gi_cuda.runs.create import create_run, default_folder
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import DEFAULT, PRESETS, find_preset
 

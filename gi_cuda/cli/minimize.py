@@ -10,6 +10,7 @@ from gi_cuda.analyze.minimize import minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.options import IndividualNumber, RunPath
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.report.minimize import print_minimized
 from gi_cuda.results.verdict import LEAST_GAIN
 from gi_cuda.runs.run import open_run
@@ -40,7 +41,7 @@ def command(
             held_out = opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
             result = minimize(changes, opened.measurer(CaseRole.TRAIN), held_out, threshold)
             both = [winner.genotype, subject.read(result.genotype)]
-            before, validation = opened.validate([opened.candidate(one) for one in both])
+            before, validation = opened.validate([candidate(subject, one) for one in both])
         minimized = Minimized(result, validation, before)
         keep_minimized(opened.store, winner.ident, minimized)
         beside = opened.beside

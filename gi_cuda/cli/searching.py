@@ -18,7 +18,8 @@ from gi_cuda.report.progress import Score, display
 from gi_cuda.report.tables import say
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.runs.run import DATABASE, Run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.search.loop import End
 
 TimeLimit: TypeAlias = Annotated[

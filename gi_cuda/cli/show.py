@@ -17,8 +17,7 @@ from gi_cuda.report.tables import print_diff, print_table, say
 from gi_cuda.report.winner import device_words, print_winner
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.run import open_store
-from gi_cuda.runs.stored import stored_subject
+from gi_cuda.runs.stored import open_store, stored_subject
 from gi_cuda.store import Store
 from gi_cuda.subject import Started, Subject
 

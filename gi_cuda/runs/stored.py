@@ -14,6 +14,8 @@ from gi_cuda.spec import Target, content_hash, file_hashes
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
+DATABASE = "run.db"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -92,3 +94,12 @@ def stored_plan(store: Store) -> Plan:
 def stored_baseline(store: Store) -> Baseline:
     """The baseline of a stored run."""
     return store.require("baseline", Baseline)
+
+
+def open_store(folder: Path) -> Store:
+    """A run's database alone, for looking at it.
+
+    Raises:
+        UserError: there is no run in the folder.
+    """
+    return Store(folder / DATABASE)

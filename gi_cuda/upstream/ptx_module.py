@@ -12,7 +12,7 @@ from gi_cuda.backends.cuda.compile.cubin import name_parts
 from gi_cuda.backends.cuda.ptx.batch import check_assembles, kernels_in, names_alone
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, without_lines
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.levels import source_variant
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation
@@ -49,7 +49,7 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
             where="--format",
             hint="--format diff or --format mail",
         )
-    _, validation = run.validate([unmodified(subject), run.candidate(genotype)])
+    _, validation = run.validate([unmodified(subject), candidate(run.subject, genotype)])
     if not validation.correct:
         raise UserError(
             f"the PTX fails on the held-out cases: {validation.message}",

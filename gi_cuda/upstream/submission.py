@@ -127,7 +127,7 @@ def submit(
             _check_applied(subject, diffs[:number], steps[:number], mailed=False)
     standing = check_defaults(subject, run.tools.compiler)
     before = _as_it_is(unmodified(subject), standing.own)
-    candidates = [run.patched(step.after, step.genotype, standing.own) for step in steps]
+    candidates = [_patched(subject, step, standing.own) for step in steps]
     noise, *validations = run.validate([before, *candidates], before)
     for step, validation in zip(steps, validations, strict=True):
         if not validation.correct:
@@ -146,6 +146,21 @@ def submit(
         measured_on(run),
         tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
         tuple(f"{n}={text}" for n, text in candidates[-1].macros.items() if n not in fixed),
+    )
+
+
+def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidate:
+    """The source as a step leaves it: the winning values are its own defaults.
+
+    Args:
+        own: macros that the source defines itself, so that nobody does from outside.
+    """
+    macros = subject.upstream_macros(step.genotype)
+    return Candidate(
+        subject.device_text(step.after),
+        step.genotype.configuration,
+        {name: text for name, text in macros.items() if name not in own},
+        subject.options(step.genotype.configuration),
     )
 
 

@@ -12,7 +12,7 @@ from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 
 TARGETS = Path(__file__).parent.parent / "targets"

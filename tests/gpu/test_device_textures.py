@@ -13,7 +13,7 @@ from gi_cuda.backends.protocol.requests import Measure, Program, Record, Samplin
 from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 from tests.command import gi_cuda
 

@@ -11,7 +11,7 @@ from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
-from gi_cuda.runs.run import Tools
+from gi_cuda.runs.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)

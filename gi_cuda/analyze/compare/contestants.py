@@ -16,8 +16,7 @@ from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.levels import backends_for, compiled_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import FRONT_ENDS
-from gi_cuda.runs.run import DATABASE, open_store
-from gi_cuda.runs.stored import stored_plan, stored_subject
+from gi_cuda.runs.stored import DATABASE, open_store, stored_plan, stored_subject
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 

@@ -11,6 +11,7 @@ from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.minimize import KeptChange, kept_change
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Change, Changed, Setting
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import SPECIALS, type_of
@@ -144,7 +145,7 @@ def _worth(run: Run, winner: ChosenIndividual, changed: Changed) -> Sequence[Kep
 def _resources(run: Run, changed: Changed) -> list[Mapping[str, tuple[int, int]]]:
     """For each change what differs in the resources of the compiled kernels."""
     genotypes = [changed.whole, *(changed.having(changed.all - {at}) for at in sorted(changed.all))]
-    taken = resources(run.tools, [run.candidate(genotype) for genotype in genotypes])
+    taken = resources(run.tools, [candidate(run.subject, genotype) for genotype in genotypes])
     whole = taken[0]
     return [
         {

@@ -16,7 +16,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.sanitize import watch
-from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.results.evaluation import Validation
@@ -93,8 +93,8 @@ class Entry:
 def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer]) -> Acceptance:
     """Measure candidates and a copy of the reference on the held-out cases, in processes that ran
     nothing before; then let sanitizers watch one after the other until one is clean."""
-    original = unmodified(run.subject)
-    measured = run.validate([original, *(run.candidate(one.genotype) for one in candidates)])
+    original, subject = unmodified(run.subject), run.subject
+    measured = run.validate([original, *(candidate(subject, one.genotype) for one in candidates)])
     noise, *validations = measured
     if noise.overall is None:
         raise RuntimeError(f"a copy of the reference fails: {noise.message}")
@@ -107,7 +107,7 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
     known = {one.name: _findings(run, original, one) for one in sanitizers}
     for at, (entry, one) in enumerate(zip(candidates, tried, strict=True)):
         if result.faster(one):
-            variant = run.candidate(entry.genotype)
+            variant = candidate(subject, entry.genotype)
             new = {
                 s.name: new_findings(_findings(run, variant, s), known[s.name]) for s in sanitizers
             }
@@ -123,7 +123,7 @@ def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerF
     built = build_batch(sanitizer.compiler, [one.variant(1)], run.tools.scratch("watched"))[1]
     if isinstance(built, BuildFailure):
         return [SanitizerFinding(f"does not compile for {sanitizer.name}: {built.message}")]
-    watched = watch(sanitizer, run.session(), one.program(built, run.tools.held_out()))
+    watched = watch(sanitizer, run.tools.session, one.program(built, run.tools.held_out()))
     read = compiled_in if sanitizer.compiled_in else from_outside
     found = read(watched.log, Source(run.subject.grammar.source.name, one.text))
     # What ends a run early is a finding, unless it is the consequence of one.

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gi_cuda.cli.evolve
-import gi_cuda.runs.run
+import gi_cuda.runs.tools
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.subject import Subject
@@ -22,9 +22,9 @@ from .pretended import PretendedBackend, PretendedPool
 def pretended() -> Iterator[None]:
     """Runs go to a pretended GPU, in this process alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gi_cuda.runs.run, "open_backend", lambda _: PretendedBackend())
+        patch.setattr(gi_cuda.runs.tools, "open_backend", lambda _: PretendedBackend())
         patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda _: PretendedBackend())
-        patch.setattr(gi_cuda.runs.run, "Pool", PretendedPool)
+        patch.setattr(gi_cuda.runs.tools, "Pool", PretendedPool)
         yield
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import typer
 
-import gi_cuda.runs.run as gi_cuda_run
+import gi_cuda.runs.tools as run_tools
 from gi_cuda.analyze.winner import stored_winner
 from gi_cuda.backends.cuda.driver import query
 from gi_cuda.backends.cuda.toolkit import Toolkit
@@ -20,8 +20,10 @@ from gi_cuda.backends.table import open_backend
 from gi_cuda.cli import evolve as evolve_verb
 from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.runs.run import open_run, open_store
+from gi_cuda.runs.run import open_run
+from gi_cuda.runs.stored import open_store
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Start, Subject
 from tests.command import gi_cuda
@@ -137,7 +139,7 @@ def test_without_a_gpu_a_run_can_be_looked_at_and_not_measured(
     assert "no GPU can be used" in done.stderr
     assert "Traceback" not in done.stderr
     # And here, which saves making the PTX anew.
-    for room in (gi_cuda_run, evolve_verb):
+    for room in (run_tools, evolve_verb):
         monkeypatch.setattr(room, "open_backend", open_backend)
     new = tmp_path / "new"
     for verb in (
@@ -187,7 +189,7 @@ def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
         codes = {e.resources["code"]: e.ratio for e in evaluations.values() if e.ratio}
         # What a variant's ratio is of: the code of the reference.
         (reference,) = {round(code / ratio) for code, ratio in codes.items()}
-        (alone,) = run.validate([run.candidate(subject.original)])
+        (alone,) = run.validate([candidate(run.subject, subject.original)])
         assert alone.overall is not None
         assert alone.overall.value == pytest.approx(started.speed_up.value)
         assert started.speed_up.value > 1.2
@@ -222,7 +224,7 @@ def test_a_search_of_source_may_start_from_a_winner_too(of_source: Path, tmp_pat
     begin(tmp_path / "more", start=of_source, level="source")
     with open_run(tmp_path / "more") as run:
         texts = [one.genotype for one in run.store.individuals()]
-        assert run.variation().original == run.subject.read(SOURCE_WINNER)
+        assert run.evolution().variation.original == run.subject.read(SOURCE_WINNER)
     assert texts
     assert any("<_kernel.cu_27>" in text and "BLOCK=128" in text for text in texts)
 

@@ -11,7 +11,8 @@ from gi_cuda.analyze.winner import select_winner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.evaluation import Outcome
-from gi_cuda.runs.run import create_run, open_run
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
 

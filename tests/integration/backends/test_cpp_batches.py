@@ -15,7 +15,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Program, Record, Recorded
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import find_case, load_case
 from gi_cuda.subject import Subject, load_subject
 

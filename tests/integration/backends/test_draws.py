@@ -11,7 +11,7 @@ import pytest
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Recorded, Sampling
 from gi_cuda.evaluate.baseline import compile_reference, establish, try_broken
 from gi_cuda.results.measurement import Measurement
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 
 DRAWS = Path(__file__).parents[2] / "targets" / "draws"

@@ -14,7 +14,7 @@ from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject
 
 LAST = "        out[at] = mine;\n"

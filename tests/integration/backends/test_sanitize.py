@@ -17,7 +17,7 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.grammar import Source
-from gi_cuda.runs.run import Tools
+from gi_cuda.runs.tools import Tools
 from gi_cuda.subject import Subject
 
 Watch = Callable[[str], tuple[list[SanitizerFinding], str]]

@@ -12,7 +12,7 @@ from gi_cuda.backends.protocol.requests import Measure, Program, Record, Samplin
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
-from gi_cuda.runs.run import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 from tests.command import gi_cuda
 

@@ -17,7 +17,9 @@ from gi_cuda.evaluate.replicates import GenotypeMeasurer, Replicates
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.run import Plan, Run, Tools
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.runs.tools import Tools
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject

@@ -19,7 +19,7 @@ from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Variant
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.runs.run import open_tools
+from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import content_hash
 from gi_cuda.subject import Subject, load_subject
 from tests.command import gi_cuda

@@ -25,7 +25,7 @@ from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.run import DATABASE
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
 from tests.command import gi_cuda
 

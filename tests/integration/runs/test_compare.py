@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.runs.run import open_store
+from gi_cuda.runs.stored import open_store
 from tests.command import gi_cuda
 
 from .conftest import SCALE, WASTE

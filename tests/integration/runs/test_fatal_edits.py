@@ -6,7 +6,8 @@ from pathlib import Path
 
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.results.measurement import Survival
-from gi_cuda.runs.run import Plan, create_run
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import load_subject
 

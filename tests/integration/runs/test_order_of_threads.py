@@ -8,8 +8,12 @@ from pathlib import Path
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Delete, Genotype
-from gi_cuda.runs.run import Plan, Run, create_run, open_tools
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.runs.tools import open_tools
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import Subject, load_subject
 
@@ -42,7 +46,7 @@ def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
         racing = Genotype(run.subject.original.configuration, (barrier,))
         evaluator = run.evaluator()
         ((_, found),) = evaluator.evaluate(evaluator.prepare({1: racing}))
-        (validation,) = run.validate([run.candidate(racing)])
+        (validation,) = run.validate([candidate(run.subject, racing)])
         contestant = Reader(run.source, tmp_path / "imported", 1).read(str(barrier))
         (compared,) = compare(run.tools, [contestant], run.baseline).results
     assert found.penalty

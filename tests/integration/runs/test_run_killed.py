@@ -29,8 +29,8 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.run import DATABASE, Tools
-from gi_cuda.runs.stored import stored_baseline, stored_plan
+from gi_cuda.runs.stored import DATABASE, stored_baseline, stored_plan
+from gi_cuda.runs.tools import Tools
 from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Store

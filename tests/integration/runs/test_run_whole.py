@@ -14,12 +14,13 @@ from typing import Any
 
 from gi_cuda.analyze.winner import stored_winner
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.evaluate.replicates import Candidate
 from gi_cuda.genome import Insert, Replace, mutate
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
-from gi_cuda.runs.run import DATABASE, Plan, create_run, open_run
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import open_run
+from gi_cuda.runs.stored import DATABASE, Plan
 from gi_cuda.search import PRESETS, Origin
 from gi_cuda.search.loop import End
 from gi_cuda.search.strategies.barracuda import PAPER, SETTINGS

@@ -1,0 +1,98 @@
+"""The workers and the compiler that a subject runs on."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.backends.protocol.backend import OpenBackend
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.backends.table import open_backend
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.evaluate.batch import Equipment
+from gi_cuda.evaluate.replicates import Replicates
+from gi_cuda.spec import CaseRole
+from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """A subject with the back end, the compiler and the workers that it runs on.
+
+    Attributes:
+        folder: of the run, or a scratch one.
+        session: what a process of its own needs to run a variant as the pool's workers do.
+    """
+
+    subject: Subject
+    backend: OpenBackend
+    compiler: Compiler
+    pool: Pool[int]
+    folder: Path
+    session: Session
+
+    @property
+    def reference(self) -> Path:
+        """Where the reference's outputs are."""
+        return self.session.reference
+
+    def scratch(self, name: str) -> Path:
+        """A folder for binaries."""
+        return self.folder / "build" / name
+
+    def equipment(self) -> Equipment:
+        """What batches of individuals are built and measured with."""
+        return Equipment(
+            self.compiler, self.pool, self.scratch("batch"), self.train(), self.backend.together
+        )
+
+    def replicates(self, role: CaseRole, limit: float, name: str) -> Replicates:
+        """What reads sources on the cases of one role.
+
+        Args:
+            limit: seconds after which a launch counts as hung.
+            name: of the folder for binaries.
+        """
+        return Replicates(
+            self.subject,
+            self.compiler,
+            self.pool,
+            self.pool.map,
+            self.scratch(name),
+            self.subject.cases(role),
+            limit,
+        )
+
+    def train(self) -> tuple[str, ...]:
+        """The cases that give fitness."""
+        return self.subject.cases(CaseRole.TRAIN)
+
+    def held_out(self) -> tuple[str, ...]:
+        """The cases that validate."""
+        return self.subject.cases(CaseRole.HELD_OUT)
+
+
+@contextmanager
+def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
+    """Start the workers for a subject; they end with the context.
+
+    Args:
+        folder: a run's folder, or a scratch one.
+
+    Raises:
+        UserError: the subject's back end cannot be used here.
+    """
+    backend = open_backend(subject.backend)
+    names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    session = Session(subject.target, subject.backend, names, folder / "reference")
+    compiler = backend.compiler(subject, jobs)
+    crew, extra, reserve = backend.processes(workers)
+    with Pool[int](session, crew, backend.depth, extra, reserve) as pool:
+        try:
+            yield Tools(subject, backend, compiler, pool, folder, session)
+        finally:
+            shutil.rmtree(folder / "build", ignore_errors=True)

@@ -90,8 +90,8 @@ def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> It
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target, subject.backend, names, folder / "reference")
     compiler = backend.compiler(subject, jobs)
-    crew, extra, reserve = backend.processes(workers)
-    with Pool[int](session, crew, backend.depth, extra, reserve) as pool:
+    busy, extra, reserve = backend.processes(workers)
+    with Pool[int](session, busy, backend.depth, extra, reserve) as pool:
         try:
             yield Tools(subject, backend, compiler, pool, folder, session)
         finally:

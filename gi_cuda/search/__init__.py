@@ -1,10 +1,9 @@
 """The search: tabu, population, strategies and breeding. Knows nothing of CUDA."""
 
-from gi_cuda.search.breeding import Offspring, breed
-from gi_cuda.search.individuals import Child, FitnessEvaluator, Member, Origin, Settings
-from gi_cuda.search.preset import Preset, Strategy
+from gi_cuda.search.breeding import Child, FitnessEvaluator, Offspring, Tabu, breed
+from gi_cuda.search.preset import Preset, Settings, Strategy
+from gi_cuda.search.recipes import Member, Origin
 from gi_cuda.search.strategies import DEFAULT, PRESETS, find_preset
-from gi_cuda.search.tabu import Tabu
 
 __all__ = [
     "DEFAULT",

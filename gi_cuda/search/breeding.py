@@ -3,13 +3,83 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic
+from typing import Generic, Protocol, TypeVar
 
-from gi_cuda.search.individuals import Child, FitnessEvaluator, P, Settings
-from gi_cuda.search.recipes import Fresh, Recipe, Variation, fill
-from gi_cuda.search.tabu import Tabu
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.search.preset import Settings
+from gi_cuda.search.recipes import Fresh, Origin, Recipe, Variation
+
+
+class Tabu:
+    """Two growing sets of 128-bit keys, and what was added since they were last stored."""
+
+    def __init__(self, genotypes: Iterable[bytes] = (), phenotypes: Iterable[bytes] = ()) -> None:
+        self.genotypes = set(genotypes)
+        self.phenotypes = set(phenotypes)
+        self._new_genotypes: list[bytes] = []
+        self._new_phenotypes: list[bytes] = []
+
+    def add_genotype(self, key: bytes) -> bool:
+        """Enter a genotype; False where it was there already."""
+        return _add(key, self.genotypes, self._new_genotypes)
+
+    def add_phenotype(self, key: bytes) -> bool:
+        """Enter a phenotype; False where it was there already."""
+        return _add(key, self.phenotypes, self._new_phenotypes)
+
+    def take_new(self) -> tuple[list[bytes], list[bytes]]:
+        """Genotypes and phenotypes entered since the last call."""
+        new = (self._new_genotypes, self._new_phenotypes)
+        self._new_genotypes, self._new_phenotypes = [], []
+        return new
+
+
+def _add(key: bytes, known: set[bytes], new: list[bytes]) -> bool:
+    if key in known:
+        return False
+    known.add(key)
+    new.append(key)
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A new genotype, not yet evaluated, with its parents' numbers."""
+
+    genotype: Genotype
+    key: bytes
+    origin: Origin
+    parents: tuple[int, ...]
+
+
+class Prepared(Protocol):
+    """A genotype made ready to be evaluated."""
+
+    @property
+    def key(self) -> bytes | None:
+        """Its phenotypic tabu key; None for what has no phenotype at all."""
+
+
+P = TypeVar("P", bound=Prepared)
+
+
+class FitnessEvaluator(Protocol[P]):
+    """Where genotypes become phenotypes and get their scores."""
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> Mapping[int, P]:
+        """Make genotypes ready to be evaluated."""
+
+    def evaluate(
+        self, batch: Mapping[int, P], stop: Callable[[], bool]
+    ) -> Generator[tuple[int, Evaluation], None, None]:
+        """Evaluate what was made ready; yields each individual's number and record when it is done.
+
+        Args:
+            stop: asked now and then; if true, the rest is left.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,3 +149,35 @@ def breed(
         if not places:
             break
     return Offspring(children, prepared, made, genotypic, phenotypic)
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What filling one place gave: a child or none, and how many tabu genotypes came up."""
+
+    child: Child | None
+    recipe: Recipe | None
+    duplicates: int
+
+
+def fill(
+    recipe: Recipe, variation: Variation, tabu: Tabu, settings: Settings, rng: random.Random
+) -> Attempt:
+    """Follow a recipe until a genotype comes out that was never tried, or nothing is left to try.
+
+    The genotype is entered in the tabu list at once. ``Attempt.recipe`` is the one that worked.
+    """
+    duplicates = 0
+    current: Recipe | None = recipe
+    while current is not None:
+        for _ in range(settings.tries):
+            genotype = current.make(variation, tabu.genotypes, rng)
+            if genotype is None:
+                break
+            key = variation.subject.key(genotype)
+            if tabu.add_genotype(key):
+                child = Child(genotype, key, current.origin, current.parents)
+                return Attempt(child, current, duplicates)
+            duplicates += 1
+        current = current.fallback()
+    return Attempt(None, None, duplicates)

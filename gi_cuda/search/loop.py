@@ -14,11 +14,9 @@ from typing import Any
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
-from gi_cuda.search.breeding import breed
-from gi_cuda.search.individuals import FitnessEvaluator, Member, Settings
-from gi_cuda.search.preset import Strategy
-from gi_cuda.search.recipes import Variation
-from gi_cuda.search.tabu import Tabu
+from gi_cuda.search.breeding import FitnessEvaluator, Tabu, breed
+from gi_cuda.search.preset import Settings, Strategy
+from gi_cuda.search.recipes import Member, Variation
 from gi_cuda.store import Store, Tabued
 
 

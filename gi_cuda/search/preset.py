@@ -1,4 +1,4 @@
-"""A preset: a strategy with all its numbers. Each lies in a module of :mod:`.strategies`."""
+"""A preset: a strategy with all its numbers. Each is a module of :mod:`.strategies`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,37 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gi_cuda.genome import Genotype, Rates
-from gi_cuda.search.individuals import Member, Settings
-from gi_cuda.search.recipes import Recipe, Variation
+from gi_cuda.search.recipes import Member, Recipe, Variation
 from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The numbers of a search.
+
+    Attributes:
+        population: new individuals in a generation.
+        generations: how many generations are bred.
+        elite_fraction: share of the population that may become parents at most.
+        tries: how often a child is made anew while it comes out tabu.
+        rounds: how often a generation is topped up after phenotypic duplicates were dropped.
+        depth: most mutations that a random mutant gets.
+    """
+
+    population: int
+    generations: int
+    elite_fraction: float
+    tries: int
+    rounds: int
+    depth: int
+
+    def having(self, population: int | None, generations: int | None) -> Settings:
+        """These settings with what a user asked for in their place; None: as they are."""
+        return replace(
+            self,
+            population=self.population if population is None else population,
+            generations=self.generations if generations is None else generations,
+        )
 
 
 class Strategy(Protocol):

@@ -1,15 +1,40 @@
-"""How genotypes vary, and how one place in the next generation is filled."""
+"""What strategies deal in: members of a generation, and recipes for the children of the next."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Container
 from dataclasses import dataclass, field
-from typing import ClassVar
+from enum import StrEnum
+from typing import ClassVar, Protocol, TypeAlias
 
 from gi_cuda.genome import Genotype, Rates, crossover, mutate
-from gi_cuda.search.individuals import Child, Member, Origin, Settings
-from gi_cuda.search.tabu import Tabu
 from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """An evaluated individual as selection sees it.
+
+    Attributes:
+        ident: its number in the run.
+        genotype: its genes.
+        ratio: its time over the reference's is at most this; infinite where it has none.
+        selectable: whether it may become a parent at all.
+    """
+
+    ident: int
+    genotype: Genotype
+    ratio: float
+    selectable: bool
+
+
+class Origin(StrEnum):
+    """How a child was made."""
+
+    RANDOM = "random"
+    MUTATION = "mutation"
+    CROSSOVER = "crossover"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +63,32 @@ class Variation:
         return crossover(first, second, rng)
 
 
+Keys: TypeAlias = Container[bytes]
+"""Genotypic tabu keys."""
+
+
+class Recipe(Protocol):
+    """How one place in the next generation is filled."""
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        """Their numbers."""
+
+    @property
+    def origin(self) -> Origin:
+        """What is said of its children."""
+
+    def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
+        """A child, or None where there is none.
+
+        Args:
+            known: keys of the genotypes that were tried already; a child among them is in vain.
+        """
+
+    def fallback(self) -> Recipe | None:
+        """What to try where it gives nothing new; None: the place stays empty."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """A random mutant of the original.
@@ -50,18 +101,18 @@ class Fresh:
     parents: tuple[int, ...] = field(default=(), init=False)
     origin: Origin = field(default=Origin.RANDOM, init=False)
 
-    def make(self, variation: Variation, tabu: Tabu, rng: random.Random) -> Genotype | None:
+    def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
         genotype = variation.original
         for _ in range(self.depth):
             mutant = variation.mutate(genotype, rng)
             if mutant is None:
                 return None
-            if variation.subject.key(mutant) not in tabu.genotypes:
+            if variation.subject.key(mutant) not in known:
                 return mutant
             genotype = mutant
         return genotype  # tabu: another try may go elsewhere
 
-    def fallback(self) -> Fresh | None:
+    def fallback(self) -> None:
         return None
 
 
@@ -77,7 +128,7 @@ class Mutation:
     def parents(self) -> tuple[int, ...]:
         return (self.parent.ident,)
 
-    def make(self, variation: Variation, tabu: Tabu, rng: random.Random) -> Genotype | None:
+    def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
         return variation.mutate(self.parent.genotype, rng)
 
     def fallback(self) -> Fresh:
@@ -97,43 +148,8 @@ class Crossover:
     def parents(self) -> tuple[int, ...]:
         return (self.first.ident, self.second.ident)
 
-    def make(self, variation: Variation, tabu: Tabu, rng: random.Random) -> Genotype | None:
+    def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
         return variation.crossover(self.first.genotype, self.second.genotype, rng)
 
     def fallback(self) -> Mutation:
         return Mutation(self.first, self.depth)
-
-
-Recipe = Fresh | Mutation | Crossover
-
-
-@dataclass(slots=True)
-class Attempt:
-    """What filling one place gave: a child or none, and how many tabu genotypes came up."""
-
-    child: Child | None
-    recipe: Recipe | None
-    duplicates: int
-
-
-def fill(
-    recipe: Recipe, variation: Variation, tabu: Tabu, settings: Settings, rng: random.Random
-) -> Attempt:
-    """Follow a recipe until a genotype comes out that was never tried, or nothing is left to try.
-
-    The genotype is entered in the tabu list at once. ``Attempt.recipe`` is the one that worked.
-    """
-    duplicates = 0
-    current: Recipe | None = recipe
-    while current is not None:
-        for _ in range(settings.tries):
-            genotype = current.make(variation, tabu, rng)
-            if genotype is None:
-                break
-            key = variation.subject.key(genotype)
-            if tabu.add_genotype(key):
-                child = Child(genotype, key, current.origin, current.parents)
-                return Attempt(child, current, duplicates)
-            duplicates += 1
-        current = current.fallback()
-    return Attempt(None, None, duplicates)

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gi_cuda.genome import Rates
-from gi_cuda.search.individuals import Member, Settings
-from gi_cuda.search.preset import Preset
-from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Recipe
+from gi_cuda.search.preset import Preset, Settings
+from gi_cuda.search.recipes import Crossover, Fresh, Member, Mutation, Recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from gi_cuda.search.individuals import Member, Settings
-from gi_cuda.search.recipes import Fresh, Recipe
+from gi_cuda.search.preset import Settings
+from gi_cuda.search.recipes import Fresh, Member, Recipe
 from gi_cuda.search.strategies import barracuda
 
 

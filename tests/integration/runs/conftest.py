@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.search import Tabu
-from gi_cuda.search.recipes import Fresh, fill
+from gi_cuda.search.breeding import fill
+from gi_cuda.search.recipes import Fresh
 from gi_cuda.search.strategies.barracuda import PRESET, SETTINGS
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda

@@ -121,7 +121,7 @@ def simulated(scale: Subject) -> Callable[..., Simulated]:
 
 @pytest.fixture(scope="session")
 def evolution() -> Callable[..., Evolution]:
-    """Makes a search in a store, with a evaluator."""
+    """Makes a search in a store, with an evaluator."""
 
     def make(
         store: Store,

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.search import Member, Origin, Tabu, breed
-from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Variation, fill
+from gi_cuda.search.breeding import fill
+from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Variation
 from gi_cuda.search.strategies.barracuda import PAPER, PRESET, SETTINGS, Barracuda
 from gi_cuda.search.strategies.random_search import RandomSearch
 from gi_cuda.subject import Subject
@@ -167,7 +168,7 @@ def test_a_random_mutant_has_one_mutation_while_there_are_new_ones(tiny: Subject
 
 
 @given(seed=st.integers(0, 30), parents=st.integers(0, 6), population=st.integers(1, 14))
-def test_a_offspring_is_all_new_and_every_place_is_filled(
+def test_offspring_are_all_new_and_every_place_is_filled(
     seed: int,
     parents: int,
     population: int,
@@ -254,7 +255,7 @@ def test_where_nothing_can_be_made_the_offspring_is_empty(tiny: Subject, simulat
     assert offspring.created == 0
 
 
-def test_numbers_of_a_offspring_follow_on(scale: Subject, simulated: Make) -> None:
+def test_numbers_of_offspring_follow_on(scale: Subject, simulated: Make) -> None:
     tabu, rng, variation = Tabu(), random.Random(1), PRESET.vary(scale)
     numbers = replace(SETTINGS, population=5)
     offspring = breed([Fresh(12)] * 5, variation, simulated(), tabu, numbers, rng, first=17)

@@ -25,6 +25,7 @@ from gi_cuda.grammar import (
     write_bnf,
 )
 from gi_cuda.grammar.source import line_starts
+from gi_cuda.search.strategies.barracuda import PRESET
 from gi_cuda.subject import Compiled, Start, Subject
 
 
@@ -88,7 +89,7 @@ def test_a_subject_evolves_whatever_a_front_end_reads(scale: Subject) -> None:
     subject, rng = lines_of(scale), random.Random(1)
     assert subject.reference == TEXT == subject.render(subject.original, {})
     for _ in range(30):
-        mutant = subject.mutate(subject.original, rng)
+        mutant = PRESET.vary(subject).mutate(subject.original, rng)
         assert mutant is not None
         assert subject.read(str(mutant)) == mutant
         assert (subject.render(mutant, None) == TEXT) == (not mutant.edits)

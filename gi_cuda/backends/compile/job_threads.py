@@ -12,6 +12,10 @@ from typing import Generic, TypeVar
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
+WAKING = 0.25
+"""Seconds after which who waits for a job looks whether a signal came just before the waiting
+began: that one would not end it."""
+
 
 class JobThreads(Generic[Job, Result]):
     """Threads that share the jobs of one kind; leaving the context drops those not begun.
@@ -61,7 +65,12 @@ class JobThreads(Generic[Job, Result]):
         Raises:
             BaseException: what the work raised.
         """
-        done = self._done.get()
+        while True:
+            try:
+                done = self._done.get(timeout=WAKING)
+                break
+            except Empty:
+                continue
         if isinstance(done, BaseException):
             raise done
         return done

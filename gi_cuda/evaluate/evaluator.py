@@ -57,24 +57,19 @@ class Evaluator:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
         loops = self.bounds.loops
         sources = {ident: candidate(self.subject, one, loops) for ident, one in batch.items()}
-        return self._trials(batch, sources)
+        return self._trials(sources, batch)
 
     def _trials(
-        self, batch: Mapping[int, Genotype], sources: Mapping[int, Candidate]
+        self, sources: Mapping[int, Candidate], batch: Mapping[int, Genotype]
     ) -> dict[int, Trial]:
-        """Trials of those individuals that have a source."""
-        trials = self._preprocess(sources)
-        return {ident: replace(one, genotype=batch[ident]) for ident, one in trials.items()}
-
-    def _preprocess(self, sources: Mapping[int, Candidate]) -> dict[int, Trial]:
+        """Preprocess sources of a batch, or of the reference, which is in none."""
         begun, launch_values = time.perf_counter(), self.subject.launch_values
         variants = [one.variant(ident) for ident, one in sources.items()]
-        phenotypes = self.equipment.compiler.preprocess(variants)
+        found = self.equipment.compiler.preprocess(variants)
         self._spent += Phases(preprocess=time.perf_counter() - begun)
-        configurations = {ident: one.configuration for ident, one in sources.items()}
         return {
-            ident: Trial(configuration, phenotypes[ident], launch_values(configuration))
-            for ident, configuration in configurations.items()
+            i: Trial(one.configuration, found[i], launch_values(one.configuration), batch.get(i))
+            for i, one in sources.items()
         }
 
     def evaluate(
@@ -110,7 +105,8 @@ class Evaluator:
 
     def _unmodified(self) -> Trial:
         if self._reference is None:
-            self._reference = self._preprocess({REFERENCE: unmodified(self.subject)})[REFERENCE]
+            trials = self._trials({REFERENCE: unmodified(self.subject)}, {})
+            self._reference = trials[REFERENCE]
         return self._reference
 
     # -- rehearsals --------------------------------------------------------------------------
@@ -120,8 +116,7 @@ class Evaluator:
     ) -> Generator[Record, None, Mapping[int, Trial]]:
         """Yields the records of those whose answers are wrong; gives those where they are right."""
         right: set[int] = set()
-        genotypes = {ident: one.genotype for ident, one in batch.items() if one.genotype}
-        trials = self._harmless(genotypes)
+        trials = self._harmless({i: one.genotype for i, one in batch.items() if one.genotype})
         for ident, evaluation in self._measure(trials, self.bounds.sampling.untimed(), stop):
             if evaluation.right:
                 right.add(ident)
@@ -138,7 +133,7 @@ class Evaluator:
             for ident, text in texts.items()
             if text is not None
         }
-        return self._trials(batch, sources)
+        return self._trials(sources, batch)
 
     def _can_rehearse(self) -> bool:
         """Whether the reference gives the right answers in a rehearsal; if it does not, those of

@@ -65,12 +65,10 @@ class JobThreads(Generic[Job, Result]):
         Raises:
             BaseException: what the work raised.
         """
-        while True:
-            try:
+        done = None
+        while done is None:
+            with suppress(Empty):
                 done = self._done.get(timeout=WAKING)
-                break
-            except Empty:
-                continue
         if isinstance(done, BaseException):
             raise done
         return done

@@ -103,8 +103,7 @@ class ForkServer:
                 made.
             WorkerFault: the process ended.
         """
-        if not self._ready:
-            self._expect_ready()
+        self._expect_ready()
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -118,6 +117,8 @@ class ForkServer:
         return message.pid, Connection(ours.detach())
 
     def _expect_ready(self) -> None:
+        if self._ready:
+            return
         try:
             answer = self._control.recv()
         except EOFError:

@@ -277,7 +277,9 @@ class Pool(Generic[Key]):
                 # Not beside a single request: opening the device would disturb what it times.
                 self._warm(self._fork())
             while self._alone and len(self._busy()) < self._number + self._extra:
-                self._send_alone()
+                worker = next(iter(self._fresh()), None) or self._fork()
+                worker.alone = True
+                self._send(worker, self._alone)
             if not self._waiting or (self._alone and not self._extra):
                 return  # where there is no extra worker, a place has to get free
             if self._has_place():
@@ -290,11 +292,6 @@ class Pool(Generic[Key]):
     def _take(self) -> _Worker[Key]:
         """A worker that is ready: of those that wait, the one that was used last."""
         return max(self._idle(), key=lambda one: one.used, default=None) or self._fork()
-
-    def _send_alone(self) -> None:
-        worker = next(iter(self._fresh()), None) or self._fork()
-        worker.alone = True
-        self._send(worker, self._alone)
 
     def _send(self, worker: _Worker[Key], tasks: deque[Task[Key]]) -> bool:
         """Send a worker the first of some tasks; whether that could be done."""

@@ -139,7 +139,7 @@ class Elf:
         return b"" if section is None or section.kind == _NOBITS else self._bytes(section)
 
     def content_of(self, section: int) -> bytes:
-        """The same by the section's number."""
+        """A section's content, by its number."""
         found = self.sections[section]
         return b"" if found.kind == _NOBITS else self._bytes(found)
 

@@ -83,7 +83,7 @@ class SourceCompiler(ABC):
         return self if front is None else replace(self, front=front)
 
     def apart(self) -> Self:
-        """The same, but equal variants get machine code of their own."""
+        """This compiler, giving equal variants machine code of their own."""
         return replace(self, shares=False)
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:

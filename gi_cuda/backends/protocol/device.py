@@ -88,7 +88,7 @@ class Device(Protocol):
         """
 
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
-        """The same, and whether the launches wrote exactly what is expected, bit for bit."""
+        """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit."""
 
     def counting(
         self, loaded: Loaded, loops: int

@@ -32,7 +32,7 @@ class CasePlan:
     draw: int = 0
 
     def drawn(self, draw: int) -> CasePlan:
-        """The same in another draw."""
+        """This plan in another draw."""
         return replace(self, draw=draw)
 
 
@@ -75,7 +75,7 @@ class Sampling:
     backwards: bool = False
 
     def untimed(self) -> Sampling:
-        """The same for those of which only the answers matter."""
+        """Without timed launches: for variants of which only the answers matter."""
         return replace(self, screen=0, most=0)
 
 

@@ -102,8 +102,8 @@ class Compiler(Protocol):
         (see :func:`gi_cuda.backends.compile.preprocess.prelude`), if one is given."""
 
     def apart(self) -> Compiler:
-        """The same, but equal variants get machine code of their own, each in its place: for those
-        who ask what a place makes out."""
+        """This compiler, giving equal variants machine code of their own, each in its place: for
+        those who ask what a place makes out."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.

@@ -42,7 +42,7 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
 def measure_together(
     case_runner: CaseRunner, shared: SharedMeasurement
 ) -> tuple[Measurement | Refused, ...]:
-    """The same for several variants, whose timed launches share those of the reference."""
+    """Measure several variants together: their timed launches share those of the reference."""
     case_runner.device.allow(shared.sampling.grace)
     answers: dict[int, Measurement | Refused] = {}
     fit: list[tuple[int, _Runner]] = []
@@ -112,8 +112,8 @@ class _Runner:
         return True
 
     def verified_again(self, sampling: Sampling) -> None:
-        """The same once more: a variant may pass once and fault on repeats, or be right in one
-        order of threads alone."""
+        """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
+        in one order of threads alone."""
         if not sampling.backwards:
             self.verified()
             return

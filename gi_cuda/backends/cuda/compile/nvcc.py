@@ -301,7 +301,7 @@ def without_c_linkage(text: str) -> str:
 
 
 def brought_home(finished: Finished, file_name: str) -> Finished:
-    """The same with ptxas's messages about kernels as messages about their variants' sources."""
+    """A compiler's output, with ptxas's messages about kernels told of their variants' sources."""
     home = []
     for message in _ASSEMBLER.findall(finished.stderr):
         for symbol in _MANGLED.findall(message):

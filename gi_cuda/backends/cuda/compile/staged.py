@@ -46,7 +46,7 @@ class Prepared:
         write_text(self.place(folder), self.front)
 
     def within_reach_of(self, names: Iterable[str]) -> Prepared:
-        """The same with only that of the prelude which variants that say these names can reach."""
+        """This shard with only what variants that say these names can reach of the prelude."""
         return replace(self, front=pruned(self.front, expanded(names, self.macros)))
 
     def preprocess(self, text: str, limit: float) -> Finished:
@@ -115,7 +115,7 @@ class Twins:
         return first != ident
 
     def follow(self, built: Iterator[Built | Twin]) -> Iterator[Built]:
-        """The same with every twin made of the one that it is a twin of, once that is there."""
+        """What was built; a twin is made of the one that it is a twin of once that is there."""
         done: dict[int, Built] = {}
         waiting: dict[int, list[Twin]] = {}
         for one in built:

@@ -44,7 +44,7 @@ class Stage:
         return words
 
     def without(self, *options: str) -> Stage:
-        """The same without options that are each followed by an argument."""
+        """This stage without options that are each followed by an argument."""
         left: list[int] = []
         for at, word in enumerate(self.words):
             if word not in options and (at == 0 or self.words[at - 1] not in options):
@@ -53,7 +53,7 @@ class Stage:
         return Stage(words, left.index(self.source), left.index(self.result))
 
     def and_also(self, *words: str) -> Stage:
-        """The same with more words behind all others."""
+        """This stage with more words behind all others."""
         return replace(self, words=(*self.words, *words))
 
 

@@ -277,8 +277,8 @@ class CudaDevice:
         return mended(zones, self._memory.failing([zone.check for zone in zones]))
 
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
-        """The same, and whether the launches wrote exactly what is expected, bit for bit; found out
-        on the device, in one go.
+        """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit;
+        found out on the device, in one go.
 
         ``expected`` is copied there once for each case, as long as it is the same object.
         """

@@ -373,7 +373,7 @@ def loops(smoke: Smoke) -> None:
     subject = smoke.subject
     macros = subject.macros(subject.original.configuration)
     options = subject.options(subject.original.configuration)
-    variant = Variant(0, subject.program.instrument(), macros, options)
+    variant = Variant(0, subject.parsed.instrument(), macros, options)
     binaries = smoke.build([variant], "loops", 64)
     request = CountLoops(
         smoke.program(binaries[0], subject.original), len(subject.grammar.loops), 60.0

@@ -108,7 +108,7 @@ def _convert_compiled(
     subject = compiled_subject(load_subject(path, backend), level)
     source = subject.grammar.source
     folder = output or subject.target.folder
-    wrote = _write(folder, source.name, {"": source.text, **subject.program.notation()}, force)
+    wrote = _write(folder, source.name, {"": source.text, **subject.parsed.notation()}, force)
     print_table(console, single_edits_table(subject.grammar))
     functions = len({rule.function for rule in subject.grammar.rules})
     loops = len(subject.grammar.loops)

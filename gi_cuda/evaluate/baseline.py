@@ -331,7 +331,7 @@ def _count_loops(
     if not loops:
         return {}
     configuration = subject.original.configuration
-    counting = as_candidate(subject, subject.program.instrument(), configuration)
+    counting = as_candidate(subject, subject.parsed.instrument(), configuration)
     (binary,) = _compiled(subject, compiler, [counting], folder)
     program = counting.program(binary, subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))

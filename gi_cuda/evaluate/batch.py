@@ -18,13 +18,7 @@ import xxhash
 
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Built,
-    Compiler,
-    Phenotype,
-)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.scheduler import Answer, Answered, MeasurementScheduler
@@ -113,7 +107,7 @@ class Equipment:
 
 
 @dataclass(slots=True)
-class Memory:
+class PastResults:
     """What earlier measurements say about later ones.
 
     Attributes:
@@ -192,7 +186,7 @@ class Batch:
         reference: Trial,
         trials: Mapping[int, Trial],
         sampling: Sampling,
-        memory: Memory,
+        memory: PastResults,
     ) -> None:
         self.spent = Phases()
         self._equipment = equipment

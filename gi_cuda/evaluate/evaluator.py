@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from gi_cuda.backends.protocol.requests import Measure, Sampling
 from gi_cuda.backends.protocol.variants import BuildFailure
-from gi_cuda.evaluate.batch import REFERENCE, Batch, Equipment, Memory, Record, Trial
+from gi_cuda.evaluate.batch import REFERENCE, Batch, Equipment, PastResults, Record, Trial
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
@@ -43,7 +43,7 @@ class Evaluator:
     subject: Subject
     equipment: Equipment
     bounds: Bounds
-    memory: Memory = field(default_factory=Memory)
+    memory: PastResults = field(default_factory=PastResults)
     _reference: Trial | None = None
     _rehearses: bool | None = None
     _spent: Phases = field(default_factory=Phases)

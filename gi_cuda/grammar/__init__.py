@@ -1,16 +1,16 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
 from gi_cuda.grammar.frontends.cuda.guard import instrument, touched_loops
-from gi_cuda.grammar.frontends.cuda.program import convert
+from gi_cuda.grammar.frontends.cuda.parsed_text import convert
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.several import Joined, KeptInclude, Tree, read_files, read_tree
 from gi_cuda.grammar.frontends.table import FRONT_ENDS, LEVELS, front_end
 from gi_cuda.grammar.grammar import Grammar, View
 from gi_cuda.grammar.interface import (
+    CompiledInstruction,
     FrontEnd,
-    Instruction,
-    Program,
+    ParsedText,
     Rules,
     Selection,
     SourceLines,
@@ -28,18 +28,18 @@ __all__ = [
     "FRONT_ENDS",
     "LEVELS",
     "PAPER_TYPES",
+    "CompiledInstruction",
     "Expansion",
     "FileSpan",
     "FrontEnd",
     "Function",
     "Grammar",
-    "Instruction",
     "Joined",
     "KeptInclude",
     "LineIndex",
     "Loop",
     "Operation",
-    "Program",
+    "ParsedText",
     "Rule",
     "RuleType",
     "Rules",

@@ -108,7 +108,7 @@ class SourceLines:
         return ", inlined at ".join(map(str, self.places)) or self.reason
 
 
-class Instruction(NamedTuple):
+class CompiledInstruction(NamedTuple):
     """An instruction of a text that a compiler made: its span, and what it was made of."""
 
     start: int
@@ -117,7 +117,7 @@ class Instruction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Program(ABC):
+class ParsedText(ABC):
     """A text as its front end read it: the rules, and what can be made of the text by edits.
 
     Attributes:
@@ -195,7 +195,7 @@ class Program(ABC):
         """
         return None
 
-    def instructions(self) -> Mapping[str, Instruction] | None:
+    def instructions(self) -> Mapping[str, CompiledInstruction] | None:
         """By rule, the instruction that it is or is read by; None where the text is source."""
         return None
 
@@ -239,7 +239,7 @@ class FrontEnd:
     level: str
     name: str
     suffixes: tuple[str, ...]
-    read: Callable[[Source, Wanted], Program]
+    read: Callable[[Source, Wanted], ParsedText]
     load: Callable[[Path, Sequence[Path], Sequence[Path]], Source] | None = None
     pairs: float = 0.0
 

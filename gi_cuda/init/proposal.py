@@ -10,9 +10,7 @@ from pathlib import Path
 
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import (
-    KernelSource,
-)
+from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import ProposedScalar, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, variables

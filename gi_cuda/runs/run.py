@@ -11,7 +11,7 @@ from pathlib import Path
 from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
-from gi_cuda.evaluate.batch import Memory
+from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import check_source
@@ -98,7 +98,7 @@ class Run:
                     backwards=self.baseline.backwards,
                 ),
             ),
-            Memory(1.0 if ratio is None else ratio, self.store.codes()),
+            PastResults(1.0 if ratio is None else ratio, self.store.codes()),
         )
 
     def evolution(self, stop: Callable[[], bool] = lambda: False) -> Evolution:

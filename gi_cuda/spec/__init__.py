@@ -2,14 +2,7 @@
 
 from gi_cuda.spec.cases import CaseData, cases_for, find_case, load_case
 from gi_cuda.spec.fingerprint import content_hash, file_hashes, input_hashes
-from gi_cuda.spec.launches import (
-    Argument,
-    Launch,
-    LaunchError,
-    buffer_sizes,
-    final_storage,
-    plan,
-)
+from gi_cuda.spec.launches import Argument, Launch, LaunchError, buffer_sizes, final_storage, plan
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
 from gi_cuda.spec.target import (

@@ -15,7 +15,7 @@ from gi_cuda.grammar import (
     EDIT_SETS,
     Expansion,
     FrontEnd,
-    Program,
+    ParsedText,
     Rules,
     Source,
     Wanted,
@@ -78,7 +78,7 @@ class Subject:
     Attributes:
         target: the target as loaded.
         front_end: the language of what evolves.
-        program: what evolves.
+        parsed: what evolves.
         space: the configurations that there are.
         backend: where it runs.
         edits: which set of rule types was asked for.
@@ -88,7 +88,7 @@ class Subject:
 
     target: Target
     front_end: FrontEnd
-    program: Program
+    parsed: ParsedText
     space: Space
     backend: str
     edits: str = "paper"
@@ -98,7 +98,7 @@ class Subject:
     @property
     def grammar(self) -> Rules:
         """The rules of what evolves."""
-        return self.program.grammar
+        return self.parsed.grammar
 
     @property
     def level(self) -> str:
@@ -114,7 +114,7 @@ class Subject:
     def fingerprint(self) -> str:
         """A 128-bit hash, in hexadecimal, of the grammar."""
         started = self.compiled is not None and self.compiled.start is not None
-        text = self.program.identity((self.reference,) if started else ())
+        text = self.parsed.identity((self.reference,) if started else ())
         return xxhash.xxh3_128_hexdigest(text.encode("utf-8", "surrogateescape"))
 
     # -- its genotypes --------------------------------------------------------------------------
@@ -160,7 +160,7 @@ class Subject:
     @property
     def reference(self) -> str:
         """The text of the target's unmodified device code, beside which variants are timed."""
-        return self.compiled.reference if self.compiled else self.program.text
+        return self.compiled.reference if self.compiled else self.parsed.text
 
     @property
     def standard(self) -> Configuration:
@@ -171,17 +171,17 @@ class Subject:
         """What a genotype makes of each rule, without edits that its configuration makes void."""
         if not genotype.edits:
             return {}
-        return self.program.in_force(expansions(genotype.edits), genotype.configuration.macros)
+        return self.parsed.in_force(expansions(genotype.edits), genotype.configuration.macros)
 
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
         """A variant's device code; with loop guards where ``limits`` are given."""
-        return self.program.render(self.expansions(genotype), limits)
+        return self.parsed.render(self.expansions(genotype), limits)
 
     def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str | None:
         """A variant's device code made to do no harm, whatever its answers are; None where that
         cannot be. It runs on the cases that give fitness, takes longer, and gives the answers of
         the variant if these are right."""
-        return self.program.rehearse(self.expansions(genotype), limits)
+        return self.parsed.rehearse(self.expansions(genotype), limits)
 
     def diff(self, genotype: Genotype) -> str:
         """What a genotype changes, as a unified diff; of source one that ``git apply`` takes."""
@@ -209,7 +209,7 @@ class Subject:
                 changes[name] = str(value)
             elif kind is ParameterKind.FLAG:
                 changes[name] = "1" if value else None
-        return with_defaults(self.program.changed(self.expansions(genotype)), changes)
+        return with_defaults(self.parsed.changed(self.expansions(genotype)), changes)
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
         """What is still defined from outside when :meth:`upstream` is compiled."""
@@ -278,7 +278,7 @@ class Compiled:
     @cached_property
     def written(self) -> Source:
         """The source that the text was made of, in its files."""
-        return self.source.program.changed(self.source.expansions(self.base))
+        return self.source.parsed.changed(self.source.expansions(self.base))
 
 
 def load_subject(
@@ -320,7 +320,7 @@ def load_subject(
     return Subject(target, language, program, space, backend, edits, files)
 
 
-def _converted(language: FrontEnd, source: Source, target: Target, wanted: Wanted) -> Program:
+def _converted(language: FrontEnd, source: Source, target: Target, wanted: Wanted) -> ParsedText:
     try:
         return language.read(source, wanted)
     except UserError as error:

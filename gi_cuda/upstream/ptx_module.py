@@ -59,7 +59,7 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
     source = subject.source
     compiler = open_nvcc(source, 1)
     variant = source_variant(source, subject.compiled.base)
-    names = names_alone(compiler, variant, subject.program.text) or SymbolNames({})
+    names = names_alone(compiler, variant, subject.parsed.text) or SymbolNames({})
     text = without_lines(subject.render(genotype, None))
     alone = names.outward(text)
     if names.inward(alone) != text:
@@ -106,5 +106,5 @@ def _head(
 
 
 def _kernels(subject: Subject, names: SymbolNames) -> Iterator[str]:
-    for symbol in kernels_in(subject.program.text, subject.target.kernels):
+    for symbol in kernels_in(subject.parsed.text, subject.target.kernels):
         yield f"Kernel {name_parts(symbol)[-1]}: {names.alone.get(symbol, symbol)}"

@@ -42,7 +42,7 @@ def coverage(
         cases: names of cases that the run's workers have.
     """
     places = [None if isinstance(change, Setting) else change.place for change in changes]
-    program = run.subject.program
+    program = run.subject.parsed
     reached = [None if one is None else program.mark(one) for one in places]
     true = [None if one is None else program.mark_true(one) for one in places]
     found = _reached(run, configuration, [*reached, *true], cases)

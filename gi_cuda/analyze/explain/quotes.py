@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from gi_cuda.genome import Change, Setting
-from gi_cuda.grammar import Instruction, Rules, RuleType, Source, SourceLines
+from gi_cuda.grammar import CompiledInstruction, Rules, RuleType, Source, SourceLines
 from gi_cuda.grammar.rule_types import OPERAND_TYPES
 from gi_cuda.grammar.source import LineIndex, SourceLine
 from gi_cuda.subject import Subject
@@ -78,8 +78,8 @@ class Quotes:
         return self.subject.grammar
 
     @cached_property
-    def _instructions(self) -> Mapping[str, Instruction]:
-        return self.subject.program.instructions() or {}
+    def _instructions(self) -> Mapping[str, CompiledInstruction]:
+        return self.subject.parsed.instructions() or {}
 
     @cached_property
     def _places(self) -> LineIndex:

@@ -21,12 +21,7 @@ from gi_cuda.backends.host.prepare import (
     references,
     variant_text,
 )
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BlockSize,
-    Built,
-    Phenotype,
-)
+from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from gi_cuda.grammar.frontends.cuda.program import load_cuda, read_cuda
-from gi_cuda.grammar.frontends.ptx.program import read_ptx
+from gi_cuda.grammar.frontends.cuda.parsed_text import load_cuda, read_cuda
+from gi_cuda.grammar.frontends.ptx.parsed_text import read_ptx
 from gi_cuda.grammar.interface import FrontEnd
 
 FRONT_ENDS = (

@@ -51,7 +51,7 @@ def test_ptx_of_a_shipped_target_assembles_to_the_code_of_its_source(
     options = subject.options(original.configuration)
     compiler = open_compiler(subject, 2)
     assert isinstance(compiler, PtxCompiler)
-    texts = [subject.reference, subject.program.instrument()]
+    texts = [subject.reference, subject.parsed.instrument()]
     variants = [Variant(n, text, {}, options) for n, text in enumerate(texts, 8)]
     built = build_batch(compiler, variants, tmp_path / "ptx")
     macros = subject.source.macros(original.configuration)

@@ -160,7 +160,7 @@ def test_without_a_gpu_a_run_can_be_looked_at_and_not_measured(
 
 def test_a_start_brings_its_configuration(scale_ptx: Subject) -> None:
     subject = open_subject(SCALE, "cuda", "ptx", start=Start("it", "BLOCK=128", "paper"))
-    assert "tile[512];" in subject.program.text
+    assert "tile[512];" in subject.parsed.text
     assert "tile[256];" in subject.reference == scale_ptx.reference
     assert subject.fingerprint != scale_ptx.fingerprint
     assert subject.launch_values(subject.original.configuration) == "BLOCK=128"
@@ -178,7 +178,7 @@ def test_ptx_starts_from_a_source_winner_and_is_timed_beside_the_reference(
     resume.command(folder, generations=2)
     with open_run(folder) as run:
         subject = run.subject
-        assert subject.reference == scale_ptx.reference != subject.program.text
+        assert subject.reference == scale_ptx.reference != subject.parsed.text
         assert subject.standard["BLOCK"] == 64
         assert dict(subject.original.configuration) == {"BLOCK": 128, "REPEAT": 1, "CHECKED": 1}
         assert str(subject.original) == ""

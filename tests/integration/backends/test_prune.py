@@ -20,7 +20,7 @@ from gi_cuda.backends.compile.shards import attribute
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler, shard_text
-from gi_cuda.backends.cuda.compile.staged import Prepared, compile_to_ptx, same_code
+from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx, same_code
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, Variant
@@ -93,14 +93,16 @@ def compiler_of(toolkit: Toolkit, text: str, folder: Path) -> NvccCompiler:
     )
 
 
-def preludes(compiler: NvccCompiler, options: tuple[str, ...] = ()) -> tuple[Prepared, Prepared]:
+def preludes(
+    compiler: NvccCompiler, options: tuple[str, ...] = ()
+) -> tuple[ShardSetup, ShardSetup]:
     """All of it, and what is within reach."""
     whole = compiler._prepare(options)
     assert whole is not None
     return whole, whole.within_reach_of(compiler.names)
 
 
-def ptx(ready: Prepared, shard: str, folder: Path) -> str:
+def ptx(ready: ShardSetup, shard: str, folder: Path) -> str:
     ready.put(folder)
     made = folder / "shard.ptx"
     finished = compile_to_ptx(ready, shard, made, room.COMPILE_LIMIT)
@@ -294,8 +296,8 @@ class Odd(NamedTuple):
     """A source that pastes a name together, and its preludes."""
 
     compiler: NvccCompiler
-    whole: Prepared
-    part: Prepared
+    whole: ShardSetup
+    part: ShardSetup
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +328,7 @@ def test_other_code_is_noticed(odd: Odd) -> None:
     slower = replace(whole, front=whole.front.replace("x / 2", "x / 4"))
     less = replace(whole, front=whole.front.replace("float half_of(float", "float of(float"))
 
-    def same(other: Prepared, text: str = text) -> bool | None:
+    def same(other: ShardSetup, text: str = text) -> bool | None:
         return same_code(whole, other, phenotype, text, room.COMPILE_LIMIT)
 
     assert same(whole) is True

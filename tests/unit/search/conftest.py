@@ -12,7 +12,7 @@ from xxhash import xxh3_64_intdigest, xxh3_128_digest
 
 from gi_cuda.genome import Genotype, Rates
 from gi_cuda.grammar import Source, convert
-from gi_cuda.grammar.frontends.cuda.program import CudaProgram
+from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
@@ -151,4 +151,4 @@ def evolution() -> Callable[..., Evolution]:
 def tiny(scale: Subject) -> Subject:
     """A subject that can be used up: 10 configurations, 24 variants of the code each."""
     text = "__global__ void k(int *x) {\n    x[0] = 1;\n}\n"
-    return replace(scale, program=CudaProgram(convert(Source("k.cu", text), None)))
+    return replace(scale, program=CudaText(convert(Source("k.cu", text), None)))

@@ -14,7 +14,7 @@ from gi_cuda.grammar import (
     Expansion,
     FrontEnd,
     Operation,
-    Program,
+    ParsedText,
     Rule,
     Rules,
     RuleType,
@@ -39,7 +39,7 @@ class LineRules(Rules):
         return tuple(Operation)
 
 
-class LineProgram(Program):
+class LineProgram(ParsedText):
     """A text of lines."""
 
     def notation(self) -> Mapping[str, str]:
@@ -95,14 +95,14 @@ def test_a_subject_evolves_whatever_a_front_end_reads(scale: Subject) -> None:
         assert (subject.render(mutant, None) == TEXT) == (not mutant.edits)
         assert bool(subject.diff(mutant)) == (mutant != subject.original)
     assert subject.fingerprint != scale.fingerprint
-    assert subject.program.mark("_k.lines_2") == "one\nmark\ntwo\nthree\n"
+    assert subject.parsed.mark("_k.lines_2") == "one\nmark\ntwo\nthree\n"
 
 
 def test_what_a_front_end_cannot_do_is_none(scale: Subject) -> None:
     subject = lines_of(scale)
     assert subject.rehearsal(subject.original, {}) is None
-    assert subject.program.mark_true("_k.lines_1") is None
-    assert subject.program.instructions() is None
+    assert subject.parsed.mark_true("_k.lines_1") is None
+    assert subject.parsed.instructions() is None
 
 
 def test_a_text_that_a_compiler_makes_comes_from_a_source(scale: Subject) -> None:

@@ -13,7 +13,7 @@ import pytest
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype, mutate
 from gi_cuda.grammar import render
-from gi_cuda.grammar.frontends.cuda.program import CudaProgram
+from gi_cuda.grammar.frontends.cuda.parsed_text import CudaText
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.search.strategies.barracuda import PAPER
@@ -210,7 +210,7 @@ def test_what_a_patch_cannot_change_is_said(scale: Subject) -> None:
         "compile with -DCHECKED=1",
     ]
     nowhere = replace(scale.grammar, source=replace(scale.grammar.source, text="int nothing;"))
-    assert elsewhere(replace(scale, program=CudaProgram(nowhere)), genotype) == [
+    assert elsewhere(replace(scale, program=CudaText(nowhere)), genotype) == [
         "launch with BLOCK = 128",
         "launch with CHECKED = 1",
     ]

@@ -30,20 +30,14 @@ from gi_cuda.backends.cuda.compile.cubin import (
 )
 from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
 from gi_cuda.backends.cuda.compile.staged import (
-    Prepared,
+    ShardSetup,
     Twin,
     Twins,
     compile_staged,
     prepare,
     same_code,
 )
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BlockSize,
-    BuildFailure,
-    Built,
-    Phenotype,
-)
+from gi_cuda.backends.protocol.variants import Binary, BlockSize, BuildFailure, Built, Phenotype
 from gi_cuda.spec.kernel_names import identifier, is_plain, reference
 
 SIZES = Sizes(smallest=4, largest=16, first=1)
@@ -110,7 +104,7 @@ class NvccCompiler(SourceCompiler):
     disassembler: Path | None = None
     names: frozenset[str] = frozenset()
     disturbs: ClassVar[bool] = False
-    _reached: dict[tuple[str, ...], Prepared | None] = field(
+    _reached: dict[tuple[str, ...], ShardSetup | None] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -155,7 +149,7 @@ class NvccCompiler(SourceCompiler):
         )
         return batch.twins.follow(built)
 
-    def _within_reach(self, group: Sequence[Phenotype]) -> Prepared | None:
+    def _within_reach(self, group: Sequence[Phenotype]) -> ShardSetup | None:
         """The prelude as far as variants with the same options need it; None where it is not known
         that they then have the same code."""
         options = group[0].options
@@ -189,7 +183,7 @@ class NvccCompiler(SourceCompiler):
                 found[f"occupancy of {name} in percent"] = round(100 * share)
         return found
 
-    def _prepare(self, options: tuple[str, ...]) -> Prepared | None:
+    def _prepare(self, options: tuple[str, ...]) -> ShardSetup | None:
         words = [str(word) for word in self.command()[1:]]
         return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
 
@@ -213,7 +207,7 @@ class _Batch:
 
     def compile(
         self,
-        prepared: Mapping[tuple[str, ...], Prepared | None],
+        prepared: Mapping[tuple[str, ...], ShardSetup | None],
         shard: Sequence[Phenotype],
         path: Path,
     ) -> Finished:

@@ -18,7 +18,7 @@ from gi_cuda.backends.protocol.variants import Built, Phenotype
 
 
 @dataclass(frozen=True)
-class Prepared:
+class ShardSetup:
     """What all shards with the same options have in common.
 
     Attributes:
@@ -45,7 +45,7 @@ class Prepared:
         folder.mkdir(parents=True, exist_ok=True)
         write_text(self.place(folder), self.front)
 
-    def within_reach_of(self, names: Iterable[str]) -> Prepared:
+    def within_reach_of(self, names: Iterable[str]) -> ShardSetup:
         """This shard with only what variants that say these names can reach of the prelude."""
         return replace(self, front=pruned(self.front, expanded(names, self.macros)))
 
@@ -62,7 +62,7 @@ class Prepared:
 
 
 @lru_cache(maxsize=32)
-def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Prepared | None:
+def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> ShardSetup | None:
     """Find the stages and preprocess the prelude; None where nvcc itself has to be asked.
 
     Args:
@@ -83,7 +83,7 @@ def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Pr
             if not run(command, limit=limit, environment=stages.environment).ok:
                 return None
             found.append(read_text(result))
-    return Prepared(stages, *found)
+    return ShardSetup(stages, *found)
 
 
 @dataclass(slots=True)
@@ -143,7 +143,7 @@ class Twin:
         return replace(other, ident=self.ident)
 
 
-def compile_to_ptx(prepared: Prepared, text: str, ptx: Path, limit: float) -> Finished:
+def compile_to_ptx(prepared: ShardSetup, text: str, ptx: Path, limit: float) -> Finished:
     """Compile what follows the prelude; the prelude must be in the PTX's folder."""
     source = ptx.with_suffix(".ii")
     write_text(source, f'#include "{prepared.place(ptx.parent)}"\n{text}')
@@ -154,7 +154,7 @@ def compile_to_ptx(prepared: Prepared, text: str, ptx: Path, limit: float) -> Fi
 
 
 def same_code(
-    whole: Prepared, part: Prepared, phenotype: Phenotype, text: str, limit: float
+    whole: ShardSetup, part: ShardSetup, phenotype: Phenotype, text: str, limit: float
 ) -> bool | None:
     """Whether a variant has the same PTX with either prelude; None where it does not compile.
 
@@ -176,7 +176,7 @@ def same_code(
 
 
 def compile_staged(
-    prepared: Prepared,
+    prepared: ShardSetup,
     text: str,
     shard: Sequence[Phenotype],
     twins: Twins,

@@ -9,7 +9,7 @@ from gi_cuda.grammar.frontends.ptx.confine import BASE, SIZE
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.lines import origins
 from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
-from gi_cuda.grammar.interface import Instruction, Program, Wanted
+from gi_cuda.grammar.interface import CompiledInstruction, ParsedText, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.source import Source
@@ -18,13 +18,13 @@ COUNTER = "_ZN2v012gi_loop_mostE"
 """Where loops count: a variable in the namespace of the reference."""
 
 
-def read_ptx(source: Source, wanted: Wanted) -> PtxProgram:
+def read_ptx(source: Source, wanted: Wanted) -> PtxText:
     """PTX as a program."""
-    return PtxProgram(convert_ptx(source, wanted.kernels, wanted.functions))
+    return PtxText(convert_ptx(source, wanted.kernels, wanted.functions))
 
 
 @dataclass(frozen=True)
-class PtxProgram(Program):
+class PtxText(ParsedText):
     """PTX and its rules."""
 
     grammar: PtxGrammar
@@ -56,11 +56,13 @@ class PtxProgram(Program):
         """The PTX with a count before the instruction that a rule is or is read by."""
         return mark_ptx(self.grammar, name, COUNTER)
 
-    def instructions(self) -> Mapping[str, Instruction]:
+    def instructions(self) -> Mapping[str, CompiledInstruction]:
         """By rule, the instruction that it is or is read by."""
         found, grammar = origins(self.grammar), self.grammar
         statements = (
             (name, grammar.bodies[place.body].statements[place.statement])
             for name, place in grammar.places.items()
         )
-        return {name: Instruction(one.start, one.end, found[name]) for name, one in statements}
+        return {
+            name: CompiledInstruction(one.start, one.end, found[name]) for name, one in statements
+        }

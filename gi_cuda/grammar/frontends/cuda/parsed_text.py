@@ -16,7 +16,7 @@ from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.interface import Program, Wanted
+from gi_cuda.grammar.interface import ParsedText, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
@@ -31,12 +31,12 @@ def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> S
     return read_files(path, headers, include).source
 
 
-def read_cuda(source: Source, wanted: Wanted) -> CudaProgram:
+def read_cuda(source: Source, wanted: Wanted) -> CudaText:
     """A source as a program."""
     kernels, types = wanted.kernels, wanted.types
     if wanted.notation is None:
-        return CudaProgram(convert(source, kernels, types))
-    return CudaProgram(read_grammar(source, *wanted.notation, kernels, types, wanted.called))
+        return CudaText(convert(source, kernels, types))
+    return CudaText(read_grammar(source, *wanted.notation, kernels, types, wanted.called))
 
 
 def convert(
@@ -55,7 +55,7 @@ def convert(
 
 
 @dataclass(frozen=True)
-class CudaProgram(Program):
+class CudaText(ParsedText):
     """A CUDA source and its rules. What is compiled is the device code alone."""
 
     grammar: Grammar

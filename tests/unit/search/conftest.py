@@ -151,4 +151,4 @@ def evolution() -> Callable[..., Evolution]:
 def tiny(scale: Subject) -> Subject:
     """A subject that can be used up: 10 configurations, 24 variants of the code each."""
     text = "__global__ void k(int *x) {\n    x[0] = 1;\n}\n"
-    return replace(scale, program=CudaText(convert(Source("k.cu", text), None)))
+    return replace(scale, parsed=CudaText(convert(Source("k.cu", text), None)))

@@ -82,7 +82,7 @@ TEXT = "one\ntwo\nthree\n"
 
 def lines_of(scale: Subject, **given: object) -> Subject:
     program = read(Source("k.lines", TEXT), Wanted())
-    return replace(scale, front_end=LINES, program=program, **given)  # type: ignore[arg-type]
+    return replace(scale, front_end=LINES, parsed=program, **given)  # type: ignore[arg-type]
 
 
 def test_a_subject_evolves_whatever_a_front_end_reads(scale: Subject) -> None:

@@ -210,7 +210,7 @@ def test_what_a_patch_cannot_change_is_said(scale: Subject) -> None:
         "compile with -DCHECKED=1",
     ]
     nowhere = replace(scale.grammar, source=replace(scale.grammar.source, text="int nothing;"))
-    assert elsewhere(replace(scale, program=CudaText(nowhere)), genotype) == [
+    assert elsewhere(replace(scale, parsed=CudaText(nowhere)), genotype) == [
         "launch with BLOCK = 128",
         "launch with CHECKED = 1",
     ]

@@ -59,6 +59,10 @@ class HostCompiler(SourceCompiler):
             phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
         )
 
+    def confining(self) -> tuple[()]:
+        """Nothing: what a variant does to its worker costs a fork."""
+        return ()
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""
         return {}

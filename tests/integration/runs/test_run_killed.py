@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.evaluate.batch import Trial
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.passes import Trial
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival
@@ -142,7 +142,7 @@ def moment(rng: random.Random, folder: Path) -> Callable[[], bool]:
         # The compiler is at work.
         lambda: any(
             path not in compiled or path.stat().st_mtime_ns != compiled[path]
-            for path in folder.glob("build/batch/*.cpp")
+            for path in folder.glob("build/batch/**/*.cpp")
         ),
     ]
     return rng.choices(moments, weights=[6, 1, 3])[0]

@@ -104,16 +104,19 @@ def changed(sequence: Codes, rng: np.random.Generator) -> Codes:
 def hard_pairs(refs: int, queries: int, rng: np.random.Generator) -> Iterator[Pair]:
     """Pairs that a draw hardly gives and a wrong shortcut fails on, within these lengths.
 
-    Nothing matches; everything does, in many ways; longest with longest; one base alone; gaps in
-    either sequence; ties in either; unknown bases; as many bases as a warp has threads, or one
-    more.
+    Nothing matches, though the query would match itself; everything does, in many ways; longest
+    with longest; of two bases only, so that many ways are as good and cross each other; one base
+    alone; gaps in either sequence; ties in either; unknown bases; as many bases as a warp has
+    threads, or one more.
     """
     least = min(refs, queries)
     longest = bases(max(refs, queries), rng)
-    yield alike(0, refs // 2), alike(1, queries // 2)
+    yield alike(0, refs), rng.integers(1, 4, queries, dtype=np.uint8)
     yield longest[:refs].copy(), longest[:queries].copy()
     yield longest[-refs:].copy(), longest[-queries:].copy()
     yield alike(2, refs), alike(2, queries // 2)
+    for _ in range(2):
+        yield rng.integers(0, 2, refs, dtype=np.uint8), rng.integers(0, 2, queries, dtype=np.uint8)
     yield alike(3, 1), np.array([1, 3, 0, 3], np.uint8)
     yield np.array([0, 2, 1, 2], np.uint8), alike(2, 1)
     unknown = bases(least, rng)
@@ -123,6 +126,9 @@ def hard_pairs(refs: int, queries: int, rng: np.random.Generator) -> Iterator[Pa
     parted = np.delete(whole, slice(least // 2, least // 2 + 3))
     yield whole, parted
     yield parted, whole
+    repeated = gap_of_a_repeat()
+    yield repeated
+    yield repeated[::-1]
     one, two = bases(5, rng), bases(5, rng)
     yield np.concatenate([one, alike(UNKNOWN, 4), two]), np.concatenate([two, one])
     yield np.concatenate([one, 3 - one]), np.concatenate([one, alike(UNKNOWN, 3)])
@@ -130,3 +136,14 @@ def hard_pairs(refs: int, queries: int, rng: np.random.Generator) -> Iterator[Pa
         if size <= queries:
             edge = bases(size, rng)
             yield edge[-refs:].copy(), edge
+
+
+def gap_of_a_repeat() -> Pair:
+    """A gap of six bases, of which the first four are those before it again.
+
+    Inside the gap another alignment is better, but not by what it costs to open a gap.
+    """
+    before = np.array([0, 1, 2, 3, 0, 2], np.uint8)
+    after = np.array([3, 3, 1, 0, 3, 1, 2, 0], np.uint8)
+    inserted = np.concatenate([before[2:], alike(1, 2)])
+    return np.concatenate([before, after]), np.concatenate([before, inserted, after])

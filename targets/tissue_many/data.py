@@ -16,7 +16,7 @@ TAKEN = 0.6
 """Share of the sites outside the tumour that hold stroma."""
 
 TRAITS: dict[int, tuple[float, ...]] = {
-    # uptake of oxygen and glucose, signal, upkeep; harm by acid, drift to oxygen, to signal, adhesion
+    # uptake of oxygen, glucose, signal, upkeep; harm by acid, drift to oxygen, signal, adhesion
     STROMA: (0.02, 0.02, 0.0, 0.05, 0.3, 0.5, 0.0, 0.02),
     TUMOUR: (0.06, 0.1, 0.2, 0.15, 0.1, 2.0, 0.0, 0.05),
     STEM: (0.04, 0.08, 0.3, 0.1, 0.05, 2.0, 0.0, 0.1),

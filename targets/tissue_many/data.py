@@ -18,8 +18,8 @@ TAKEN = 0.6
 TRAITS: dict[int, tuple[float, ...]] = {
     # uptake of oxygen, glucose, signal, upkeep; harm by acid, drift to oxygen, signal, adhesion
     STROMA: (0.02, 0.02, 0.0, 0.05, 0.3, 0.5, 0.0, 0.02),
-    TUMOUR: (0.06, 0.1, 0.2, 0.15, 0.1, 2.0, 0.0, 0.05),
-    STEM: (0.04, 0.08, 0.3, 0.1, 0.05, 2.0, 0.0, 0.1),
+    TUMOUR: (0.12, 0.1, 0.25, 0.4, 0.2, 2.0, 0.0, 0.05),
+    STEM: (0.08, 0.08, 0.4, 0.25, 0.1, 2.0, 0.0, 0.1),
     IMMUNE: (0.02, 0.04, 0.0, 0.04, 0.2, 0.0, 3.0, 0.0),
 }
 """By kind, what `Trait` has, in its order."""
@@ -45,12 +45,14 @@ def case(
     rng = np.random.default_rng(seed)
     kind = tissue(width, height, rng)
     living = (kind == STROMA) | (kind == IMMUNE) | (kind == TUMOUR) | (kind == STEM)
-    clock = np.where(kind == STROMA, 0, rng.integers(1, periods["cycle"] + 1, kind.size))
+    longest = np.where(kind == IMMUNE, periods["lifetime"], periods["cycle"])
+    clock = np.where(kind == STROMA, 0, rng.integers(1, longest + 1))
+    most = np.where(kind == STROMA, 4.0, 2.5)
     return {
         "fields": media(kind, rng),
         "kind": kind,
         "clock": np.where(living | (kind == DEAD), clock, 0).astype(np.int32),
-        "energy": np.where(living, rng.uniform(0.5, 2.5, kind.size), 0).astype(np.float32),
+        "energy": np.where(living, rng.uniform(0.1, most, kind.size), 0).astype(np.float32),
         "clone": np.where(living, rng.integers(0, 9, kind.size), 0).astype(np.uint32),
         "openness": rng.uniform(0.5, 1.0, kind.size).astype(np.float32),
         "traits": np.array([TRAITS.get(one, (0.0,) * 8) for one in KINDS], np.float32).reshape(-1),
@@ -83,10 +85,10 @@ def default_rules() -> dict[str, float]:
         "patrol": 0.8,
         "mutation": 0.2,
         "renewal": 0.25,
-        "sprouting": 0.15,
-        "sprout_signal": 0.2,
-        "arrival": 0.1,
-        "arrival_signal": 0.1,
+        "sprouting": 6.0,
+        "sprout_signal": 0.04,
+        "arrival": 0.2,
+        "arrival_signal": 0.03,
         "killing": 0.08,
     }
 
@@ -122,7 +124,8 @@ def media(kind: Whole, rng: np.random.Generator) -> Numbers:
     sites = kind.size
     vessels, tumour = kind == VESSEL, (kind == TUMOUR) | (kind == STEM)
     found = rng.uniform(0.3, 0.6, (MEDIA, sites))
-    found[0] += 0.4 * vessels - 0.2 * tumour
+    found[0] *= np.where(tumour, 0.4, 1.0)
+    found[0] += 0.4 * vessels
     found[1] += 0.8 * vessels
     found[2] = 0.2 * tumour * rng.random(sites)
     found[3] = 0.3 * tumour * rng.random(sites)

@@ -163,7 +163,7 @@
 #define ACID_FERMENTED 0.75f
 
 /* more acid than this does harm */
-#define ACID_TOLERATED 0.2f
+#define ACID_TOLERATED 0.05f
 
 /* less oxygen than this and a cell of the tumour calls and wanders */
 #define HYPOXIC 0.15f

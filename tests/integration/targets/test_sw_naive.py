@@ -152,14 +152,14 @@ def edited(changes: Sequence[tuple[str, str]]) -> list[tuple[Configuration, str]
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> list[Built]:
     variants = [(one, subject().reference) for one in every_configuration()]
-    return built(subject(), variants, tmp_path_factory.mktemp("configured"))
+    return built(subject(), variants, tmp_path_factory.mktemp("configured"), "-O0")
 
 
 @pytest.fixture(scope="module")
 def changed(tmp_path_factory: pytest.TempPathFactory) -> list[Built]:
     """With each fault, then without each superfluous thing."""
     variants = edited([*FAULTS.values(), *SUPERFLUOUS.values()])
-    return built(subject(), variants, tmp_path_factory.mktemp("changed"))
+    return built(subject(), variants, tmp_path_factory.mktemp("changed"), "-O0")
 
 
 @pytest.mark.parametrize("name", ["short", "short-turned", "short-long"])

@@ -116,14 +116,14 @@ def chosen_configurations() -> list[Configuration]:
 @pytest.fixture(scope="module")
 def configured(tmp_path_factory: pytest.TempPathFactory) -> list[Built]:
     variants = [(one, subject().reference) for one in chosen_configurations()]
-    return built(subject(), variants, tmp_path_factory.mktemp("configured"))
+    return built(subject(), variants, tmp_path_factory.mktemp("configured"), "-O0")
 
 
 @pytest.fixture(scope="module")
 def faulty(tmp_path_factory: pytest.TempPathFactory) -> list[Built]:
     default, source = subject().space.default, subject().reference
     variants = [(default, replaced(source, *change)) for change in FAULTS.values()]
-    return built(subject(), variants, tmp_path_factory.mktemp("faulty"))
+    return built(subject(), variants, tmp_path_factory.mktemp("faulty"), "-O0")
 
 
 @pytest.mark.parametrize("name", ["small", "small-wide", "small-tall"])

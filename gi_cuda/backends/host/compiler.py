@@ -41,6 +41,18 @@ class HostCompiler(SourceCompiler):
     cxx: str
     sizes: Sizes = SIZES
     disturbs: ClassVar[bool] = True
+    makes: ClassVar[type[Binary]] = Binary
+
+    def _toolchain(self) -> list[str]:
+        return [self.cxx, *compile_options(self.cxx), *OPTIONS]
+
+    def _front(self, options: tuple[str, ...]) -> str | None:
+        program, *words = self._toolchain()
+        # With macros: those that the compiler has by itself say what it compiles for.
+        command = [program, "-E", "-dD", "-x", "c++", *words, f"-I{INCLUDE}"]
+        text = shard_text(self, [])
+        finished = run([*command, *self.options, *options, "-"], limit=PREPROCESS_LIMIT, stdin=text)
+        return finished.stdout if finished.ok else None
 
     def _exports(self) -> str:
         return references(self.kernels, self.symbols)
@@ -68,7 +80,7 @@ class HostCompiler(SourceCompiler):
         text = shard_text(self, shard)
         write_text(source, text)
         made, library = path.with_suffix(".o"), path.with_suffix(".so")
-        command = [self.cxx, *compile_options(self.cxx), *OPTIONS, *_MESSAGES, f"-I{INCLUDE}"]
+        command: list[str | Path] = [*self._toolchain(), *_MESSAGES, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]
         finished = run([*command, "-c", "-o", made, source], limit=COMPILE_LIMIT)
         if not finished.ok:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import ClassVar
@@ -104,9 +104,19 @@ class NvccCompiler(SourceCompiler):
     disassembler: Path | None = None
     names: frozenset[str] = frozenset()
     disturbs: ClassVar[bool] = False
+    makes: ClassVar[type[Binary]] = CudaBinary
     _reached: dict[tuple[str, ...], ShardSetup | None] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def _toolchain(self) -> list[str]:
+        return [self.nvcc, self.architecture, *_QUIET]
+
+    def _front(self, options: tuple[str, ...]) -> str | None:
+        if ready := self._prepare(options):
+            return f"{ready.front}\n{ready.macros}"
+        finished = replace(self, options=(*self.options, *options))._preprocess(self.front)
+        return finished.stdout if finished.ok else None
 
     def _exports(self) -> str:
         return pointers(self.kernels, self.symbols)

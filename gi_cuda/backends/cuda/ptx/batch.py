@@ -18,11 +18,13 @@ from typing import ClassVar, NamedTuple
 
 import xxhash
 
+from gi_cuda.backends.compile.identity import digest, of_program, of_tool, without_places
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.shards import build, first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import (
+    CudaBinary,
     NvccCompiler,
     binary_of,
     brought_home,
@@ -69,6 +71,15 @@ class PtxCompiler:
     nvcc: NvccCompiler
     file_name: str
     disturbs: ClassVar[bool] = False
+    makes: ClassVar[type[Binary]] = CudaBinary
+
+    def identity(self, options: tuple[str, ...]) -> bytes | None:
+        """Of the assembler: a module is all that it reads."""
+        nvcc = self.nvcc
+        told = [*without_places(nvcc.options), "", *without_places(options), ""]
+        named = (*nvcc.kernels, "", *nvcc.symbols)
+        tools = (of_tool(), type(self).__name__, of_program(nvcc.nvcc), nvcc.architecture)
+        return digest([*tools, *told, *named])
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Give each variant names of its own. Its key is that of its text without line numbers

@@ -36,6 +36,11 @@ _OF_THE_MACHINE = re.compile(
 """What is said by compilers that could do it another time."""
 
 
+def keeping(compiler: Compiler, cache: CodeCache | None) -> Compiler:
+    """A compiler that keeps its work in a cache, if there is one."""
+    return compiler if cache is None else CachedCompiler(compiler, cache)
+
+
 @dataclass(frozen=True, slots=True)
 class CachedCompiler:
     """A compiler whose work is kept.

@@ -35,6 +35,7 @@ _PATIENCE = 20.0
 """Seconds for which a process waits while others write."""
 
 _RECORD, _FILE, _HITS, _MISSES = b"r", b"f", b"hits", b"misses"
+"""First letters of keys, and two keys, which begin otherwise."""
 _CHECK = 16
 """Bytes of hash in front of a record."""
 
@@ -45,17 +46,14 @@ _FAULTS: Final = (OSError, sqlite3.Error, diskcache.Timeout, ValueError)
 
 
 class _Bytes(diskcache.Disk):  # type: ignore[misc]
-    """Holds bytes and numbers; whatever else is found there is not understood."""
+    """Holds bytes and numbers; nothing else that is found there comes to life."""
 
     def get(self, key: Any, raw: bool) -> Any:
-        if not raw:
-            raise ValueError("a key that is not bytes")
-        return super().get(key, raw)
+        return super().get(key, raw) if raw else b""
 
     def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
-        if mode not in (diskcache.core.MODE_RAW, diskcache.core.MODE_BINARY):
-            raise ValueError("an entry that is not bytes")
-        return super().fetch(mode, filename, value, read)
+        plain = mode in (diskcache.core.MODE_RAW, diskcache.core.MODE_BINARY)
+        return super().fetch(mode, filename, value, read) if plain else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +184,8 @@ class CodeCache:
         """Add to how often it was of use."""
         try:
             with self._using() as database:
-                database.incr(_HITS, hits)
-                database.incr(_MISSES, misses)
+                for name, more in ((_HITS, hits), (_MISSES, misses)):
+                    database.set(name, _number(database.get(name)) + more)
         except _Unusable:
             return
 
@@ -196,8 +194,7 @@ class CodeCache:
         try:
             with self._using() as database:
                 kinds = [key[:1] for key in database.iterkeys()]
-                hits, misses = (int(database.get(name, 0)) for name in (_HITS, _MISSES))
-                # The counters have none of these letters.
+                hits, misses = (_number(database.get(name)) for name in (_HITS, _MISSES))
                 variants, files = kinds.count(_RECORD), kinds.count(_FILE)
                 return Usage(variants, files, database.volume(), self.limit, hits, misses)
         except _Unusable:
@@ -221,9 +218,23 @@ class CodeCache:
             shutil.rmtree(self.folder)
 
 
+def open_cache(complain: Callable[[str], None]) -> CodeCache | None:
+    """The user's cache; None where its size is 0.
+
+    Raises:
+        UserError: its size is none.
+    """
+    limit = size_limit()
+    return CodeCache(code_folder(), limit, complain) if limit else None
+
+
 class _Unusable(Exception):
     """A cache is of no use in this process any more."""
 
 
 def _hash(data: bytes) -> bytes:
     return xxhash.xxh3_128_digest(data)
+
+
+def _number(stored: object) -> int:
+    return stored if isinstance(stored, int) else 0

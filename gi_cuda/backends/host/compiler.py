@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from gi_cuda.backends.host.prepare import (
 from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
+
+_PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
+"""Words of the command line of the compiler proper that say what it compiles for."""
 
 SIZES = Sizes(smallest=16, largest=32)
 """Of shards; in each of them the compiler reads all headers."""
@@ -49,10 +53,15 @@ class HostCompiler(SourceCompiler):
     def _front(self, options: tuple[str, ...]) -> str | None:
         program, *words = self._toolchain()
         # With macros: those that the compiler has by itself say what it compiles for.
-        command = [program, "-E", "-dD", "-x", "c++", *words, f"-I{INCLUDE}"]
+        command = [program, "-v", "-E", "-dD", "-x", "c++", *words, f"-I{INCLUDE}"]
         text = shard_text(self, [])
         finished = run([*command, *self.options, *options, "-"], limit=PREPROCESS_LIMIT, stdin=text)
-        return finished.stdout if finished.ok else None
+        if not finished.ok:
+            return None
+        # For what -march=native stands for.
+        called = [line for line in finished.stderr.splitlines() if " -E " in line]
+        processor = [word for line in called for word in _PROCESSOR.findall(line)]
+        return "\n".join([finished.stdout, *processor])
 
     def _exports(self) -> str:
         return references(self.kernels, self.symbols)

@@ -9,7 +9,7 @@ import typer
 from gi_cuda.backends.compile.code_cache import CodeCache, Usage, code_folder, size_limit
 from gi_cuda.cli.console import console
 from gi_cuda.errors import UserError
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import counted, say
 
 
 def command(
@@ -24,11 +24,8 @@ def command(
             _refuse(f"the cache of compiled code cannot be emptied: {error.strerror}")
         say(console, f"emptied {cache.folder}")
         return
-    say(console, f"{cache.folder}:")
-    if not cache.folder.exists():
-        say(console, "nothing is kept yet")
-        return
-    for line in lines(cache.usage()):
+    usage = cache.usage() if cache.folder.exists() else Usage(0, 0, 0, cache.limit, 0, 0)
+    for line in (f"{cache.folder}:", *lines(usage)):
         say(console, line)
 
 
@@ -36,9 +33,10 @@ def lines(usage: Usage) -> list[str]:
     """What is in a cache, in words."""
     asked = usage.hits + usage.misses
     share = f" ({usage.hits / asked:.0%})" if asked else ""
+    most = f"at most {usage.limit / 2**20:.0f} MiB" if usage.limit else "none: it is switched off"
     return [
-        f"{usage.variants} entries, their code in {usage.files} files",
-        f"{usage.size / 2**20:.1f} MiB of at most {usage.limit / 2**20:.1f} MiB",
+        f"{usage.entries} entries, with their code in {counted(usage.files, 'file')}",
+        f"{usage.size / 2**20:.1f} MiB of {most}",
         f"{usage.hits} of {asked} variants that were asked for came from it{share}",
     ]
 

@@ -61,14 +61,14 @@ class Usage:
     """What is in a cache.
 
     Attributes:
-        variants: that it knows: how they compile, or that they do not.
+        entries: what became of variants, or of batches of which each variant has its own place.
         files: with their code.
         size: bytes on disk.
         limit: bytes that it may grow to; then what was not used for longest goes.
         hits, misses: variants that were found in it and that were not, since it was emptied.
     """
 
-    variants: int
+    entries: int
     files: int
     size: int
     limit: int
@@ -195,8 +195,8 @@ class CodeCache:
             with self._using() as database:
                 kinds = [key[:1] for key in database.iterkeys()]
                 hits, misses = (_number(database.get(name)) for name in (_HITS, _MISSES))
-                variants, files = kinds.count(_RECORD), kinds.count(_FILE)
-                return Usage(variants, files, database.volume(), self.limit, hits, misses)
+                entries, files = kinds.count(_RECORD), kinds.count(_FILE)
+                return Usage(entries, files, database.volume(), self.limit, hits, misses)
         except _Unusable:
             return Usage(0, 0, 0, self.limit, 0, 0)
 

@@ -201,7 +201,7 @@ def test_each_copy_has_a_place_of_its_own(tmp_path: Path, cache: CodeCache) -> N
     def built(compiler: Compiler, numbers: Sequence[int], folder: Path) -> list[tuple[str, bytes]]:
         found = build_batch(compiler.apart(), variants(numbers), folder).values()
         binaries = [one for one in found if isinstance(one, Binary)]
-        return [(one.namespace, one.path.read_bytes()) for one in binaries]
+        return sorted((one.namespace, one.path.read_bytes()) for one in binaries)
 
     compiler = keeping(host(tmp_path), cache)
     first = built(compiler, [1, 1, 2, 1, 2], tmp_path / "a")

@@ -43,7 +43,7 @@ def test_records_and_files_are_there_for_others(tmp_path: Path) -> None:
     assert other.records([b"a", b"b", b"c"]) == {b"a": b"one", b"b": b""}
     other.count(2, 1)
     used = opened(tmp_path).usage()
-    assert (used.variants, used.files, used.hits, used.misses) == (2, 1, 2, 1)
+    assert (used.entries, used.files, used.hits, used.misses) == (2, 1, 2, 1)
     assert 0 < used.size < used.limit == ROOM
 
 
@@ -128,7 +128,7 @@ def test_what_cannot_be_used_is_said_once(tmp_path: Path) -> None:
     name = cache.keep_file(b"code")
     cache.keep({b"a": b"one"})
     cache.count(1, 1)
-    assert (cache.records([b"a"]), cache.file(name), cache.usage().variants) == ({}, None, 0)
+    assert (cache.records([b"a"]), cache.file(name), cache.usage().entries) == ({}, None, 0)
     assert len(said) == 1
     assert str(tmp_path / "file" / "code") in said[0]
 

@@ -52,13 +52,10 @@ class CachedCompiler:
 
     inner: Compiler
     cache: CodeCache
-    _identities: dict[tuple[str, ...], bytes | None] = field(
-        default_factory=dict, repr=False, compare=False
-    )
 
     @property
     def disturbs(self) -> bool:
-        """As the compiler does where there is something to compile."""
+        """As the compiler does."""
         return self.inner.disturbs
 
     @property
@@ -68,9 +65,7 @@ class CachedCompiler:
 
     def identity(self, options: tuple[str, ...]) -> bytes | None:
         """The compiler's."""
-        if options not in self._identities:
-            self._identities[options] = self.inner.identity(options)
-        return self._identities[options]
+        return self.inner.identity(options)
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Nothing of this is kept: it is what tells whether the rest is there."""
@@ -78,7 +73,7 @@ class CachedCompiler:
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch; what is in the cache comes first, the rest is kept as it comes."""
-        keys = {one.ident: self.key(one) for one in phenotypes}
+        keys = dict(zip((one.ident for one in phenotypes), self.keys(phenotypes), strict=True))
         records = self.cache.records(key for key in keys.values() if key is not None)
         shelf = _Shelf(self.cache, TypeAdapter(self.makes), folder)
         missing = []
@@ -98,15 +93,17 @@ class CachedCompiler:
                 self.cache.keep({key: _packed(fresh)})
             yield built
 
-    def key(self, phenotype: Phenotype) -> bytes | None:
-        """What decides a phenotype's code; None where that is not known."""
-        identity = self.identity(phenotype.options)
-        if identity is None:
-            return None
-        # To a phenotype's own key all white space is one, in literals as well.
-        same = phenotype.text.replace(f'"v{phenotype.ident}/', '"')
-        said = [match[0] for match in _LITERAL.finditer(same) if match[0][0] != "#"]
-        return digest([_FORMAT, identity, phenotype.key, *said])
+    def keys(self, phenotypes: Sequence[Phenotype]) -> list[bytes | None]:
+        """For each phenotype of a batch what decides its code; None where that is not known.
+
+        Headers are read anew for each batch: somebody may be writing them.
+        """
+        options = {one.options for one in phenotypes}
+        identities = {some: self.identity(some) for some in options}
+        return [
+            None if (identity := identities[one.options]) is None else _key(one, identity)
+            for one in phenotypes
+        ]
 
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler's, whose work is not kept: it is asked for facts about sources."""
@@ -114,7 +111,7 @@ class CachedCompiler:
 
     def apart(self) -> Compiler:
         """Equal variants have machine code of their own; the same batch has the same again."""
-        return CachedBatches(self.inner, self.cache, self._identities)
+        return CachedBatches(self.inner, self.cache)
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""
@@ -131,7 +128,7 @@ class CachedBatches(CachedCompiler):
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """All of a batch comes from the cache, or all of it is compiled."""
-        keys = [self.key(one) for one in phenotypes]
+        keys = self.keys(phenotypes)
         known = [key for key in keys if key is not None]
         whole = digest(["apart", *known]) if len(known) == len(keys) else None
         shelf = _Shelf(self.cache, TypeAdapter(self.makes), folder)
@@ -227,6 +224,13 @@ class _Shelf:
                 path.write_bytes(data)
             self._placed[name] = path
         return self._placed[name]
+
+
+def _key(phenotype: Phenotype, identity: bytes) -> bytes:
+    # To a phenotype's own key all white space is one, in literals as well.
+    same = phenotype.text.replace(f'"v{phenotype.ident}/', '"')
+    said = [match[0] for match in _LITERAL.finditer(same) if match[0][0] != "#"]
+    return digest([_FORMAT, identity, phenotype.key, *said])
 
 
 def _packed(record: object) -> bytes:

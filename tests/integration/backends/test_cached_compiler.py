@@ -168,9 +168,11 @@ def test_what_decides_the_code_is_part_of_the_key(
     tmp_path: Path, cache: CodeCache, change: Any
 ) -> None:
     one = host(tmp_path)
-    build_batch(keeping(one, cache), variants([1]), tmp_path / "a")
+    compiler = keeping(one, cache)
+    build_batch(compiler, variants([1]), tmp_path / "a")
     other = change(one, tmp_path)
-    compiler = keeping(other if isinstance(other, HostCompiler) else one, cache)
+    if isinstance(other, HostCompiler):
+        compiler = keeping(other, cache)
     build_batch(compiler, variants([1]), tmp_path / "b")
     assert compiled(tmp_path / "b")
     build_batch(compiler, variants([1]), tmp_path / "c")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.cuda.toolkit import Toolkit
 from tests.command import Done, gi_cuda
 from tests.conftest import TARGETS
 
@@ -118,3 +119,13 @@ def test_from_search_to_patch(command: Command) -> None:
     assert misses(command) == before
     second = command("evolve", target, "--run", "other", *words)
     assert second.returncode == 0, second.stderr
+
+
+@pytest.mark.parametrize("level", ["source", "ptx"])
+def test_what_nvcc_made_in_another_process(command: Command, toolkit: Toolkit, level: str) -> None:
+    words = (*COMPILE, "--backend", "cuda", "--level", level)
+    first = command(*words)
+    assert first.returncode == 0, first.stderr
+    _, every = asked(command)
+    assert command(*words).stdout == first.stdout
+    assert asked(command) == (every, 2 * every)

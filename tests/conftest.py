@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from gi_cuda.subject import Subject, load_subject
 
 TARGETS = Path(__file__).parent / "targets"
 SHIPPED = Path(__file__).parent.parent / "targets"
+
+# Commands that tests start must not find what others left in the user's cache.
+os.environ["GI_CUDA_CACHE_SIZE"] = "0"
 
 # How long an example takes says nothing about it: the machine may be busy.
 settings.register_profile("any machine", deadline=None, max_examples=60)

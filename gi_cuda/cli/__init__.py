@@ -33,6 +33,7 @@ _VERBS = (
     "explain",
     "compare",
     "patch",
+    "cache",
     "doctor",
 )
 """Modules of this package, in the order a user needs them."""

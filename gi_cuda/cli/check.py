@@ -9,7 +9,18 @@ from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
-from gi_cuda.cli.options import Backend, Bnf, Jobs, Level, Scope, TargetPath, check_backend, cores
+from gi_cuda.cli.options import (
+    Backend,
+    Bnf,
+    Jobs,
+    Level,
+    NoCache,
+    Scope,
+    TargetPath,
+    cache_unless,
+    check_backend,
+    cores,
+)
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
 from gi_cuda.evaluate.checks.buffers import partly_written
@@ -45,6 +56,7 @@ def command(
     scope: Scope = None,
     level: Level = "source",
     jobs: Jobs = 0,
+    no_cache: NoCache = False,
 ) -> None:
     """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
     variant broken on purpose is caught; run each value of each parameter by itself; print the
@@ -53,7 +65,8 @@ def command(
         tell("reading the target and its source")
         subject = open_subject(target, check_backend(backend), level, bnf=bnf, scope=scope)
         tell("making the cases")
-        with open_tools(subject, folder, workers=1, jobs=jobs or cores()) as tools:
+        cache = cache_unless(no_cache)
+        with open_tools(subject, folder, workers=1, jobs=jobs or cores(), cache=cache) as tools:
             doubts = _refuse_slips(tools, tell)
             baseline = establish(
                 subject,

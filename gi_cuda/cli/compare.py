@@ -12,7 +12,7 @@ from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader, as_run
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
-from gi_cuda.cli.options import Backend, Force, check_backend, cores
+from gi_cuda.cli.options import Backend, Force, NoCache, cache_unless, check_backend, cores
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.report.compare import comma_separated, print_comparison
@@ -43,6 +43,7 @@ def command(
     figures: Annotated[
         Path | None, typer.Option(help="Draw how fast the runs found what they found, here.")
     ] = None,
+    no_cache: NoCache = False,
     force: Force = False,
 ) -> None:
     """Measure contestants side by side, on train and held-out cases, in one session; with what
@@ -52,13 +53,14 @@ def command(
     if figures is not None:
         check_figures(figures, ["race"])
     subject = load_subject(*_ground(contestants, target, backend), edits="full")
+    cache = cache_unless(no_cache)
     with scratch_folder() as scratch:
-        reader = Reader(subject, scratch / "imported", cores())
+        reader = Reader(subject, scratch / "imported", cores(), cache)
         # Before the device is opened, so that what cannot take part is told of on any machine.
         entered = [reader.read(word) for word in contestants]
         with (
             # One worker: two would take the machine from each other.
-            open_tools(subject, scratch / "session", workers=1, jobs=cores()) as tools,
+            open_tools(subject, scratch / "session", workers=1, jobs=cores(), cache=cache) as tools,
             working("measuring"),
         ):
             baseline = establish(

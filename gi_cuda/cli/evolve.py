@@ -18,9 +18,11 @@ from gi_cuda.cli.options import (
     Force,
     Jobs,
     Level,
+    NoCache,
     Scope,
     TargetPath,
     Workers,
+    cache_unless,
     check_backend,
     check_edits,
     cores,
@@ -75,6 +77,7 @@ def command(
     scope: Scope = None,
     workers: Workers = 0,
     jobs: Jobs = 0,
+    no_cache: NoCache = False,
     force: Force = False,
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
@@ -96,7 +99,9 @@ def command(
     folder = run or default_folder(subject.target.name)
     with (
         saying_how_to_go_on(folder),
-        create_run(subject, folder, plan, begun, overwrite=force) as opened,
+        create_run(
+            subject, folder, plan, begun, overwrite=force, cache=cache_unless(no_cache)
+        ) as opened,
     ):
         say(
             console,

@@ -9,7 +9,7 @@ from gi_cuda.analyze.history import Survivor, tell
 from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_winner
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written
-from gi_cuda.cli.options import FiguresFolder, RunPath
+from gi_cuda.cli.options import FiguresFolder, NoCache, RunPath, cache_unless
 from gi_cuda.errors import UserError
 from gi_cuda.report.history import print_added, print_history
 from gi_cuda.report.tables import say
@@ -18,14 +18,14 @@ from gi_cuda.runs.run import Run, open_run
 from gi_cuda.spec import CaseRole
 
 
-def command(run: RunPath, figures: FiguresFolder = None) -> None:
+def command(run: RunPath, figures: FiguresFolder = None, no_cache: NoCache = False) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
     from gi_cuda.report.figures.drawing import save
     from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
 
     folder = figures or run / "figures"
-    with open_run(run) as opened:
+    with open_run(run, cache_unless(no_cache)) as opened:
         check_figures(folder, (*OF_ALL, *OF_WINNERS, "added"))
         store = opened.store
         generations = store.generations()

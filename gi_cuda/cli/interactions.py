@@ -10,7 +10,14 @@ from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
 from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written, write_new
-from gi_cuda.cli.options import AsFound, FiguresFolder, IndividualNumber, RunPath
+from gi_cuda.cli.options import (
+    AsFound,
+    FiguresFolder,
+    IndividualNumber,
+    NoCache,
+    RunPath,
+    cache_unless,
+)
 from gi_cuda.errors import UserError
 from gi_cuda.report.interactions import dot, print_interactions
 from gi_cuda.report.tables import say
@@ -26,6 +33,7 @@ def command(
         int, typer.Option(min=1, help="Read so many subsets of the dependent changes at most.")
     ] = BUDGET,
     figures: FiguresFolder = None,
+    no_cache: NoCache = False,
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
@@ -33,7 +41,7 @@ def command(
     from gi_cuda.report.figures.interactions import graph
 
     folder = figures or run / "figures"
-    with open_run(run) as opened:
+    with open_run(run, cache_unless(no_cache)) as opened:
         check_figures(folder, ["interactions"])
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         changes = winner.changes(opened.subject)

@@ -9,7 +9,7 @@ import typer
 from gi_cuda.analyze.minimize import minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, working
-from gi_cuda.cli.options import IndividualNumber, RunPath
+from gi_cuda.cli.options import IndividualNumber, NoCache, RunPath, cache_unless
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.report.minimize import print_minimized
 from gi_cuda.results.verdict import LEAST_GAIN
@@ -26,10 +26,11 @@ def command(
             min=0, max=1, help="A change stays if leaving it out certainly costs more than this."
         ),
     ] = LEAST_GAIN,
+    no_cache: NoCache = False,
 ) -> None:
     """Leave out of the winner every change that does not pay; the commands after this one go on
     with what is left."""
-    with open_run(run) as opened:
+    with open_run(run, cache_unless(no_cache)) as opened:
         subject = opened.subject
         winner = choose_individual(opened.store, subject, run, individual, as_found=True)
         changes = winner.changes(subject)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda import BACKENDS
+from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
@@ -16,8 +17,10 @@ from gi_cuda.cli.options import (
     Edits,
     Jobs,
     Level,
+    NoCache,
     Scope,
     TargetPath,
+    cache_unless,
     check_backend,
     check_edits,
     cores,
@@ -45,6 +48,7 @@ def command(  # typer makes an option of each parameter
     bnf: Bnf = None,
     scope: Scope = None,
     jobs: Jobs = 0,
+    no_cache: NoCache = False,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
     subject = open_subject(
@@ -53,7 +57,8 @@ def command(  # typer makes an option of each parameter
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
     if compile_:
         with scratch_folder() as scratch:
-            compiler = open_compiler(subject, jobs or cores())
+            plain = open_compiler(subject, jobs or cores())
+            compiler = keeping(plain, cache_unless(no_cache))
             trials = try_out(subject, compiler, genotypes, scratch)
         print_trials(console, subject, trials)
         return

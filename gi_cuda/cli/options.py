@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Collection
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -10,6 +11,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from gi_cuda import BACKENDS
+from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS
 
@@ -62,12 +64,31 @@ Workers: TypeAlias = Annotated[
 Jobs: TypeAlias = Annotated[
     int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
 ]
+NoCache: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--no-cache", help="Compile everything anew, and keep nothing of it for other commands."
+    ),
+]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cache_unless(refused: bool) -> CodeCache | None:
+    """The user's cache of compiled code; None where it is not wanted.
+
+    Raises:
+        UserError: the size that it may have is none.
+    """
+    return None if refused else open_cache(_complain)
+
+
+def _complain(said: str) -> None:
+    print(f"gi-cuda: {said}; going on without it", file=sys.stderr)
 
 
 def check_choice(option: str, value: str, choices: Collection[str], what: str = "") -> str:

@@ -12,7 +12,15 @@ import typer
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, say_written, write_new
-from gi_cuda.cli.options import AsFound, Force, IndividualNumber, RunPath, check_choice
+from gi_cuda.cli.options import (
+    AsFound,
+    Force,
+    IndividualNumber,
+    NoCache,
+    RunPath,
+    cache_unless,
+    check_choice,
+)
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.runs.run import Run, open_run
@@ -62,6 +70,7 @@ def command(  # typer makes an option of each parameter
         str | None,
         typer.Option("--from", help='Sender of the mail, "Name <address>"; by default git knows.'),
     ] = None,
+    no_cache: NoCache = False,
     force: Force = False,
 ) -> None:
     """Write the winner as a patch of the original file, after building and verifying just that
@@ -76,7 +85,7 @@ def command(  # typer makes an option of each parameter
         _refuse("--check", given=check)
         _refuse("--from", given=sender is not None)
         _refuse("--configuration", given=configuration != "defaults")
-    with open_run(run) as opened:
+    with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         changed = winner.changes(opened.subject)
         chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import RunPath
+from gi_cuda.cli.options import NoCache, RunPath, cache_unless
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
@@ -20,9 +20,10 @@ def command(
         int | None, typer.Option(min=1, help="Go on to so many generations in all.")
     ] = None,
     time: TimeLimit = None,
+    no_cache: NoCache = False,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
-    with saying_how_to_go_on(run), open_run(run) as opened:
+    with saying_how_to_go_on(run), open_run(run, cache_unless(no_cache)) as opened:
         bred = len(opened.store.generations())
         if generations is not None and generations < bred:
             raise UserError(

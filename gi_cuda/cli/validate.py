@@ -14,7 +14,15 @@ from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
-from gi_cuda.cli.options import AsFound, Force, IndividualNumber, RunPath, check_choice
+from gi_cuda.cli.options import (
+    AsFound,
+    Force,
+    IndividualNumber,
+    NoCache,
+    RunPath,
+    cache_unless,
+    check_choice,
+)
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import print_table
 from gi_cuda.report.validate import portability_table, print_acceptance
@@ -44,6 +52,7 @@ def command(  # typer makes an option of each parameter
         list[Path] | None,
         typer.Option("--with", help="Show them beside those exported on another machine."),
     ] = None,
+    no_cache: NoCache = False,
     force: Force = False,
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
@@ -52,7 +61,7 @@ def command(  # typer makes an option of each parameter
     if export is not None:
         check_new(export, force=force)
     elsewhere = {path: portability.read(path) for path in others or ()}
-    with open_run(run) as opened:
+    with open_run(run, cache_unless(no_cache)) as opened:
         if genotype is not None:
             candidates = [Entry("the given genotype", None, opened.subject.read(genotype))]
         else:
@@ -103,7 +112,7 @@ def _sanitizers(run: Run, wanted: str) -> tuple[list[Sanitizer], str]:
     if wanted == "none":
         return [], "not asked for"
     try:
-        return backend_named(run.subject.backend).sanitizers(run.tools.compiler), ""
+        return backend_named(run.subject.backend).sanitizers(run.tools.uncached), ""
     except UserError as error:
         if wanted == "required":
             raise

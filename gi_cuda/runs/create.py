@@ -9,6 +9,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 
+from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish
@@ -38,6 +39,7 @@ def create_run(
     start: Start | None = None,
     *,
     overwrite: bool = False,
+    cache: CodeCache | None = None,
 ) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
@@ -47,6 +49,7 @@ def create_run(
         start: what the search starts from, if not from the reference; of a run on PTX, that of its
             subject.
         overwrite: a run that is in the folder makes room; it comes back where this one is not made.
+        cache: of compiled code, if there is one.
 
     Raises:
         UserError: the folder exists, the reference fails its baseline, or the start fails on the
@@ -56,7 +59,9 @@ def create_run(
         _check_free(folder)
         first = None if start is None else subject.starting(start)
         with _in_the_making(folder) as making:
-            with open_tools(subject, making, workers=plan.workers, jobs=plan.jobs) as tools:
+            with open_tools(
+                subject, making, workers=plan.workers, jobs=plan.jobs, cache=cache
+            ) as tools:
                 baseline = establish(
                     subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
                 )
@@ -66,7 +71,7 @@ def create_run(
                     facts |= {"start": asdict(start), "started": asdict(started)}
             with Store(making / DATABASE, create=True) as store:
                 store.put(**facts)
-    with open_run(folder) as run:
+    with open_run(folder, cache) as run:
         yield run
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
@@ -182,8 +183,11 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_run(folder: Path) -> Iterator[Run]:
+def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
     """Open a stored run to go on with it.
+
+    Args:
+        cache: of compiled code, if there is one.
 
     Raises:
         UserError: there is none, or its target changed since.
@@ -192,5 +196,7 @@ def open_run(folder: Path) -> Iterator[Run]:
         subject = stored_subject(store, folder)
         plan = stored_plan(store)
         baseline = stored_baseline(store)
-        with open_tools(subject, folder, workers=plan.workers, jobs=plan.jobs) as tools:
+        with open_tools(
+            subject, folder, workers=plan.workers, jobs=plan.jobs, cache=cache
+        ) as tools:
             yield Run(folder, plan, baseline, store, tools)

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.backends.compile.cached import keeping
+from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
@@ -24,6 +26,7 @@ class Tools:
     """A subject with the back end, the compiler and the workers that it runs on.
 
     Attributes:
+        uncached: the compiler that compiles all it is given, for what nobody needs again.
         folder: of the run, or a scratch one.
         session: what a process of its own needs to run a variant as the pool's workers do.
     """
@@ -31,6 +34,7 @@ class Tools:
     subject: Subject
     backend: OpenBackend
     compiler: Compiler
+    uncached: Compiler
     pool: Pool[int]
     folder: Path
     session: Session
@@ -77,11 +81,16 @@ class Tools:
 
 
 @contextmanager
-def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> Iterator[Tools]:
+def open_tools(
+    subject: Subject, folder: Path, *, workers: int, jobs: int, cache: CodeCache | None = None
+) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
         folder: a run's folder, or a scratch one.
+        workers: measurements at a time.
+        jobs: compiler processes at a time.
+        cache: of compiled code, if there is one.
 
     Raises:
         UserError: the subject's back end cannot be used here.
@@ -89,10 +98,11 @@ def open_tools(subject: Subject, folder: Path, *, workers: int, jobs: int) -> It
     backend = open_backend(subject.backend)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     session = Session(subject.target, subject.backend, names, folder / "reference")
-    compiler = backend.compiler(subject, jobs)
+    uncached = backend.compiler(subject, jobs)
+    compiler = keeping(uncached, cache)
     busy, extra, reserve = backend.processes(workers)
     with Pool[int](session, busy, backend.depth, extra, reserve) as pool:
         try:
-            yield Tools(subject, backend, compiler, pool, folder, session)
+            yield Tools(subject, backend, compiler, uncached, pool, folder, session)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)

@@ -10,6 +10,8 @@ from pathlib import Path
 from gi_cuda.analyze.compare.imports import Importer, as_import
 from gi_cuda.analyze.compare.patched import patched
 from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.backends.compile.cached import keeping
+from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate
@@ -91,11 +93,13 @@ class Reader:
         subject: of the target that all are about.
         folder: where binaries may be written; they are needed as long as the contestants are.
         jobs: compiler processes at a time.
+        cache: of compiled code, if there is one.
     """
 
     subject: Subject
     folder: Path
     jobs: int
+    cache: CodeCache | None = None
 
     @cached_property
     def _importer(self) -> Importer:
@@ -145,7 +149,7 @@ class Reader:
         changes = len(genotype.configuration.changed) + len(genotype.edits)
         one, kind = candidate(own, genotype), "genotype"
         if own.compiled:
-            one = replace(one, compiler=open_compiler(own, self.jobs))
+            one = replace(one, compiler=keeping(open_compiler(own, self.jobs), self.cache))
             kind = f"{own.front_end.name} genotype"
         return Contestant(name, kind, str(genotype), one, changes)
 

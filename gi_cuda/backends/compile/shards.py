@@ -37,6 +37,11 @@ CollectShard = Callable[[Sequence[Phenotype], Path], Sequence[Collected]]
 """What a shard that compiled holds: one binary, or what stands for it, a variant."""
 
 
+def new_shard(folder: Path) -> Path:
+    """A path, without suffix, that no other shard of this process has."""
+    return folder / f"shard{next(_NUMBERS)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Sizes:
     """How large shards are.
@@ -169,7 +174,7 @@ def build(
         def submit(shards: Sequence[list[Phenotype]], last: bool) -> None:
             nonlocal running
             for shard in shards:
-                crew.submit(_Job(shard, folder / f"shard{next(_NUMBERS)}", last))
+                crew.submit(_Job(shard, new_shard(folder), last))
             running += len(shards)
 
         submit(cut(phenotypes, jobs, sizes), again is None)

@@ -7,6 +7,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+from gi_cuda.backends.compile.identity import (
+    digest,
+    of_program,
+    of_tool,
+    without_markers,
+    without_places,
+)
 from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
@@ -122,6 +129,28 @@ class SourceCompiler(ABC):
                 answer[ident] = BuildFailure(ident, message)
             rest = [v for v in rest if v.ident not in failed]
         return answer
+
+    def identity(self, options: tuple[str, ...]) -> bytes | None:
+        """Of tools, options and the prelude with all that it includes."""
+        front = self._front(options)
+        if front is None:
+            return None
+        # What must be found of the source is said in the phenotypes too, but not by all compilers.
+        named = (*self.kernels, "", *self.symbols, "", *self.namespaces)
+        program, *words = self._toolchain()
+        told = [*words, *without_places(self.options), "", *without_places(options), ""]
+        kind = f"{type(self).__name__} {self.shares}"
+        return digest(
+            [of_tool(), kind, of_program(program), *told, *named, "", without_markers(front)]
+        )
+
+    @abstractmethod
+    def _toolchain(self) -> Sequence[str]:
+        """The compiler's path, and how it is called for all sources."""
+
+    @abstractmethod
+    def _front(self, options: tuple[str, ...]) -> str | None:
+        """What is in front of variants with these options, preprocessed; None where it fails."""
 
     @abstractmethod
     def _exports(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,9 @@ from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenoty
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
+_PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
+"""Words of the command line of the compiler proper that say what it compiles for."""
+
 SIZES = Sizes(smallest=16, largest=32)
 """Of shards; in each of them the compiler reads all headers."""
 
@@ -41,6 +45,23 @@ class HostCompiler(SourceCompiler):
     cxx: str
     sizes: Sizes = SIZES
     disturbs: ClassVar[bool] = True
+    makes: ClassVar[type[Binary]] = Binary
+
+    def _toolchain(self) -> list[str]:
+        return [self.cxx, *compile_options(self.cxx), *OPTIONS]
+
+    def _front(self, options: tuple[str, ...]) -> str | None:
+        program, *words = self._toolchain()
+        # With macros: those that the compiler has by itself say what it compiles for.
+        command = [program, "-v", "-E", "-dD", "-x", "c++", *words, f"-I{INCLUDE}"]
+        text = shard_text(self, [])
+        finished = run([*command, *self.options, *options, "-"], limit=PREPROCESS_LIMIT, stdin=text)
+        if not finished.ok:
+            return None
+        # For what -march=native stands for.
+        called = [line for line in finished.stderr.splitlines() if " -E " in line]
+        processor = [word for line in called for word in _PROCESSOR.findall(line)]
+        return "\n".join([finished.stdout, *processor])
 
     def _exports(self) -> str:
         return references(self.kernels, self.symbols)
@@ -72,7 +93,7 @@ class HostCompiler(SourceCompiler):
         text = shard_text(self, shard)
         write_text(source, text)
         made, library = path.with_suffix(".o"), path.with_suffix(".so")
-        command = [self.cxx, *compile_options(self.cxx), *OPTIONS, *_MESSAGES, f"-I{INCLUDE}"]
+        command: list[str | Path] = [*self._toolchain(), *_MESSAGES, f"-I{INCLUDE}"]
         command += [*self.options, *shard[0].options]
         finished = run([*command, "-c", "-o", made, source], limit=COMPILE_LIMIT)
         if not finished.ok:

@@ -161,7 +161,7 @@ class HostDevice:
             if buffer.symbol is None:
                 continue
             array = self._buffer(plan, buffer.name).view(np.uint8)
-            memory = loaded.shard.symbol(f"v{loaded.binary.ident}", buffer.symbol)
+            memory = loaded.shard.symbol(loaded.binary.namespace, buffer.symbol)
             if array.size > memory.size:
                 raise LaunchRefused(
                     f"the variable {buffer.symbol} has {memory.size} bytes, and the buffer"
@@ -175,7 +175,7 @@ class HostDevice:
 
         def call(launch: Launch) -> BoundLaunch:
             if launch.kernel not in kernels:
-                name = f"v{loaded.binary.ident}"
+                name = loaded.binary.namespace
                 kernels[launch.kernel] = loaded.shard.kernel(name, launch.kernel)
             arguments = [self._argument(plan, argument) for argument in launch.args]
             try:

@@ -52,12 +52,19 @@ class Binary:
         code_key: 128-bit key of its machine code, equal for equal code; None where the back end
             has none.
         resources: what the compiler says it takes: registers, spills, shared memory.
+        compiled_as: the number that its names in the file have; None: its own.
     """
 
     ident: int
     path: Path
     code_key: bytes | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
+    compiled_as: int | None = field(default=None, kw_only=True)
+
+    @property
+    def namespace(self) -> str:
+        """Where its names in the file are."""
+        return f"v{self.ident if self.compiled_as is None else self.compiled_as}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +101,14 @@ class Compiler(Protocol):
     @property
     def jobs(self) -> int:
         """Compiler processes at a time."""
+
+    @property
+    def makes(self) -> type[Binary]:
+        """The class of its binaries, whose fields are all plain data."""
+
+    def identity(self, options: tuple[str, ...]) -> bytes | None:
+        """A hash of all that decides which code it makes of phenotypes with these options, besides
+        their texts: tools, headers, options of its own. None where that cannot be told."""
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a whole batch with one process; every variant's number is in the answer."""

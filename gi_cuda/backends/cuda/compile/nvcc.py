@@ -121,12 +121,23 @@ class NvccCompiler(SourceCompiler):
     names: frozenset[str] = frozenset()
     way: Way = AS_IT_IS
     disturbs: ClassVar[bool] = False
+    makes: ClassVar[type[Binary]] = CudaBinary
     _reached: dict[tuple[str, ...], ShardSetup | None] = field(
         default_factory=dict, repr=False, compare=False
     )
     _translated: dict[tuple[int, bytes], ShardPtx] = field(
         default_factory=dict, repr=False, compare=False
     )
+
+    def _toolchain(self) -> list[str]:
+        return [self.nvcc, self.architecture, *_QUIET, *self.way.told]
+
+    def _front(self, options: tuple[str, ...]) -> str | None:
+        if ready := self._prepare(options):
+            # The preprocessor lists macros in whatever order.
+            return "\n".join([ready.front, *sorted(ready.macros.splitlines())])
+        finished = replace(self, options=(*self.options, *options))._preprocess(self.front)
+        return finished.stdout if finished.ok else None
 
     def _exports(self) -> str:
         return pointers(self.kernels, self.symbols)

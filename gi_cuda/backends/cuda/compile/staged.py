@@ -189,6 +189,11 @@ class Way:
     words: tuple[str, ...] = ()
     confined: bool = False
 
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What tells it from others."""
+        return (*self.words, *(["confined"] if self.confined else []))
+
 
 AS_IT_IS = Way()
 

@@ -18,12 +18,14 @@ from typing import ClassVar, NamedTuple
 
 import xxhash
 
+from gi_cuda.backends.compile.identity import digest, of_program, of_tool, without_places
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.shards import build, first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import (
     CONFINED,
+    CudaBinary,
     NvccCompiler,
     binary_of,
     brought_home,
@@ -52,6 +54,7 @@ _DEBUGGING = (
     (re.compile(r"//[^\n]*"), ""),
 )
 """What nvcc adds for people. Patterns that begin with so much text take a tenth of the time."""
+_DEBUG_NAMES = "\t.section\t.debug_str"
 _HEAD = re.compile(r"^[ \t]*\.(?:version|target|address_size)\b[^\n]*", re.M)
 _MESSAGE = re.compile(
     r"^ptxas [^\n]*?, line (?P<line>\d+); (?:fatal|error)\s*:\s*(?P<said>[^\n]*)", re.M
@@ -70,6 +73,15 @@ class PtxCompiler:
     nvcc: NvccCompiler
     file_name: str
     disturbs: ClassVar[bool] = False
+    makes: ClassVar[type[Binary]] = CudaBinary
+
+    def identity(self, options: tuple[str, ...]) -> bytes | None:
+        """Of the assembler: a module is all that it reads."""
+        nvcc = self.nvcc
+        told = [*without_places(nvcc.options), "", *without_places(options), ""]
+        named = (*nvcc.kernels, "", *nvcc.symbols)
+        tools = (of_tool(), type(self).__name__, of_program(nvcc.nvcc), nvcc.architecture)
+        return digest([*tools, *nvcc.way.told, *told, *named])
 
     @property
     def jobs(self) -> int:
@@ -77,8 +89,8 @@ class PtxCompiler:
         return self.nvcc.jobs
 
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Give each variant names of its own. Its key is that of its text without line numbers
-        and comments."""
+        """Give each variant names of its own. Its key is that of its text without line numbers,
+        comments and the names that go with them."""
         return {variant.ident: _phenotype(variant) for variant in variants}
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
@@ -260,7 +272,9 @@ def _phenotype(variant: Variant) -> Phenotype:
     text = variant.text
     for pattern, line in _DEBUGGING:
         text = pattern.sub(line, text)  # lines stay where they are, for messages
-    key = xxhash.xxh3_128_digest(text.encode("utf-8", "surrogateescape"))
+    # Behind the code there are names with what nvcc made of a place; no module takes them over.
+    code = text.partition(_DEBUG_NAMES)[0]
+    key = xxhash.xxh3_128_digest(code.encode("utf-8", "surrogateescape"))
     return Phenotype(variant.ident, _renamed(text, f"v{variant.ident}"), variant.options, key)
 
 

@@ -1,0 +1,240 @@
+"""What was compiled once, kept on disk for all runs of a user.
+
+Two kinds of entries lie in one database of bytes: files that compilers made, by the hash of what is
+in them, and records, by a key that says what they were made of. A file serves as many records as
+there are variants in it. Both are checked when they are read; what is damaged is not there.
+
+Nothing here ends a command: a cache that cannot be read or written is done without.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sqlite3
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import diskcache
+import xxhash
+
+from gi_cuda.backends.compile.cache import cache_folder
+from gi_cuda.errors import UserError
+
+SIZE_VARIABLE = "GI_CUDA_CACHE_SIZE"
+SIZE = "2G"
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
+_PATIENCE = 20.0
+"""Seconds for which a process waits while others write."""
+
+_RECORD, _FILE, _HITS, _MISSES = b"r", b"f", b"hits", b"misses"
+"""First letters of keys, and two keys, which begin otherwise."""
+_CHECK = 16
+"""Bytes of hash in front of a record."""
+
+_LEVEL = 1
+"""Of compression. Machine code becomes a quarter; more effort makes it little less."""
+
+_FAULTS: Final = (OSError, sqlite3.Error, diskcache.Timeout, ValueError)
+
+
+class _Bytes(diskcache.Disk):  # type: ignore[misc]
+    """Holds bytes and numbers; nothing else that is found there comes to life."""
+
+    def get(self, key: Any, raw: bool) -> Any:
+        return super().get(key, raw) if raw else b""
+
+    def fetch(self, mode: int, filename: str | None, value: Any, read: bool) -> Any:
+        plain = mode in (diskcache.core.MODE_RAW, diskcache.core.MODE_BINARY)
+        return super().fetch(mode, filename, value, read) if plain else None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What is in a cache.
+
+    Attributes:
+        entries: what became of variants, or of batches of which each variant has its own place.
+        files: with their code.
+        size: bytes on disk.
+        limit: bytes that it may grow to; then what was not used for longest goes.
+        hits, misses: variants that were found in it and that were not, since it was emptied.
+    """
+
+    entries: int
+    files: int
+    size: int
+    limit: int
+    hits: int
+    misses: int
+
+
+def code_folder() -> Path:
+    """Where compiled code is kept."""
+    return cache_folder() / "code"
+
+
+def size_limit() -> int:
+    """How many bytes it may take: ``GI_CUDA_CACHE_SIZE``, by default 2 GiB.
+
+    Raises:
+        UserError: that is no size.
+    """
+    said = os.environ.get(SIZE_VARIABLE) or SIZE
+    match = re.fullmatch(r"(\d+)([KMG]?)", said.strip(), re.I)
+    if match is None:
+        raise UserError(
+            f"{said!r} is no size", where=SIZE_VARIABLE, hint="say bytes, or e.g. 500M or 4G"
+        )
+    return int(match[1]) * _UNITS[match[2].upper()]
+
+
+@dataclass(eq=False, slots=True)
+class CodeCache:
+    """A cache of compiled code; any number of processes and threads may use it at once.
+
+    Attributes:
+        folder: where it is; made when it is first written to.
+        limit: bytes that it may take.
+        complain: is told once, in words, where it cannot be used; it is empty from then on.
+    """
+
+    folder: Path
+    limit: int
+    complain: Callable[[str], None]
+    _opened: Any = field(default=None, repr=False)
+    _broken: bool = False
+
+    @contextmanager
+    def _using(self) -> Iterator[Any]:
+        """Its database, in a transaction.
+
+        Raises:
+            _Unusable: there is none, now or any more.
+        """
+        if self._broken:
+            raise _Unusable
+        try:
+            if self._opened is None:
+                self._opened = diskcache.Cache(
+                    str(self.folder),
+                    timeout=_PATIENCE,
+                    disk=_Bytes,
+                    size_limit=self.limit,
+                    eviction_policy="least-recently-used",
+                )
+            with self._opened.transact():
+                yield self._opened
+        except _FAULTS as error:
+            self._broken = True
+            said = str(error) or type(error).__name__
+            self.complain(f"the cache of compiled code cannot be used: {said} ({self.folder})")
+            raise _Unusable from error
+
+    def records(self, keys: Iterable[bytes]) -> dict[bytes, bytes]:
+        """Those records of some keys that are there."""
+        found = {}
+        try:
+            with self._using() as database:
+                for key in keys:
+                    stored = database.get(_RECORD + key)
+                    if isinstance(stored, bytes) and stored[:_CHECK] == _hash(stored[_CHECK:]):
+                        found[key] = stored[_CHECK:]
+        except _Unusable:
+            return {}
+        return found
+
+    def keep(self, records: Mapping[bytes, bytes]) -> None:
+        """Store records by their keys."""
+        try:
+            with self._using() as database:
+                for key, record in records.items():
+                    database.set(_RECORD + key, _hash(record) + record)
+        except _Unusable:
+            return
+
+    def file(self, name: bytes) -> bytes | None:
+        """What is in a file; None where it is not there, or not what it was."""
+        try:
+            with self._using() as database:
+                stored = database.get(_FILE + name)
+            data = zlib.decompress(stored) if isinstance(stored, bytes) else None
+        except (_Unusable, zlib.error):
+            return None
+        return data if data is not None and _hash(data) == name else None
+
+    def keep_file(self, data: bytes) -> bytes:
+        """Store what is in a file; the name by which it is found."""
+        name = _hash(data)
+        try:
+            with self._using() as database:
+                database.set(_FILE + name, zlib.compress(data, _LEVEL))
+        except _Unusable:
+            pass
+        return name
+
+    def count(self, hits: int, misses: int) -> None:
+        """Add to how often it was of use."""
+        try:
+            with self._using() as database:
+                for name, more in ((_HITS, hits), (_MISSES, misses)):
+                    database.set(name, _number(database.get(name)) + more)
+        except _Unusable:
+            return
+
+    def usage(self) -> Usage:
+        """What is in it; nothing where it cannot be used."""
+        try:
+            with self._using() as database:
+                kinds = [key[:1] for key in database.iterkeys()]
+                hits, misses = (_number(database.get(name)) for name in (_HITS, _MISSES))
+                entries, files = kinds.count(_RECORD), kinds.count(_FILE)
+                return Usage(entries, files, database.volume(), self.limit, hits, misses)
+        except _Unusable:
+            return Usage(0, 0, 0, self.limit, 0, 0)
+
+    def clear(self) -> None:
+        """Empty it, whatever state it is in; others may be using it.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        if not self.folder.exists():
+            return
+        try:
+            with diskcache.Cache(str(self.folder), timeout=_PATIENCE, disk=_Bytes) as database:
+                database.clear()
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    database.check(fix=True)  # files of processes that were killed
+        except (sqlite3.Error, diskcache.Timeout, ValueError):
+            shutil.rmtree(self.folder)
+
+
+def open_cache(complain: Callable[[str], None]) -> CodeCache | None:
+    """The user's cache; None where its size is 0.
+
+    Raises:
+        UserError: its size is none.
+    """
+    limit = size_limit()
+    return CodeCache(code_folder(), limit, complain) if limit else None
+
+
+class _Unusable(Exception):
+    """A cache is of no use in this process any more."""
+
+
+def _hash(data: bytes) -> bytes:
+    return xxhash.xxh3_128_digest(data)
+
+
+def _number(stored: object) -> int:
+    return stored if isinstance(stored, int) else 0

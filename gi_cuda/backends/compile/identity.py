@@ -1,0 +1,57 @@
+"""What decides which code a compiler makes of a phenotype, besides the phenotype itself.
+
+It says nothing of places: two copies of a target, in two folders, compile to the same code.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+from gi_cuda.backends.compile.process import run
+
+_BACKENDS = Path(__file__).parents[1]
+_SOURCES = frozenset({".py", ".hpp", ".h"})
+_ENVIRONMENT = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
+"""Variables that change what a compiler makes, and show in no option."""
+
+_MARKER = re.compile(r"^#(?:line)? \d+[^\n]*\n", re.M)
+_BYTES = 20
+
+
+def digest(parts: Iterable[str | bytes]) -> bytes:
+    """A hash of a sequence; no two sequences are known that share one."""
+    found = blake2b(digest_size=_BYTES)
+    for part in parts:
+        data = part.encode("utf-8", "surrogateescape") if isinstance(part, str) else part
+        found.update(len(data).to_bytes(8, "little") + data)
+    return found.digest()
+
+
+@cache
+def of_tool() -> bytes:
+    """Of all of this tool that makes compiler input of phenotypes, headers among it."""
+    files = sorted(path for path in _BACKENDS.rglob("*") if path.suffix in _SOURCES)
+    names = [str(path.relative_to(_BACKENDS)) for path in files]
+    return digest([*names, *(path.read_bytes() for path in files)])
+
+
+@cache
+def of_program(program: str) -> str:
+    """All that a compiler says when it is asked for its version, and what it is told silently."""
+    said = run([program, "--version"], limit=20.0).stdout
+    return "\n".join([said, *(os.environ.get(name, "") for name in _ENVIRONMENT)])
+
+
+def without_places(options: Iterable[str]) -> list[str]:
+    """Compiler options without the folders of headers, whose contents count instead."""
+    return [option for option in options if not option.startswith("-I")]
+
+
+def without_markers(text: str) -> str:
+    """A preprocessed text without line markers, which name the files that it comes from."""
+    return _MARKER.sub("", text)

@@ -27,3 +27,14 @@ class UserError(Exception):
 
 class WorkerFault(Exception):
     """The workers cannot be started at all: what the process they come from said."""
+
+
+class DeviceLost(Exception):
+    """A device that worked does so no longer.
+
+    Args:
+        said: what it said.
+    """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(f"the device is lost: {said}")

@@ -33,8 +33,15 @@ class DeviceLost(Exception):
     """A device that worked does so no longer.
 
     Args:
-        said: what it said.
+        said: how that shows.
     """
 
     def __init__(self, said: str) -> None:
-        super().__init__(f"the device is lost: {said}")
+        super().__init__(said)
+        self.said = said
+
+    def __str__(self) -> str:
+        return (
+            f"the device is lost: {self.said}\n"
+            "  look at `nvidia-smi` and `gi-cuda doctor`, and go on once it works"
+        )

@@ -91,11 +91,16 @@ def leash() -> Leash:
     return held
 
 
-def end_all() -> None:
-    """End all processes that were started here and have not ended; there will be no others."""
+def end_all(seconds: float) -> None:
+    """End all processes that were started here and have not ended; there will be no others.
+
+    Args:
+        seconds: in which they have to be gone.
+    """
     _EVERYTHING.cut()
+    deadline = time.monotonic() + seconds
     for process in list(_EVERYTHING._processes):
-        process.end()
+        process.end(max(0.0, deadline - time.monotonic()))
 
 
 class Process:
@@ -161,10 +166,14 @@ class Process:
         """Kill it and all that it started; does not wait."""
         _kill(self._session())
 
-    def end(self) -> None:
+    def end(self, seconds: float | None = None) -> None:
         """Kill it and all that it started, and wait until they are gone; those that do not go are
-        left behind, and said to be."""
-        deadline = time.monotonic() + self._going
+        left behind, and said to be.
+
+        Args:
+            seconds: to wait, if not as many as it has to be gone.
+        """
+        deadline = time.monotonic() + (self._going if seconds is None else seconds)
         while left := self._session():
             _kill(left)
             if time.monotonic() > deadline:

@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +19,9 @@ import xxhash
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.backends.workers.pool import Lost, Pool, Task
+from gi_cuda.errors import DeviceLost
+from gi_cuda.evaluate.evidence import DeviceEvidence
 from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.scheduler import Answer, Answered, MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
@@ -37,6 +39,10 @@ REFERENCE = 0
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
+
+
+PROOF_SLACK = 10.0
+"""Times the limit of a variant that the reference may take where it shows that the device works."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +200,8 @@ class Batch:
         self._sampling = sampling
         self._memory = memory
         self._scheduler = MeasurementScheduler(equipment.together, rehearsal=not sampling.most)
+        self._evidence: DeviceEvidence[Record] = DeviceEvidence()
+        self._proofs = count(-1, -1)
         self._base: Program | None = None
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
@@ -205,6 +213,9 @@ class Batch:
 
         Args:
             stop: if true, there are no more records.
+
+        Raises:
+            DeviceLost: nothing works on the device any more, not even the reference.
         """
         pool, paused = self._equipment.pool, 0.0
         build = BackgroundBuild(self._equipment.build(self._in_order()))
@@ -212,7 +223,7 @@ class Batch:
         try:
             # Workers that are not there yet open the device beside the compiler.
             pool.restock()
-            while not (build.ended and self._scheduler.idle) and not stop():
+            while not (build.ended and self._measured) and not stop():
                 answers = pool.wait(STOP_ASKED, build.news)
                 records = [record for one in build.take() for record in self._built(one)]
                 records += [record for answer in answers for record in self._answered(*answer)]
@@ -221,12 +232,19 @@ class Batch:
                     away = time.perf_counter()
                     yield record
                     paused += time.perf_counter() - away if build.ended else 0.0
+        except DeviceLost as error:
+            raise self._evidence.lost(error.said) from None
         finally:
             pool.abandon()
             build.close()
             rest = max(0.0, time.perf_counter() - begun - paused - build.seconds)
             share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
             self.spent = Phases(compile=build.seconds, run=rest * (1 - share), verify=rest * share)
+
+    @property
+    def _measured(self) -> bool:
+        """Whether all that was built is measured, and can be believed."""
+        return self._scheduler.idle and not self._evidence.held
 
     def _in_order(self) -> list[Trial]:
         """The reference, then those that will probably crash: while one is cleared away nothing
@@ -241,7 +259,14 @@ class Batch:
         if compiler.disturbs and not built:
             return
         while pool.has_room and (task := self._scheduler.next(more=not built)):
+            self._evidence.begun(task.key)
             pool.submit(task)
+        if self._base and self._evidence.wants_proof(idle=built and self._scheduler.idle):
+            proof = next(self._proofs)
+            self._evidence.proof_begun(proof)
+            sampling = self._sampling.untimed()
+            sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
+            pool.submit(Task(proof, Measure(self._base, self._base, sampling), alone=True))
 
     def _built(self, one: Built) -> Iterator[Record]:
         """A variant was built or not; nothing is measured before the reference is there."""
@@ -275,26 +300,52 @@ class Batch:
         return self._equipment.program(self._trials[binary.ident], binary)
 
     def _answered(
-        self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
+        self,
+        number: int,
+        answer: tuple[Measurement | Refused, ...] | Measurement | Lost | Refused,
     ) -> Iterator[Record]:
         """A task was answered, or a worker died over it."""
+        if number < 0:
+            yield from self._proven(number, answer)
+            return
+        assert not isinstance(answer, Measurement)
+        worked = isinstance(answer, tuple) and any(isinstance(one, Measurement) for one in answer)
+        if worked:
+            yield from self._believed(self._evidence.worked(number))
+        else:
+            self._evidence.died(number)
         for result in self._scheduler.results(number, answer):
             edits, floor = self._trials[result.ident].edits, self._sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
             if evaluation is None:
                 self._scheduler.repeat(result.ident)
+            elif worked:
+                yield from self._believed([self._record(result.ident, evaluation)])
             else:
-                yield from self._done(result.ident, evaluation)
+                self._evidence.hold([self._record(result.ident, evaluation)])
 
-    def _done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
-        """The records of an individual and of those with its machine code."""
+    def _proven(self, number: int, answer: object) -> Iterator[Record]:
+        """The reference ran by itself; what that says of the device."""
+        if isinstance(answer, Measurement) and answer.correct:
+            yield from self._believed(self._evidence.proof_worked(number))
+        else:
+            assert isinstance(answer, Measurement | Lost | Refused)
+            self._evidence.proof_failed(number, answer.message)
+
+    def _record(self, ident: int, evaluation: Evaluation) -> Record:
+        """The record of an individual that was measured."""
         self._run += evaluation.run_seconds
         self._verify += evaluation.verify_seconds
         binary = self._binaries[ident]
         key = self._trials[ident].code_key(binary)
-        record = ident, replace(evaluation, code_key=key, resources=binary.resources)
-        yield record
-        if key is not None:
-            self._memory.codes[key] = record
-            for twin in self._twins.pop(key):
-                yield twin, _twin(record)
+        return ident, replace(evaluation, code_key=key, resources=binary.resources)
+
+    def _believed(self, records: Sequence[Record]) -> Iterator[Record]:
+        """Records of individuals and of those with their machine code."""
+        for record in records:
+            yield record
+            _, evaluation = record
+            if evaluation.code_key is not None:
+                self._memory.codes[evaluation.code_key] = record
+                for twin in self._twins.pop(evaluation.code_key):
+                    yield twin, _twin(record)

@@ -375,13 +375,13 @@ class Pool(Generic[Key]):
 
         for worker in [one for one in self._workers.values() if one.ending]:
             if worker.deadline <= now:
-                self._end(worker)
+                self._forget(worker)
                 say_left_behind(worker.pid)
                 message = f"its process does not end within {CLEARED:g} s; it is left behind"
                 yield worker.sent[0].key, Lost(Survival.CRASHED, message)
 
     def _end(self, worker: _Worker[Key]) -> None:
-        if worker.exit is None:  # its number is its own until the fork server has said so
+        if not worker.connection.closed:
             with suppress(ProcessLookupError):
                 os.kill(worker.pid, signal.SIGKILL)
         self._forget(worker)

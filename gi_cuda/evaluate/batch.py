@@ -10,7 +10,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain, count
+from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
@@ -201,7 +201,6 @@ class Batch:
         self._memory = memory
         self._scheduler = MeasurementScheduler(equipment.together, rehearsal=not sampling.most)
         self._evidence: DeviceEvidence[Record] = DeviceEvidence()
-        self._proofs = count(-1, -1)
         self._base: Program | None = None
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
@@ -261,12 +260,15 @@ class Batch:
         while pool.has_room and (task := self._scheduler.next(more=not built)):
             self._evidence.begun(task.key)
             pool.submit(task)
-        if self._base and self._evidence.wants_proof(idle=built and self._scheduler.idle):
-            proof = next(self._proofs)
-            self._evidence.proof_begun(proof)
+        self._prove(idle=built and self._scheduler.idle)
+
+    def _prove(self, *, idle: bool) -> None:
+        """Run the reference by itself, where that is to show whether the device works."""
+        if self._base and (number := self._evidence.proof(idle=idle)) is not None:
             sampling = self._sampling.untimed()
             sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
-            pool.submit(Task(proof, Measure(self._base, self._base, sampling), alone=True))
+            request = Measure(self._base, self._base, sampling)
+            self._equipment.pool.submit(Task(number, request, alone=True))
 
     def _built(self, one: Built) -> Iterator[Record]:
         """A variant was built or not; nothing is measured before the reference is there."""
@@ -320,32 +322,32 @@ class Batch:
             if evaluation is None:
                 self._scheduler.repeat(result.ident)
             elif worked:
-                yield from self._believed([self._record(result.ident, evaluation)])
+                yield from self._done(result.ident, evaluation)
             else:
-                self._evidence.hold([self._record(result.ident, evaluation)])
+                self._evidence.hold((result.ident, evaluation))
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
         """The reference ran by itself; what that says of the device."""
         if isinstance(answer, Measurement) and answer.correct:
-            yield from self._believed(self._evidence.proof_worked(number))
+            yield from self._believed(self._evidence.proven(number))
         else:
             assert isinstance(answer, Measurement | Lost | Refused)
-            self._evidence.proof_failed(number, answer.message)
+            self._evidence.not_proven(number, answer.message)
 
-    def _record(self, ident: int, evaluation: Evaluation) -> Record:
-        """The record of an individual that was measured."""
+    def _believed(self, results: Sequence[Record]) -> Iterator[Record]:
+        """The records of what was held back until the device was known to work."""
+        for ident, evaluation in results:
+            yield from self._done(ident, evaluation)
+
+    def _done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
+        """The records of an individual and of those with its machine code."""
         self._run += evaluation.run_seconds
         self._verify += evaluation.verify_seconds
         binary = self._binaries[ident]
         key = self._trials[ident].code_key(binary)
-        return ident, replace(evaluation, code_key=key, resources=binary.resources)
-
-    def _believed(self, records: Sequence[Record]) -> Iterator[Record]:
-        """Records of individuals and of those with their machine code."""
-        for record in records:
-            yield record
-            _, evaluation = record
-            if evaluation.code_key is not None:
-                self._memory.codes[evaluation.code_key] = record
-                for twin in self._twins.pop(evaluation.code_key):
-                    yield twin, _twin(record)
+        record = ident, replace(evaluation, code_key=key, resources=binary.resources)
+        yield record
+        if key is not None:
+            self._memory.codes[key] = record
+            for twin in self._twins.pop(key):
+                yield twin, _twin(record)

@@ -6,8 +6,8 @@ was begun later runs to its end: a variant, or, where there is none, the referen
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import count
 from typing import Generic, TypeVar
 
 from gi_cuda.errors import DeviceLost
@@ -31,98 +31,92 @@ class _Doubtful(Generic[Held]):
     """What rests on a death, and when that was."""
 
     moment: int
-    what: tuple[Held, ...]
+    what: Held
 
 
 class DeviceEvidence(Generic[Held]):
     """What is known of a device by how the work on it ends.
 
-    Work goes by numbers, each of which is begun once.
+    Work goes by numbers above 0, each of which is begun once. Below 0 are those of proofs: the
+    reference by itself, in a fresh worker.
     """
 
     def __init__(self) -> None:
-        self._moment = 0
+        self._moments = count(1)
         self._begun: dict[int, int] = {}
-        self._held: list[_Doubtful[Held]] = []
+        self._doubtful: list[_Doubtful[Held]] = []
         self._deaths = self._failures = 0
         self._most = DEATHS
-        self._asked = False
+        self._proofs = count(-1, -1)
 
     def begun(self, number: int) -> None:
         """Some work was handed to workers."""
-        self._begun[number] = self._now()
+        self._begun[number] = next(self._moments)
 
     def worked(self, number: int) -> list[Held]:
         """Some work ran to its end; what may be believed now."""
         begun = self._begun.pop(number)
         self._deaths = self._failures = 0
         self._most = DEATHS
-        believed = [one for one in self._held if one.moment < begun]
-        self._held = self._held[len(believed) :]
-        return [what for one in believed for what in one.what]
+        believed = [one for one in self._doubtful if one.moment < begun]
+        self._doubtful = self._doubtful[len(believed) :]
+        return [one.what for one in believed]
 
     def died(self, number: int) -> None:
         """A worker died over some work, or could not do it."""
         del self._begun[number]
-        self._now()
         self._deaths += 1
 
-    def hold(self, what: Iterable[Held]) -> None:
-        """Hold back what rests on the last death."""
-        self._held.append(_Doubtful(self._moment, tuple(what)))
+    def hold(self, what: Held) -> None:
+        """Hold back what rests on a death that was just told."""
+        self._doubtful.append(_Doubtful(next(self._moments), what))
 
     @property
-    def held(self) -> list[Held]:
-        """All that is held back."""
-        return [what for one in self._held for what in one.what]
+    def held(self) -> int:
+        """How much is held back."""
+        return len(self._doubtful)
 
     # -- the reference -----------------------------------------------------------------------
 
-    def wants_proof(self, *, idle: bool) -> bool:
-        """Whether the reference should be run now.
+    def proof(self, *, idle: bool) -> int | None:
+        """The number of the proof that is to begin now, if one is.
 
         Args:
             idle: whether nothing else is left that could show that the device works.
         """
-        return not self._asked and bool(
-            self._deaths >= self._most or self._failures or (idle and self._held)
-        )
-
-    def proof_begun(self, number: int) -> None:
-        """The reference is run, as work of this number."""
-        self._asked = True
+        if any(number < 0 for number in self._begun):
+            return None
+        if not (self._deaths >= self._most or self._failures or (idle and self._doubtful)):
+            return None
+        number = next(self._proofs)
         self.begun(number)
+        return number
 
-    def proof_worked(self, number: int) -> list[Held]:
-        """The reference ran to its end; what may be believed now."""
+    def proven(self, number: int) -> list[Held]:
+        """The reference ran right; what may be believed now."""
         most = min(2 * self._most, MOST_DEATHS)
-        self._asked = False
         believed = self.worked(number)
         self._most = most
         return believed
 
-    def proof_failed(self, number: int, said: str) -> None:
+    def not_proven(self, number: int, said: str) -> None:
         """The reference failed.
 
         Raises:
             DeviceLost: that was not the first time.
         """
-        self._asked = False
         del self._begun[number]
         self._failures += 1
         if self._failures >= ATTEMPTS:
             raise DeviceLost(f"the unmodified kernel fails, too: {said}")
 
     def lost(self, said: str) -> DeviceLost:
-        """What is to be raised where the device does not work any more; how many that concerns."""
-        number = len(self.held)
+        """What is to be raised where the device does not work any more: what shows that, and how
+        many it concerns."""
+        number = self.held
         if not number:
             return DeviceLost(said)
         whom = "1 individual that failed since it last worked is"
         if number > 1:
             whom = f"{number} individuals that failed since it last worked are"
         return DeviceLost(f"{said}; {whom} not counted")
-
-    def _now(self) -> int:
-        self._moment += 1
-        return self._moment

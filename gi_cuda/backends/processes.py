@@ -24,6 +24,8 @@ GOING = 1.5
 _LOOKED = 0.01
 """Seconds after which it is looked again whether what was killed is gone."""
 
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+
 
 class Stopped(Exception):
     """What a thread was to start or wait for is not wanted any more."""
@@ -123,10 +125,11 @@ class Process:
         if self._leash.is_cut:
             raise Stopped
         self._going = going
-        self._popen: subprocess.Popen[Any] = subprocess.Popen(
-            command, start_new_session=True, **options
-        )
-        self._leash._enter(self)
+        with _undisturbed():
+            self._popen: subprocess.Popen[Any] = subprocess.Popen(
+                command, start_new_session=True, **options
+            )
+            self._leash._enter(self)
 
     @property
     def pid(self) -> int:
@@ -164,6 +167,8 @@ class Process:
 
     def kill(self) -> None:
         """Kill it and all that it started; does not wait."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # none of them is just being forked
         _kill(self._session())
 
     def end(self, seconds: float | None = None) -> None:
@@ -187,6 +192,28 @@ class Process:
         """The processes of its session that have not ended, itself among them."""
         own = [self.pid] if self._popen.poll() is None else []
         return sorted({*own, *_living(self.pid)})
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Handle signals that come inside at the end: Ctrl-C must not come between a process's start
+    and its being known."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {
+        number: handler for number in _INTERRUPTS if callable(handler := signal.getsignal(number))
+    }
+    try:
+        for number in before:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in came:
+            before[number](number, None)
 
 
 def say_left_behind(pid: int) -> None:

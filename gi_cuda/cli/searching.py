@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -33,35 +33,41 @@ TimeLimit: TypeAlias = Annotated[
 PATIENCE = 6.0
 """Seconds after the end of its time in which a search may stop cleanly."""
 
-RUNG = 0.25
-"""Seconds between two alarms once the time is up."""
+VALIDATING = 60.0
+"""Seconds that validating may take after a search whose time was up."""
+
+_VALIDATES = "validating on the held-out cases"
+
+_RUNG = 0.25
+"""Seconds between two alarms once the time is up: one may come just before some waiting begins,
+which it then does not end."""
 
 
 def search(run: Run, seconds: float | None) -> None:
     """Search until done, out of time or interrupted; then validate the best."""
-    end = None
+    end = winner = None
+    resume = f"gi-cuda resume {run.folder}"
     with suppress(_Overdue), _stopping(seconds) as stop:
         end = _evolve(run, seconds, stop)
     if stop.asked:
-        say(
-            console,
-            f"stopped; {len(run.store.evaluations())} evaluations are kept."
-            f" Go on with: gi-cuda resume {run.folder}",
-        )
+        kept = len(run.store.evaluations())
+        say(console, f"stopped; {kept} evaluations are kept. Go on with: {resume}")
         raise typer.Exit(STATUS)
     if end is None:
+        say(console, f"time is up, and what was being done did not stop; go on with: {resume}")
+        raise typer.Exit(1)
+    say(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
+    try:
+        # Who gave the search a time waits no longer than this for what comes after it.
+        with _limited(VALIDATING if stop.late else None), working(_VALIDATES):
+            winner = select_winner(run)
+    except _Overdue:
         say(
             console,
-            "time is up, and what was being done did not stop; what was finished is kept, and its"
-            f" best is not validated. Go on with: gi-cuda resume {run.folder}",
+            f"the best is not validated: that takes over {VALIDATING:g} s."
+            f" Do it with: gi-cuda validate {run.folder}",
         )
-        raise typer.Exit(1)
-    say(
-        console,
-        f"time is up; go on with: gi-cuda resume {run.folder}" if end is End.STOPPED else str(end),
-    )
-    with working("validating on the held-out cases"):
-        winner = select_winner(run)
+        raise typer.Exit(1) from None
     on = device_words(run.subject.backend, run.store.get("device"))
     print_winner(console, winner, on)
     if winner is None:
@@ -117,7 +123,7 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
 
 
 class _Overdue(BaseException):
-    """The time to search was up a while ago."""
+    """The time for something was up a while ago."""
 
 
 @dataclass(slots=True)
@@ -147,20 +153,39 @@ def _stopping(seconds: float | None) -> Iterator[_Stop]:
             raise KeyboardInterrupt
         stop.asked = True
 
-    def ring(number: int, frame: FrameType | None) -> None:
+    def ring() -> None:
         stop.late = True
         if clock.monotonic() > overdue:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            raise _Overdue
+            _be_overdue()
 
-    mine = {signal.SIGINT: ask, signal.SIGTERM: ask, signal.SIGALRM: ring}
-    before = {number: signal.signal(number, handler) for number, handler in mine.items()}
-    if seconds is not None:
-        # Not 0, which means no alarm; again and again, for one may come just before some waiting.
-        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), RUNG)
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield stop
+        with _ringing(seconds, ring):
+            yield stop
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _limited(seconds: float | None) -> AbstractContextManager[None]:
+    """What is done inside is overdue after so many seconds."""
+    return _ringing(seconds, _be_overdue)
+
+
+def _be_overdue() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    raise _Overdue
+
+
+@contextmanager
+def _ringing(seconds: float | None, ring: Callable[[], None]) -> Iterator[None]:
+    """Call something amid the main thread's work after so many seconds, and then repeatedly."""
+    before = signal.signal(signal.SIGALRM, lambda *_: ring())
+    if seconds is not None:
+        # Not 0, which means no alarm.
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _RUNG)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -212,8 +212,8 @@ def _undisturbed() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-        for number in came:
-            before[number](number, None)
+        for pending in came:
+            before[signal.Signals(pending)](pending, None)
 
 
 def say_left_behind(pid: int) -> None:

@@ -95,7 +95,7 @@ class _Runner:
         """Run it on all cases; whether its answers are acceptable."""
         case_runner = self._case_runner
         self._clock.begin()
-        for case_plan in case_runner.plans(self.program):
+        for case_plan in case_runner.plans_to_verify(self.program):
             case_runner.device.make_room(case_plan)
             with case_runner.device.turn():
                 self._clock.begin()
@@ -107,6 +107,7 @@ class _Runner:
                 seen = case_runner.opinion(case_plan, seen)
             self._clock.verified()
             self._verdict = seen
+            case_runner.enter(case_plan.case, right=not seen.penalty)
             if seen.penalty:
                 return False
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,6 @@ from gi_cuda.backends.processes import Process
 
 _ENCODING: Final = "utf-8"
 _ERRORS: Final = "surrogateescape"
-_GIVING_WAY = ("nice", "-n", "5")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -53,7 +53,7 @@ def run(
         Stopped: who asked for it does not want it any more.
     """
     process = Process(
-        [*_GIVING_WAY, *(str(word) for word in command)],
+        [*_giving_way(), *(str(word) for word in command)],
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -62,6 +62,11 @@ def run(
         env={**os.environ, **environment, "LC_ALL": "C"},
     )
     return Finished(*process.output(stdin, limit))
+
+
+def _giving_way() -> Sequence[str]:
+    """What stands before a command that is to give way to others."""
+    return ("nice", "-n", "5") if shutil.which("nice") else ()
 
 
 def write_text(path: Path, text: str) -> None:

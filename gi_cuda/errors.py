@@ -27,3 +27,21 @@ class UserError(Exception):
 
 class WorkerFault(Exception):
     """The workers cannot be started at all: what the process they come from said."""
+
+
+class DeviceLost(Exception):
+    """A device that worked does so no longer.
+
+    Args:
+        said: how that shows.
+    """
+
+    def __init__(self, said: str) -> None:
+        super().__init__(said)
+        self.said = said
+
+    def __str__(self) -> str:
+        return (
+            f"the device is lost: {self.said}\n"
+            "  look at `nvidia-smi` and `gi-cuda doctor`, and go on once it works"
+        )

@@ -16,12 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.backends import ONE_THREAD
+from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.backends.workers.fork_server import GOING
 from gi_cuda.backends.workers.worker import WorkerContext
 
 LIMIT = 300.0
@@ -70,25 +72,23 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
         file.write_bytes(pickle.dumps(Job(session, program, LIMIT)))
         words = [sys.executable, "-m", __name__, str(file)]
         command, environment = sanitizer.command(words, log)
-        try:
-            done = subprocess.run(
-                command,
-                env={**os.environ, **ONE_THREAD, **environment},
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=LIMIT,
-                check=False,
-            )
-            status, said = done.returncode, done.stderr.strip()
-        except subprocess.TimeoutExpired:
-            status, said = 1, f"not at its end after {LIMIT:g} s"
+        process = Process(
+            command,
+            going=GOING,
+            env={**os.environ, **ONE_THREAD, **environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+        )
+        status, _, stderr = process.output(None, LIMIT)
+        said = f"not at its end after {LIMIT:g} s" if status is None else stderr.strip()
         # The compilers' sanitizers put the process's number behind the name.
         logs = sorted(Path(scratch).glob("log*"))
         texts = [path.read_text("utf-8", errors="replace") for path in logs]
         last = said.rpartition("\n")[2]
-        failure = (last or f"exit status {status}") if status else ""
+        failure = "" if status == 0 else last or f"exit status {status}"
         # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
         return Watched("\n".join([*texts, said]), failure)
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from importlib import import_module
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -15,7 +15,8 @@ from typer.core import TyperCommand, TyperGroup
 import gi_cuda
 from gi_cuda.backends import ONE_THREAD
 from gi_cuda.cli.console import console, state
-from gi_cuda.errors import UserError, WorkerFault
+from gi_cuda.cli.stopping import STATUS, ending_in_time
+from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 from gi_cuda.report.tables import say
 
 _VERBS = (
@@ -66,7 +67,7 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         if cmd_name not in _VERBS:
             return None
-        verb = import_module(f"gi_cuda.cli.{cmd_name}")
+        verb = _interruptible(import_module)(f"gi_cuda.cli.{cmd_name}")
         alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
         alone.command(name=cmd_name, cls=_Verb)(_interruptible(verb.command))
         return typer.main.get_command(alone)  # type: ignore[return-value]
@@ -103,38 +104,46 @@ def options(
     state.debug = debug
 
 
-def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with Ctrl-C ending it in one message and exit status 130.
+def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, with Ctrl-C and SIGTERM ending it in one message and exit status 130.
 
     What typer itself makes of Ctrl-C differs from version to version.
     """
 
     @wraps(command)
-    def run(*words: Any, **options: Any) -> None:
+    def run(*words: Any, **options: Any) -> Any:
         try:
-            command(*words, **options)
+            return command(*words, **options)
         except KeyboardInterrupt:
             if state.debug:
                 raise
             print("gi-cuda: interrupted", file=sys.stderr)
-            raise typer.Exit(130) from None
+            raise typer.Exit(STATUS) from None
 
     return run
 
 
 def main() -> None:
-    """Run the command line; what the user got wrong ends in one message and exit status 2."""
+    """Run the command line; what the user got wrong ends in one message and exit status 2, what the
+    machine got wrong in exit status 1."""
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
-    try:
-        app()
-    except UserError as error:
-        if state.debug:
-            raise
-        print(f"gi-cuda: error: {error}", file=sys.stderr)
-        sys.exit(2)
-    except WorkerFault as error:
-        if state.debug:
-            raise
-        print(f"gi-cuda: {error}; run again with --debug to see more", file=sys.stderr)
-        sys.exit(1)
+    with ending_in_time():
+        try:
+            app()
+        except UserError as error:
+            _give_up(f"error: {error}", 2)
+        except DeviceLost as error:
+            _give_up(str(error), 1)
+        except WorkerFault as error:
+            _give_up(f"{error}; run again with --debug to see more", 1)
+        except KeyboardInterrupt:  # beside a verb's work
+            sys.exit(STATUS)
+
+
+def _give_up(said: str, status: int) -> NoReturn:
+    """End with a message, or with the traceback where that is asked for."""
+    if state.debug:
+        raise
+    print(f"gi-cuda: {said}", file=sys.stderr)
+    sys.exit(status)

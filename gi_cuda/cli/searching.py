@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, TypeAlias
@@ -14,6 +15,8 @@ import typer
 
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
 from gi_cuda.cli.console import console, working
+from gi_cuda.cli.stopping import STATUS
+from gi_cuda.errors import DeviceLost, WorkerFault
 from gi_cuda.report.progress import Score, display
 from gi_cuda.report.tables import say
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
@@ -27,24 +30,44 @@ TimeLimit: TypeAlias = Annotated[
     typer.Option("--time", min=0, help="Seconds to search; then it stops cleanly."),
 ]
 
+PATIENCE = 6.0
+"""Seconds after the end of its time in which a search may stop cleanly."""
+
+VALIDATING = 60.0
+"""Seconds that validating may take after a search whose time was up."""
+
+_VALIDATES = "validating on the held-out cases"
+
+_RUNG = 0.25
+"""Seconds between two alarms once the time is up: one may come just before some waiting begins,
+which it then does not end."""
+
 
 def search(run: Run, seconds: float | None) -> None:
     """Search until done, out of time or interrupted; then validate the best."""
-    with _interruptible() as interrupted:
-        end = _evolve(run, seconds, interrupted)
-        if interrupted():
-            say(
-                console,
-                f"stopped; {len(run.store.evaluations())} evaluations are kept."
-                f" Go on with: gi-cuda resume {run.folder}",
-            )
-            raise typer.Exit(130)
-        reason = str(end)
-        if end is End.STOPPED:
-            reason = f"time is up; go on with: gi-cuda resume {run.folder}"
-        say(console, reason)
-        with working("validating on the held-out cases"):
+    end = winner = None
+    resume = f"gi-cuda resume {run.folder}"
+    with suppress(_Overdue), _stopping(seconds) as stop:
+        end = _evolve(run, seconds, stop)
+    if stop.asked:
+        kept = len(run.store.evaluations())
+        say(console, f"stopped; {kept} evaluations are kept. Go on with: {resume}")
+        raise typer.Exit(STATUS)
+    if end is None:
+        say(console, f"time is up, and what was being done did not stop; go on with: {resume}")
+        raise typer.Exit(1)
+    say(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
+    try:
+        # Who gave the search a time waits no longer than this for what comes after it.
+        with _limited(VALIDATING if stop.late else None), working(_VALIDATES):
             winner = select_winner(run)
+    except _Overdue:
+        say(
+            console,
+            f"the best is not validated: that takes over {VALIDATING:g} s."
+            f" Do it with: gi-cuda validate {run.folder}",
+        )
+        raise typer.Exit(1) from None
     on = device_words(run.subject.backend, run.store.get("device"))
     print_winner(console, winner, on)
     if winner is None:
@@ -52,14 +75,8 @@ def search(run: Run, seconds: float | None) -> None:
         print_next_steps(console, faster, list(_next_steps(run)))
 
 
-def _evolve(run: Run, seconds: float | None, interrupted: Callable[[], bool]) -> End | None:
+def _evolve(run: Run, seconds: float | None, stop: Callable[[], bool]) -> End | None:
     """Search, show how it goes, and say why it ended."""
-    began = clock.monotonic()
-
-    def stop() -> bool:
-        late = seconds is not None and clock.monotonic() - began > seconds
-        return interrupted() or late
-
     evolution = run.evolution(stop)
     score = Score(run.plan.settings.generations, seconds, *_so_far(run))
     with display(console) as shown:
@@ -94,10 +111,10 @@ def _so_far(run: Run) -> tuple[tuple[int, Evaluation] | None, float]:
 
 @contextmanager
 def saying_how_to_go_on(folder: Path) -> Iterator[None]:
-    """Where Ctrl-C ends a search at once, say what is left of it."""
+    """Where a search ends before its time, say what is left of it."""
     try:
         yield
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, DeviceLost, WorkerFault):
         said = "nothing is kept: the search had not begun"
         if (folder / DATABASE).is_file():
             said = f"what was finished is kept; go on with: gi-cuda resume {folder}"
@@ -105,19 +122,70 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
         raise
 
 
+class _Overdue(BaseException):
+    """The time for something was up a while ago."""
+
+
+@dataclass(slots=True)
+class _Stop:
+    """Whether a search is to stop.
+
+    Attributes:
+        asked: whether somebody asked for that.
+        late: whether its time is up.
+    """
+
+    asked: bool = False
+    late: bool = False
+
+    def __call__(self) -> bool:
+        return self.asked or self.late
+
+
 @contextmanager
-def _interruptible() -> Iterator[Callable[[], bool]]:
-    """Ctrl-C and SIGTERM ask for a clean stop; a second one stops at once."""
-    asked: list[int] = []
+def _stopping(seconds: float | None) -> Iterator[_Stop]:
+    """Ctrl-C and SIGTERM ask for a clean stop, and so does the end of the time; a second signal
+    stops at once, as does a search that has not stopped a while after its time."""
+    stop, overdue = _Stop(), clock.monotonic() + (seconds or 0.0) + PATIENCE
 
     def ask(number: int, frame: FrameType | None) -> None:
-        if asked:
+        if stop.asked:
             raise KeyboardInterrupt
-        asked.append(number)
+        stop.asked = True
+
+    def ring() -> None:
+        stop.late = True
+        if clock.monotonic() > overdue:
+            _be_overdue()
 
     before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield lambda: bool(asked)
+        with _ringing(seconds, ring):
+            yield stop
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _limited(seconds: float | None) -> AbstractContextManager[None]:
+    """What is done inside is overdue after so many seconds."""
+    return _ringing(seconds, _be_overdue)
+
+
+def _be_overdue() -> None:
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    raise _Overdue
+
+
+@contextmanager
+def _ringing(seconds: float | None, ring: Callable[[], None]) -> Iterator[None]:
+    """Call something amid the main thread's work after so many seconds, and then repeatedly."""
+    before = signal.signal(signal.SIGALRM, lambda *_: ring())
+    if seconds is not None:
+        # Not 0, which means no alarm.
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), _RUNG)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

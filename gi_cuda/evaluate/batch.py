@@ -7,13 +7,16 @@ decides at once: what goes to the workers next, what is measured again, which re
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
+from typing import TypeAlias
 
-from gi_cuda.backends.protocol.requests import Refused, Sampling
+from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
 from gi_cuda.backends.protocol.variants import BuildFailure
-from gi_cuda.backends.workers.pool import Lost
+from gi_cuda.backends.workers.pool import Lost, Task
+from gi_cuda.errors import DeviceLost
+from gi_cuda.evaluate.evidence import DeviceEvidence
 from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.passes import REFERENCE, Equipment, Pass, Record, Trial
 from gi_cuda.evaluate.rehearsal import Rehearsal
@@ -29,6 +32,12 @@ WORTH_BUILDING = 8
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
+
+PROOF_SLACK = 10.0
+"""Times the limit of a variant that the reference may take where it shows that the device works."""
+
+Held: TypeAlias = tuple[Pass, int, Evaluation]
+"""What became of an individual in a pass."""
 
 
 @dataclass(slots=True)
@@ -138,6 +147,7 @@ class Batch:
                 numbers,
             )
         self._right: list[int] = []
+        self._evidence: DeviceEvidence[Held] = DeviceEvidence()
         self._run = self._verify = 0.0
 
     @property
@@ -150,6 +160,9 @@ class Batch:
 
         Args:
             stop: if true, there are no more records.
+
+        Raises:
+            DeviceLost: nothing works on the device any more, not even the reference.
         """
         pool, paused = self._equipment.pool, 0.0
         begun = time.perf_counter()
@@ -161,20 +174,20 @@ class Batch:
                 self._measuring.build(self._in_order())
             # Workers that are not there yet open the device beside the compiler.
             pool.restock()
-            while not (all(one.idle for one in self._passes) and not self._right) and not stop():
+            while not self._over and not stop():
                 news = [descriptor for one in self._passes for descriptor in one.news]
                 answers = pool.wait(STOP_ASKED, *news)
                 records = [record for one in self._passes for record in self._taken(one)]
                 records += [record for answer in answers for record in self._answered(*answer)]
                 self._promote()
-                compiles = False
-                for one in self._passes:
-                    one.feed()
-                    compiles |= one.compiles
+                self._feed()
+                compiles = any(one.compiles for one in self._passes)
                 for record in records:
                     away = time.perf_counter()
                     yield record
                     paused += time.perf_counter() - away if not compiles else 0.0
+        except DeviceLost as error:
+            raise self._evidence.lost(error.said) from None
         finally:
             pool.abandon()
             for one in self._passes:
@@ -185,6 +198,26 @@ class Batch:
             rest = whole - compiling
             share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
             self.spent = Phases(compile=compiling, run=rest * (1 - share), verify=rest * share)
+
+    @property
+    def _over(self) -> bool:
+        """Whether all that was built is measured, and can be believed."""
+        idle = all(one.idle for one in self._passes)
+        return idle and not self._right and not self._evidence.held
+
+    def _feed(self) -> None:
+        """Send the workers what they can take."""
+        pool = self._equipment.pool
+        for one in self._passes:
+            while pool.has_room and (task := one.next()):
+                self._evidence.begun(task.key)
+                pool.submit(task)
+        base = self._measuring.base
+        idle = all(one.idle for one in self._passes)
+        if base is not None and (number := self._evidence.proof(idle=idle)) is not None:
+            sampling = self._measuring.sampling.untimed()
+            sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
+            pool.submit(Task(number, Measure(base, base, sampling), alone=True))
 
     def _in_order(self) -> list[int]:
         """The reference, then those that will probably crash: while one is cleared away nothing
@@ -215,19 +248,45 @@ class Batch:
                 yield news.ident, not_built(news.message)
 
     def _answered(
-        self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
+        self,
+        number: int,
+        answer: tuple[Measurement | Refused, ...] | Measurement | Lost | Refused,
     ) -> Iterator[Record]:
         """A task was answered, or a worker died over it."""
+        if number < 0:
+            yield from self._proven(number, answer)
+            return
+        assert not isinstance(answer, Measurement)
         (one,) = (one for one in self._passes if one.scheduler.has(number))
+        worked = isinstance(answer, tuple) and any(isinstance(a, Measurement) for a in answer)
+        if worked:
+            yield from self._believed(self._evidence.worked(number))
+        else:
+            self._evidence.died(number)
         for result in one.scheduler.results(number, answer):
             edits, floor = self._trials[result.ident].edits, one.sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
             if evaluation is None:
                 one.scheduler.repeat(result.ident)
-                continue
+            elif worked:
+                yield from self._believed([(one, result.ident, evaluation)])
+            else:
+                self._evidence.hold((one, result.ident, evaluation))
+
+    def _proven(self, number: int, answer: object) -> Iterator[Record]:
+        """The reference ran by itself; what that says of the device."""
+        if isinstance(answer, Measurement) and answer.correct:
+            yield from self._believed(self._evidence.proven(number))
+        else:
+            assert isinstance(answer, Measurement | Lost | Refused)
+            self._evidence.not_proven(number, answer.message)
+
+    def _believed(self, results: Iterable[Held]) -> Iterator[Record]:
+        """The records of what the device is known to have worked for."""
+        for one, ident, evaluation in results:
             self._run += evaluation.run_seconds
             self._verify += evaluation.verify_seconds
-            for record in one.done(result.ident, evaluation):
+            for record in one.done(ident, evaluation):
                 yield from self._judged(one, *record)
 
     def _judged(self, one: Pass, ident: int, evaluation: Evaluation) -> Iterator[Record]:

@@ -14,7 +14,7 @@ import xxhash
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.protocol.requests import Measure, Program, Sampling
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler, Phenotype
-from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.backends.workers.pool import Pool, Task
 from gi_cuda.evaluate.scheduler import MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
 from gi_cuda.results.evaluation import Evaluation
@@ -97,6 +97,9 @@ class Pass:
         sampling: how they are measured.
         known: individual and record by machine code, of all that was measured so before.
         numbers: of tasks.
+
+    Attributes:
+        base: the reference, once it is built.
     """
 
     def __init__(
@@ -121,7 +124,7 @@ class Pass:
         self._known = known
         self._builds: list[BackgroundBuild] = []
         self._numbers = count()
-        self._base: Program | None = None
+        self.base: Program | None = None
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
         self._twins: dict[bytes, list[int]] = {}
@@ -169,10 +172,10 @@ class Pass:
                     continue
                 self._early.append(one)
                 if one.ident == REFERENCE:
-                    self._base = self._program(self._early.pop())
-                    self._equipment.pool.ready_for(self._base)
-        while self._base and self._early:
-            yield from self._ready(self._early.pop(0), self._base)
+                    self.base = self._program(self._early.pop())
+                    self._equipment.pool.ready_for(self.base)
+        while self.base and self._early:
+            yield from self._ready(self._early.pop(0), self.base)
 
     def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
         """A binary can be measured, unless the same machine code was or is about to be."""
@@ -190,13 +193,10 @@ class Pass:
     def _program(self, binary: Binary) -> Program:
         return self._equipment.program(self._trials[binary.ident], binary)
 
-    def feed(self) -> None:
-        """Send the workers what they can take."""
-        pool, more = self._equipment.pool, self.compiles
-        if self._compiler.disturbs and more:
-            return
-        while pool.has_room and (task := self.scheduler.next(more=more)):
-            pool.submit(task)
+    def next(self) -> Task[int] | None:
+        """What workers can be given now, if anything."""
+        more = self.compiles
+        return None if self._compiler.disturbs and more else self.scheduler.next(more=more)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""

@@ -95,7 +95,7 @@ class Run:
                 self.baseline.loops,
                 Sampling(
                     floor=self.baseline.floor,
-                    limit=self.baseline.limit,
+                    limit=self.baseline.search_limit(self.tools.backend.slack),
                     backwards=self.baseline.backwards,
                 ),
             ),

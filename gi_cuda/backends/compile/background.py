@@ -9,6 +9,8 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
+from gi_cuda.backends.compile.job_threads import join
+from gi_cuda.backends.processes import Leash, leash
 from gi_cuda.backends.protocol.variants import Built
 
 
@@ -28,6 +30,7 @@ class BackgroundBuild:
         self._built = built
         self._queue: SimpleQueue[Built | BaseException | None] = SimpleQueue()
         self._stop = Event()
+        self._leash = Leash(leash())
         self.news, self._tell = os.pipe()
         os.set_blocking(self.news, False)
         os.set_blocking(self._tell, False)
@@ -38,10 +41,11 @@ class BackgroundBuild:
     def _follow(self) -> None:
         last: BaseException | None = None
         try:
-            for one in self._built:
-                self._put(one)
-                if self._stop.is_set():
-                    break
+            with self._leash.held():
+                for one in self._built:
+                    self._put(one)
+                    if self._stop.is_set():
+                        break
         except BaseException as error:
             last = error
         self._finished = time.perf_counter()
@@ -76,8 +80,10 @@ class BackgroundBuild:
                     yield one
 
     def close(self) -> None:
-        """Begin no more shards, and wait for those that are being compiled."""
+        """Begin no more shards, and end the compilers of those that are not done."""
         self._stop.set()
-        self._thread.join()
-        os.close(self.news)
-        os.close(self._tell)
+        self._leash.cut()
+        join([self._thread])
+        if not self._thread.is_alive():  # it would tell of news
+            os.close(self.news)
+            os.close(self._tell)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from gi_cuda.backends.compile.process import run
 from gi_cuda.errors import UserError
+
+LIMIT = 300.0
+"""Seconds of wall time in which such a file is made."""
 
 
 def cache_folder() -> Path:
@@ -22,10 +25,11 @@ def output_of(command: Sequence[str], what: str, hint: str | None = None) -> str
     Raises:
         UserError: it fails; ``what`` it is, and a hint for that.
     """
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-    if done.returncode:
+    done = run(command, limit=LIMIT)
+    if not done.ok:
+        how = f"fails with status {done.status}" if done.status else f"takes over {LIMIT:g} s"
         raise UserError(
-            f"{what} fails with status {done.returncode}: {done.stderr.strip()}",
+            f"{what} {how}: {done.stderr.strip()}",
             where=" ".join(command),
             hint=hint,
         )

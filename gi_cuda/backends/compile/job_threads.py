@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
 from types import TracebackType
 from typing import Generic, TypeVar
+
+from gi_cuda.backends.processes import GOING, Leash, leash
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -18,7 +21,8 @@ began: that one would not end it."""
 
 
 class JobThreads(Generic[Job, Result]):
-    """Threads that share the jobs of one kind; leaving the context drops those not begun.
+    """Threads that share the jobs of one kind; leaving the context drops those not begun, and ends
+    the processes that the others run.
 
     An executor's futures have locks in common with whoever waits for them. Ctrl-C, which may end
     the waiting at any point, can leave one locked, and the process then never ends. Here all goes
@@ -33,6 +37,7 @@ class JobThreads(Generic[Job, Result]):
         self._work = work
         self._jobs: SimpleQueue[tuple[Job] | None] = SimpleQueue()
         self._done: SimpleQueue[tuple[Job, Result] | BaseException] = SimpleQueue()
+        self._leash = Leash(leash())
         self._threads = [Thread(target=self._serve, daemon=True) for _ in range(threads)]
 
     def __enter__(self) -> JobThreads[Job, Result]:
@@ -51,9 +56,8 @@ class JobThreads(Generic[Job, Result]):
                 self._jobs.get_nowait()
         for _ in self._threads:
             self._jobs.put(None)
-        for thread in self._threads:
-            if thread.ident is not None:
-                thread.join()
+        self._leash.cut()
+        join(self._threads)
 
     def submit(self, job: Job) -> None:
         """Have a job done when a thread is free."""
@@ -74,9 +78,19 @@ class JobThreads(Generic[Job, Result]):
         return done
 
     def _serve(self) -> None:
-        while (task := self._jobs.get()) is not None:
-            (job,) = task
-            try:
-                self._done.put((job, self._work(job)))
-            except BaseException as error:
-                self._done.put(error)
+        with self._leash.held():
+            while (task := self._jobs.get()) is not None:
+                (job,) = task
+                try:
+                    self._done.put((job, self._work(job)))
+                except BaseException as error:
+                    self._done.put(error)
+
+
+def join(threads: Iterable[Thread]) -> None:
+    """Wait for threads whose processes were ended. They compute for moments only; one that does
+    not end all the same is left alone, and ends with this process."""
+    deadline = time.monotonic() + 2 * GOING
+    for thread in threads:
+        if thread.ident is not None:
+            thread.join(max(0.0, deadline - time.monotonic()))

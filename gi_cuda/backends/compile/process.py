@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
+from gi_cuda.backends.processes import Process
+
 _ENCODING: Final = "utf-8"
 _ERRORS: Final = "surrogateescape"
-_GIVING_WAY = ("nice", "-n", "5")
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
@@ -37,36 +38,35 @@ def run(
     stdin: str | None = None,
     environment: Mapping[str, str] = NOTHING,
 ) -> Finished:
-    """Run a compiler in a process group of its own, so that stopping it stops its children too.
+    """Run a compiler; stopping it stops its children too.
 
     It gives way to processes that measure: compilers have enough to do for all cores all the time,
     and what waits for a worker is a device.
 
     Args:
         command: program and arguments.
-        limit: seconds of wall time after which the group is killed.
+        limit: seconds of wall time after which it is killed.
         stdin: text for its standard input.
         environment: variables to be set besides those that are.
+
+    Raises:
+        Stopped: who asked for it does not want it any more.
     """
-    process = subprocess.Popen(
-        [*_GIVING_WAY, *(str(word) for word in command)],
+    process = Process(
+        [*_giving_way(), *(str(word) for word in command)],
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         encoding=_ENCODING,
         errors=_ERRORS,
-        start_new_session=True,
         env={**os.environ, **environment, "LC_ALL": "C"},
     )
-    try:
-        stdout, stderr = process.communicate(stdin, timeout=limit)
-    except BaseException as error:
-        os.killpg(process.pid, signal.SIGKILL)
-        stdout, stderr = process.communicate()
-        if isinstance(error, subprocess.TimeoutExpired):
-            return Finished(None, stdout, stderr)
-        raise
-    return Finished(process.returncode, stdout, stderr)
+    return Finished(*process.output(stdin, limit))
+
+
+def _giving_way() -> Sequence[str]:
+    """What stands before a command that is to give way to others."""
+    return ("nice", "-n", "5") if shutil.which("nice") else ()
 
 
 def write_text(path: Path, text: str) -> None:

@@ -56,6 +56,7 @@ class OpenCuda:
         depth: a worker has its next request before it answers.
         together: beyond some ten, the reference's share is small, and more are lost with one that
             takes its worker down.
+        slack: the device's clock is not disturbed.
     """
 
     toolkit: Toolkit
@@ -65,6 +66,7 @@ class OpenCuda:
     memory: int
     depth: int = 2
     together: int = 8
+    slack: float = 3.0
 
     def processes(self, workers: int) -> Processes:
         """Several that take turns at the GPU. While one has it, others load modules, judge answers

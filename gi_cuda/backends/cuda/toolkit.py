@@ -6,12 +6,12 @@ import importlib.util
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from gi_cuda.backends.compile.process import run
 from gi_cuda.errors import UserError
 
 PACKAGES = {
@@ -33,6 +33,9 @@ HEADERS = re.compile(
 )
 """Headers that come with CUDA's toolkit."""
 
+LIMIT = 60.0
+"""Seconds of wall time in which nvcc says what it is."""
+
 _USUAL = Path("/usr/local/cuda")
 
 
@@ -51,9 +54,7 @@ class Toolkit:
     @cached_property
     def version(self) -> str:
         """Release and build, e.g. ``13.0.88``; empty where nvcc does not say."""
-        said = subprocess.run(
-            [self.nvcc, "--version"], capture_output=True, text=True, errors="replace", check=False
-        )
+        said = run([self.nvcc, "--version"], limit=LIMIT)
         found = re.search(r"\bV(\d+(?:\.\d+)+)", said.stdout)
         return found[1] if found else ""
 

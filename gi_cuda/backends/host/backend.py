@@ -40,11 +40,17 @@ _ADDRESS_OPTIONS = (
 
 @dataclass(frozen=True, slots=True)
 class OpenHost:
-    """The processor, and the C++ compiler ``cxx``."""
+    """The processor, and a C++ compiler.
+
+    Attributes:
+        cxx: the compiler.
+        slack: processor time was seen to vary by a factor of 2 beside other work.
+    """
 
     cxx: str
     depth: int = 1
     together: int = 1
+    slack: float = 5.0
 
     def processes(self, workers: int) -> Processes:
         """As many: each has a processor of its own."""

@@ -43,6 +43,11 @@ class OpenBackend(Protocol):
     def together(self) -> int:
         """Most variants that share the reference's launches."""
 
+    @property
+    def slack(self) -> float:
+        """The multiple of the reference's time that a variant may take before it counts as hung:
+        what takes thrice as long is of no use, but the clock may be disturbed."""
+
     def processes(self, workers: int) -> Processes:
         """The worker processes for so many measurements at a time."""
 

@@ -6,6 +6,7 @@ import pickle
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
 
 
+@dataclass(slots=True)
+class _Sorrow:
+    """What verifying on one case has shown: how many variants were looked at, and how many of them
+    were told wrong."""
+
+    looks: int = 0
+    wrong: int = 0
+
+
 class CaseRunner:
     """A device with the cases and the oracle that its variants are held against.
 
@@ -65,6 +75,7 @@ class CaseRunner:
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
         self._reference: tuple[Program, Loaded] | None = None
         self._opinions: OrderedDict[tuple[str, bytes], Judgement] = OrderedDict()
+        self._sorrows: dict[str, _Sorrow] = {}
 
     def stored(self, case: str) -> Reference:
         """What a case's outputs are judged against: the reference's recorded runs."""
@@ -104,6 +115,28 @@ class CaseRunner:
                 self._plans[key] = self._plan(name, program.configuration)
             plans.append(self._plans[key])
         return plans
+
+    def plans_to_verify(self, program: Program) -> list[CasePlan]:
+        """The same, that first which tells most wrong variants for the least work, by what this
+        worker has seen: one that is wrong then costs a small launch, and no other.
+
+        Raises:
+            LaunchRefused: see :meth:`plans`.
+        """
+        return sorted(self.plans(program), key=self._gain, reverse=True)
+
+    def _gain(self, case_plan: CasePlan) -> float:
+        """Wrong variants that a case may be expected to tell for each byte of its buffers."""
+        seen = self._sorrows.get(case_plan.case, _Sorrow())
+        size = sum(case_plan.sizes[b.name] * b.dtype.itemsize for b in self.target.buffers)
+        # As if one had been looked at before, and found wrong: what was never tried gets a try.
+        return (seen.wrong + 1) / (seen.looks + 1) / max(1, size)
+
+    def enter(self, case: str, *, right: bool) -> None:
+        """Remember whether a variant was right on a case."""
+        seen = self._sorrows.setdefault(case, _Sorrow())
+        seen.looks += 1
+        seen.wrong += not right
 
     def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
         case = self.cases[name]

@@ -20,6 +20,7 @@ from multiprocessing.connection import Connection
 from typing import NoReturn
 
 from gi_cuda.backends import ONE_THREAD
+from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, Session, understood
 from gi_cuda.errors import UserError, WorkerFault
@@ -27,6 +28,14 @@ from gi_cuda.results.measurement import Survival
 
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 """How it shows that the process at the other end of the line ended, at whatever moment."""
+
+
+GOING = 4.0
+"""Seconds in which workers that were killed have to be gone: a driver clears one after the other
+away, which takes it up to 0.7 s each."""
+
+ANSWERING = 30.0
+"""Seconds in which a process that has everything loaded has to have forked a worker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +81,12 @@ class ForkServer:
     def __init__(self, session: Session) -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
-            self._process = subprocess.Popen(
+            self._process = Process(
                 [sys.executable, "-m", __name__, str(theirs.fileno())],
+                going=GOING,
                 pass_fds=[theirs.fileno()],
                 env={**os.environ, **ONE_THREAD},
                 stdin=subprocess.DEVNULL,
-                start_new_session=True,
             )
         self._control = Connection(os.dup(self._socket.fileno()))
         self._exits: list[Exit] = []
@@ -101,7 +110,7 @@ class ForkServer:
         Raises:
             UserError: what keeps workers from working at all, as a target's data that cannot be
                 made.
-            WorkerFault: the process ended.
+            WorkerFault: the process ended, or does not answer.
         """
         self._expect_ready()
         ours, theirs = socket.socketpair()
@@ -109,12 +118,21 @@ class ForkServer:
             with theirs:
                 self._control.send("fork")
                 socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
-            while not isinstance(message := self._control.recv(), Forked):
+            while not isinstance(message := self._answer(), Forked):
                 self._exits.append(message)
         except _OTHER_END_GONE:
             ours.close()
             raise WorkerFault("the fork server process ended") from None
         return message.pid, Connection(ours.detach())
+
+    def _answer(self) -> Forked | Exit:
+        if not self._control.poll(ANSWERING):
+            raise WorkerFault(
+                f"the process that forks workers, {self.process_id}, did not answer within"
+                f" {ANSWERING:g} s"
+            )
+        answer: Forked | Exit = self._control.recv()
+        return answer
 
     def _expect_ready(self) -> None:
         if self._ready:
@@ -142,16 +160,10 @@ class ForkServer:
         return exits
 
     def close(self) -> None:
-        """End it, and its workers with it."""
-        if not self._ready:
-            self._process.kill()  # it has no workers, and nobody needs what it is loading
+        """End it, and its workers with it; nothing of theirs needs to be brought to an end."""
         self._control.close()
         self._socket.close()
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        self._process.end()
 
 
 class _Server:

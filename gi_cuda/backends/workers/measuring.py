@@ -96,7 +96,7 @@ class _Runner:
         """Run it on all cases; whether its answers are acceptable."""
         case_runner = self._case_runner
         self._clock.begin()
-        for case_plan in case_runner.plans(self.program):
+        for case_plan in case_runner.plans_to_verify(self.program):
             case_runner.device.make_room(case_plan)
             with case_runner.device.turn():
                 self._clock.begin()
@@ -107,12 +107,14 @@ class _Runner:
                 fate = case_runner.device.fate()
             if fate is not None and fate.kind not in self._sampling.overlooked:
                 self._fate = replace(fate, message=f"{case_plan.case}: {fate.message}")
+                case_runner.enter(case_plan.case, right=False)
                 self._clock.verified()
                 return False
             if not isinstance(seen, Judgement):
                 seen = case_runner.opinion(case_plan, seen)
             self._clock.verified()
             self._verdict = seen
+            case_runner.enter(case_plan.case, right=not seen.penalty)
             if seen.penalty:
                 return False
         return True

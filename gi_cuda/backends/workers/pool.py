@@ -21,10 +21,11 @@ from itertools import count
 from multiprocessing.connection import Connection, wait
 from typing import Any, Generic, TypeVar
 
+from gi_cuda.backends.processes import say_left_behind
 from gi_cuda.backends.protocol.requests import GetReady, Program, Request
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.fork_server import Exit, ForkServer
-from gi_cuda.errors import UserError
+from gi_cuda.errors import DeviceLost, UserError
 from gi_cuda.results.measurement import Survival
 
 Key = TypeVar("Key")
@@ -34,6 +35,11 @@ PATIENCE = 600.0
 
 The worker's own limit counts device or CPU time and does not fire because the machine is busy;
 this one is for what that limit cannot see."""
+
+
+CLEARED = 20.0
+"""Seconds in which the system has cleared away a worker that is ending; one that is stuck in a
+driver never is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ class _Worker(Generic[Key]):
 
     Attributes:
         sent: what it was sent and has not answered, the oldest first: that is what it is at.
-        deadline: when it is killed over that.
+        deadline: when it is killed over that, or, once it is ending, given up.
         used: grows with each use of any worker; 0: it was never asked anything.
         alone: whether it is at a request that is to have a worker for itself.
         exit: how it ended, once the fork server has said so.
@@ -85,6 +91,11 @@ class _Worker(Generic[Key]):
     @property
     def busy(self) -> bool:
         return bool(self.sent) and not self.connection.closed
+
+    @property
+    def ending(self) -> bool:
+        """Whether it ends over what it was sent, and how is not known yet."""
+        return bool(self.sent) and self.connection.closed
 
     @property
     def fresh(self) -> bool:
@@ -123,6 +134,7 @@ class Pool(Generic[Key]):
         self._uses = count(1)
         self.deaths = 0
         self._restocked = 0
+        self._answered = False
         self._warm_up: GetReady | None = None
 
     @property
@@ -238,6 +250,7 @@ class Pool(Generic[Key]):
 
         Raises:
             UserError: a worker could not open its device; no request will fare better.
+            DeviceLost: the same, where others could before.
             WorkerFault: there are no workers any more.
         """
         self._dispatch()
@@ -247,7 +260,8 @@ class Pool(Generic[Key]):
         sources: list[Any] = [*(one.connection for one in busy), *others]
         if self._workers:
             sources.append(self._server)
-        limits = [one.deadline - time.monotonic() for one in busy]
+        awaited = [*busy, *(one for one in self._workers.values() if one.ending)]
+        limits = [one.deadline - time.monotonic() for one in awaited]
         limits += [] if timeout is None else [timeout]
         found = wait(sources, max(0.0, min(limits)) if limits else None)
         for worker in busy:
@@ -320,11 +334,13 @@ class Pool(Generic[Key]):
         except (EOFError, ConnectionResetError):
             worker.connection.close()
             self.deaths += 1
+            worker.deadline = time.monotonic() + CLEARED
             self._give_back(worker)
             return
         if isinstance(answer, UserError):
             self._forget(worker)
-            raise answer
+            raise DeviceLost(answer.what) if self._answered else answer
+        self._answered = True
         task = worker.sent.popleft()
         worker.deadline = time.monotonic() + PATIENCE
         worker.used = next(self._uses)
@@ -360,6 +376,13 @@ class Pool(Generic[Key]):
                 self.deaths += 1
                 message = f"no answer within {PATIENCE:g} s; killed"
                 yield worker.sent[0].key, Lost(Survival.HUNG, message)
+
+        for worker in [one for one in self._workers.values() if one.ending]:
+            if worker.deadline <= now:
+                self._forget(worker)
+                say_left_behind(worker.pid)
+                message = f"its process does not end within {CLEARED:g} s; it is left behind"
+                yield worker.sent[0].key, Lost(Survival.CRASHED, message)
 
     def _end(self, worker: _Worker[Key]) -> None:
         if not worker.connection.closed:

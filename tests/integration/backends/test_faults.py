@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import signal
 from dataclasses import replace
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
 
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
+from gi_cuda.backends.workers import fork_server
+from gi_cuda.backends.workers import pool as pool_module
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
-from gi_cuda.errors import WorkerFault
+from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools, open_tools
@@ -34,7 +37,7 @@ FAULTS = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3999]"),
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3110]"),
     "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
     "write to an input": (
         "        out[at] = mine;\n        ((int *)in)[at] = 1;\n",
@@ -54,6 +57,7 @@ def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
     texts |= {
         name: source.replace(LAST, fault) for name, (fault, *_) in {**FAULTS, **WRONG}.items()
     }
+    texts["wrong at the end"] = source.replace(LAST, "        out[at] = mine + (at == 3500);\n")
     texts["slow"] = source.replace("40 * REPEAT", "4000 * REPEAT")
     binaries = compile_reference(
         scale, scale_tools.compiler, list(texts.values()), scale_tools.scratch("faults")
@@ -109,6 +113,18 @@ def test_far_slower_is_told_at_once_and_who_wants_all_pairs_gets_them(
         assert isinstance(answer, Measurement)
         assert answer.correct
         assert len(answer.samples) == pairs * len(programs["slow"].cases)
+
+
+def test_the_case_that_told_most_for_least_is_run_first(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    """At first that is the smallest; a variant that is wrong there goes no further."""
+    with open_tools(scale, tmp_path, workers=1, jobs=1) as tools:
+        tools.pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        names = ["off by one", *["wrong at the end"] * 3, "off by one"]
+        answers = tools.pool.map((i, measure(programs, name)) for i, name in enumerate(names))
+        told = [answer.message.partition(":")[0] for _, answer in answers]
+    assert told == ["held-out", "train", "train", "train", "train"]
 
 
 def test_faults_do_not_disturb_their_neighbours(
@@ -179,6 +195,53 @@ def test_without_a_fork_server_nothing_is_waited_for(
         with pytest.raises(WorkerFault):
             pool.wait()
         pool.abandon()
+
+
+def test_a_worker_that_does_not_go_is_given_up_and_named(
+    tmp_path: Path,
+    scale: Subject,
+    programs: dict[str, Program],
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    """Nobody says that it is gone: the process whose child it is was stopped."""
+    monkeypatch.setattr(pool_module, "CLEARED", 0.1)
+    with open_tools(scale, tmp_path, workers=1, jobs=1) as tools:
+        pool = tools.pool
+        pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        list(pool.map([(0, measure(programs, "fine 0"))]))
+        os.kill(pool.process_id, signal.SIGSTOP)
+        (worker,) = pool._workers.values()
+        endless = measure(programs, "endless loop")
+        pool.submit(Task(1, replace(endless, sampling=Sampling(limit=60.0))))
+        os.kill(worker.pid, signal.SIGKILL)
+        while not (answers := pool.wait()):
+            pass
+        ((key, answer),) = answers
+        assert key == 1
+        assert isinstance(answer, Lost)
+        assert f"process {worker.pid} (" in capfd.readouterr().err
+        monkeypatch.setattr(fork_server, "ANSWERING", 0.1)
+        with pytest.raises(WorkerFault, match="did not answer"):
+            pool.one(measure(programs, "fine 1"))
+
+
+def test_a_device_that_cannot_be_opened_any_more_is_lost(
+    tmp_path: Path, scale: Subject, programs: dict[str, Program]
+) -> None:
+    with open_tools(scale, tmp_path, workers=1, jobs=1) as tools:
+        pool = tools.pool
+        pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
+        list(pool.map([(0, measure(programs, "fine 0"))]))
+        # What a worker answers that finds no device, from one that has nothing else to do.
+        ours, theirs = Pipe()
+        theirs.send(UserError("the driver sees no device"))
+        (worker,) = pool._workers.values()
+        before, worker.connection = worker.connection, ours
+        pool.submit(Task(1, measure(programs, "fine 1")))
+        with pytest.raises(DeviceLost, match="sees no device"):
+            pool.wait()
+        before.close()
 
 
 def test_workers_end_with_the_pool(tmp_path: Path, scale_tools: Tools, scale: Subject) -> None:

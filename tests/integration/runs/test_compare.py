@@ -34,7 +34,7 @@ def test_all_kinds_of_contestants(finished: Any, patch: Path, tmp_path: Path) ->
     done = gi_cuda("compare", *contestants, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "copy of the reference" in done.stdout
-    assert f"{WRONG}: wrong: train: " in done.stdout
+    assert f"{WRONG}: wrong: held-out: " in done.stdout
     assert "barracuda, paper edits, seed" in done.stdout
     with (tmp_path / "all.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
@@ -45,7 +45,7 @@ def test_all_kinds_of_contestants(finished: Any, patch: Path, tmp_path: Path) ->
         assert float(row["held_out_low"]) > 1
         assert not row["failure"]
     assert block["what"] == "BLOCK=128"
-    assert wrong["failure"].startswith("wrong: train: ")
+    assert wrong["failure"].startswith("wrong: held-out: ")
     assert wrong["train"] == wrong["held_out"] == ""
     with open_store(finished.folder) as store:
         assert int(by_run["evaluations"]) == len(store.evaluations())

@@ -6,12 +6,10 @@ import contextlib
 import os
 import random
 import re
-import select
 import signal
 import sqlite3
 import subprocess
 import sys
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -36,14 +34,12 @@ from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
+from tests.processes import MARK, outlive
 
 KILLS = 10
 """For each of two presets: twenty in all."""
 
 POPULATION, GENERATIONS = 4, 9
-
-MARK = "GI_CUDA_TEST"
-"""In the environment of a command, and of all that it starts."""
 
 needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
@@ -91,27 +87,6 @@ def begin_plain(*words: object, cwd: Path, **environment: str) -> Iterator[Plain
         finally:
             if process.poll() is None:
                 process.kill()
-
-
-def family(mark: str) -> list[int]:
-    """All living processes that have the mark."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        with contextlib.suppress(OSError):
-            if f"{MARK}={mark}".encode() in path.read_bytes():
-                found.append(int(path.parent.name))
-    return found
-
-
-def outlive(mark: str) -> None:
-    """Wait until all that a command started are gone; they have to go by themselves."""
-    deadline = time.monotonic() + 60
-    while alive := family(mark):
-        with contextlib.suppress(ProcessLookupError):
-            ended = os.pidfd_open(alive[0])
-            select.select([ended], [], [], max(0.0, deadline - time.monotonic()))
-            os.close(ended)
-        assert time.monotonic() < deadline, f"still alive: {alive}"
 
 
 def rows(database: Path) -> Rows:

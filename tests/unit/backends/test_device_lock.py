@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.backends.protocol.device_lock import DeviceLock
+from gi_cuda.backends.protocol.device_lock import GOING, DeviceLock
 
 
 @pytest.fixture
@@ -71,3 +72,10 @@ def test_a_process_that_is_going_disturbs_others_until_it_is_gone(turns: DeviceL
     turns.gone(going)
     assert not turns.disturbed()
     assert turns.free_slot() == slot
+
+
+def test_one_that_never_goes_disturbs_nobody_for_ever(turns: DeviceLock) -> None:
+    turns.leave(3)
+    assert turns.disturbed()
+    turns._say(3, time.monotonic() - GOING)
+    assert not turns.disturbed()

@@ -9,12 +9,16 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from string import Template
+
+from gi_cuda.backends.compile.process import run
+
+LIMIT = 60.0
+"""Seconds of wall time in which nvcc says what it would run."""
 
 _VARIABLE = re.compile(r"^#\$ (\w+)=(.*)$", re.M)
 _COMMAND = re.compile(r"^#\$ ((?!\w+=)\S.*)$", re.M)
@@ -79,10 +83,8 @@ def find_stages(nvcc: str, options: Sequence[str]) -> Stages | None:
         source, result = Path(scratch) / "shard.cu", Path(scratch) / "shard.cubin"
         source.touch()
         command = [nvcc, *options, "--dryrun", "-cubin", "-o", str(result), str(source)]
-        said = subprocess.run(
-            command, capture_output=True, text=True, errors="replace", check=False
-        )
-        return None if said.returncode else _read(said.stderr, str(source), str(result))
+        said = run(command, limit=LIMIT)
+        return None if not said.ok else _read(said.stderr, str(source), str(result))
 
 
 def _read(said: str, source: str, result: str) -> Stages | None:

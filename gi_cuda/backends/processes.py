@@ -1,0 +1,245 @@
+"""Processes that are started here, and how they end: with all that they started, within a bound.
+
+Each is the first of a session of its own, by which whatever it starts is found. What the system
+cannot end, as a process that is stuck in a device's driver, is left behind and named; nobody waits
+for it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+GOING = 1.5
+"""Seconds in which what was killed has to be gone."""
+
+_LOOKED = 0.01
+"""Seconds after which it is looked again whether what was killed is gone."""
+
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+
+
+class Stopped(Exception):
+    """What a thread was to start or wait for is not wanted any more."""
+
+
+class Leash:
+    """What a thread's processes are held by: cutting it ends them all, from any thread.
+
+    Nothing here takes a lock, which Ctrl-C could leave taken.
+
+    Args:
+        above: who cuts that one, cuts this.
+    """
+
+    def __init__(self, above: Leash | None = None) -> None:
+        self._above = above
+        self._processes: set[Process] = set()
+        self._cut = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether nothing may be started any more."""
+        return any(one._cut for one in self._upwards())
+
+    def _upwards(self) -> Iterator[Leash]:
+        one: Leash | None = self
+        while one is not None:
+            yield one
+            one = one._above
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """What this thread starts inside is held by this leash."""
+        before = leash()
+        _THREAD.leash = self
+        try:
+            yield
+        finally:
+            _THREAD.leash = before
+
+    def cut(self) -> None:
+        """Kill all that it holds; whoever waits for one of them is told, and starts no other."""
+        self._cut = True
+        for process in list(self._processes):
+            process.kill()
+
+    def _enter(self, process: Process) -> None:
+        for one in self._upwards():
+            one._processes.add(process)
+        if self.is_cut:  # who cut it meanwhile may not have seen this one
+            process.kill()
+
+    def _leave(self, process: Process) -> None:
+        for one in self._upwards():
+            one._processes.discard(process)
+
+
+_EVERYTHING = Leash()
+_THREAD = threading.local()
+
+
+def leash() -> Leash:
+    """What holds the processes that this thread starts."""
+    held: Leash = getattr(_THREAD, "leash", _EVERYTHING)
+    return held
+
+
+def end_all(seconds: float) -> None:
+    """End all processes that were started here and have not ended; there will be no others.
+
+    Args:
+        seconds: in which they have to be gone.
+    """
+    _EVERYTHING.cut()
+    deadline = time.monotonic() + seconds
+    for process in list(_EVERYTHING._processes):
+        process.end(max(0.0, deadline - time.monotonic()))
+
+
+class Process:
+    """A process with all that it starts.
+
+    Args:
+        command: program and arguments.
+        going: seconds in which it has to be gone once it was killed.
+        options: others of :class:`subprocess.Popen`.
+
+    Raises:
+        Stopped: the thread's leash is cut.
+        OSError: the program cannot be started.
+    """
+
+    def __init__(
+        self, command: Sequence[str | Path], *, going: float = GOING, **options: Any
+    ) -> None:
+        self._leash = leash()
+        if self._leash.is_cut:
+            raise Stopped
+        self._going = going
+        with _undisturbed():
+            self._popen: subprocess.Popen[Any] = subprocess.Popen(
+                command, start_new_session=True, **options
+            )
+            self._leash._enter(self)
+
+    @property
+    def pid(self) -> int:
+        """Its process number, which is that of its session, too."""
+        return self._popen.pid
+
+    def output(self, stdin: str | None, limit: float) -> tuple[int | None, str, str]:
+        """Wait for its end; exit status (None: it was killed at its limit) and what it wrote.
+
+        Args:
+            stdin: text for its standard input.
+            limit: seconds of wall time that it may take.
+
+        Raises:
+            Stopped: it was killed because it is not wanted any more.
+        """
+        late, texts = False, ("", "")
+        try:
+            try:
+                texts = self._popen.communicate(stdin, timeout=limit)
+            except subprocess.TimeoutExpired:
+                late = True
+                self.kill()
+                with suppress(subprocess.TimeoutExpired):  # who holds the pipes is stuck
+                    texts = self._popen.communicate(timeout=self._going)
+        except BaseException:
+            self.end()
+            raise
+        if late or self._leash.is_cut:
+            self.end()
+        self._leash._leave(self)
+        if self._leash.is_cut:
+            raise Stopped
+        return None if late else self._popen.returncode, *texts
+
+    def kill(self) -> None:
+        """Kill it and all that it started; does not wait."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # none of them is just being forked
+        _kill(self._session())
+
+    def end(self, seconds: float | None = None) -> None:
+        """Kill it and all that it started, and wait until they are gone; those that do not go are
+        left behind, and said to be.
+
+        Args:
+            seconds: to wait, if not as many as it has to be gone.
+        """
+        deadline = time.monotonic() + (self._going if seconds is None else seconds)
+        while left := self._session():
+            _kill(left)
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_LOOKED)
+        for pid in left:
+            say_left_behind(pid)
+        self._leash._leave(self)
+
+    def _session(self) -> list[int]:
+        """The processes of its session that have not ended, itself among them."""
+        own = [self.pid] if self._popen.poll() is None else []
+        return sorted({*own, *_living(self.pid)})
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Handle signals that come inside at the end: Ctrl-C must not come between a process's start
+    and its being known."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {
+        number: handler for number in _INTERRUPTS if callable(handler := signal.getsignal(number))
+    }
+    try:
+        for number in before:
+            signal.signal(number, lambda number, _: came.append(number))
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for pending in came:
+            before[signal.Signals(pending)](pending, None)
+
+
+def say_left_behind(pid: int) -> None:
+    """Name a process that does not end though it was killed."""
+    with suppress(OSError):
+        name = Path(f"/proc/{pid}/comm").read_text(errors="replace").strip()
+        print(
+            f"gi-cuda: process {pid} ({name}) was killed and does not end: it is stuck in a driver"
+            " or in the file system; it is left behind",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def _kill(pids: Sequence[int]) -> None:
+    for pid in pids:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _living(session: int) -> Iterator[int]:
+    """Processes of a session in which anything still runs; none where the system has no /proc."""
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, _, _, theirs, *more = stat.read_text(errors="replace").rpartition(")")[2].split()
+            threads = int(more[13])
+            # The first thread of a process may be through while another one is stuck.
+            if int(theirs) == session and (state not in "ZX" or threads > 1):
+                yield int(stat.parent.name)

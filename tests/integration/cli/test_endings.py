@@ -1,0 +1,271 @@
+"""A command ends when it is asked to, whatever compilers, workers and the device do."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import os
+import signal
+import sqlite3
+import threading
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.runs.stored import DATABASE
+from gi_cuda.subject import Subject
+from tests.command import AtWork, Done, begin, gi_cuda, quietly
+from tests.processes import MARK, family, outlive
+
+PATIENCE = 60.0
+"""Seconds after which a test gives up; a compiler that hangs is given 300 by the tool itself."""
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
+
+HANGING = """#!/bin/sh
+# A compiler that hangs, as soon as there is a file that says so, and does not care for signals.
+case "$*" in *--version*|*-print*) exec c++ "$@";; esac
+[ -e "$HANG" ] || exec c++ "$@"
+trap '' INT TERM
+echo $$ >> "$HANG"
+sleep 1000 &
+while :; do wait; done
+"""
+
+
+@pytest.fixture
+def surroundings(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a command: a compiler that can be made to hang, a mark, and a folder for
+    temporary files. Nothing that has the mark outlives the test."""
+    compiler, mark = tmp_path / "cxx", str(uuid.uuid4())
+    compiler.write_text(HANGING)
+    compiler.chmod(0o755)
+    (tmp_path / "tmp").mkdir()
+    yield {
+        "CXX": str(compiler),
+        "HANG": str(tmp_path / "hang"),
+        MARK: mark,
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
+    for pid in family(mark):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def hangs(started: AtWork, surroundings: dict[str, str]) -> bool:
+    """Wait until a compiler hangs; whether the command is still at work then."""
+    file = Path(surroundings["HANG"])
+    while not (file.exists() and file.read_text()):
+        if started.ended(0.01):
+            return False
+    return True
+
+
+def ended(started: AtWork, number: int) -> Done:
+    """What comes of a command that is asked to end."""
+    assert started.process.pid is not None
+    os.kill(started.process.pid, number)
+    assert started.ended(PATIENCE)
+    return started.end()
+
+
+def rows(database: Path) -> dict[int, tuple[object, ...]]:
+    """Every finished measurement, as stored."""
+    with contextlib.closing(sqlite3.connect(database)) as db:
+        return {row[0]: row for row in db.execute("SELECT * FROM evaluation")}
+
+
+def says(started: AtWork, words: str) -> None:
+    """Wait until a command has said something."""
+    while not (started.said.exists() and words in started.said.read_text()):
+        assert not started.ended(0.01), started.end().stderr
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("verb", ["check", "evolve"])
+def test_while_a_compiler_hangs(
+    verb: str, number: int, scale: Subject, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    Path(surroundings["HANG"]).touch()
+    words = ["--run", "runs/r"] if verb == "evolve" else []
+    with begin(verb, scale.target.folder, *words, cwd=tmp_path, **surroundings) as started:
+        assert hangs(started, surroundings)
+        done = ended(started, number)
+    assert done.returncode == 130
+    assert done.stderr.endswith("gi-cuda: interrupted\n")
+    assert "Traceback" not in done.stderr
+    outlive(surroundings[MARK])
+    assert not list((tmp_path / "tmp").iterdir())
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("way", ["SIGTERM", "--time"])
+def test_a_search_whose_compiler_hangs_keeps_what_it_has(
+    way: str, scale: Subject, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    words = ["evolve", scale.target.folder, "--run", "r", "--population", 4, "--generations", 500]
+    if way == "--time":
+        words += ["--time", 4]
+
+    def search() -> Done:
+        with begin(*words, cwd=tmp_path, **surroundings) as started:
+            says(started, "generation 0")
+            Path(surroundings["HANG"]).touch()
+            assert hangs(started, surroundings)
+            if way == "SIGTERM":
+                return ended(started, signal.SIGTERM)
+            # Validating, which needs the compiler too, is not asked for.
+            says(started, "time is up")
+            return ended(started, signal.SIGTERM)
+
+    done = quietly(search)
+    assert done.returncode == 130, done.stderr
+    assert "gi-cuda resume r" in done.stdout
+    assert "Traceback" not in done.stderr
+    outlive(surroundings[MARK])
+    assert len(rows(tmp_path / "r" / DATABASE)) >= 4
+    assert not (tmp_path / "r" / "build").exists()
+
+
+@pytest.mark.parametrize("verb", ["minimize", "validate", "compare", "interactions", "explain"])
+def test_verbs_after_a_search_end_while_a_compiler_hangs(
+    verb: str, small_run: Path, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    Path(surroundings["HANG"]).touch()
+    before = rows(small_run / DATABASE)
+    with begin(verb, small_run, cwd=tmp_path, **surroundings) as started:
+        assert hangs(started, surroundings), started.end()
+        done = ended(started, signal.SIGTERM)
+    assert done.returncode == 130
+    assert done.stderr.endswith("gi-cuda: interrupted\n")
+    assert "Traceback" not in done.stderr
+    outlive(surroundings[MARK])
+    assert not list((tmp_path / "tmp").iterdir())
+    assert rows(small_run / DATABASE) == before
+
+
+@pytest.fixture(scope="module")
+def small_run(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Path:
+    """A run with an individual that is faster, or was taken for one."""
+    folder = tmp_path_factory.mktemp("runs") / "r"
+    words = ["evolve", scale.target.folder, "--run", folder, "--population", 12]
+    done = gi_cuda(*words, "--generations", 4)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def workers(mark: str) -> Iterator[int]:
+    """The workers of a command: processes whose parent runs the same program."""
+    members = family(mark)
+    for pid in members:
+        with contextlib.suppress(OSError):
+            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            theirs = [Path(f"/proc/{one}/cmdline").read_bytes() for one in (pid, int(stat[1]))]
+            if b"fork_server" in theirs[0] and theirs[0] == theirs[1]:
+                yield pid
+
+
+def fork_server(mark: str) -> int:
+    """The process that a command's workers are forked from."""
+    worker = next(workers(mark))
+    return int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_a_fork_server_that_does_not_answer_is_ended(
+    scale: Subject, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    words = ["evolve", scale.target.folder, "--run", "r", "--population", 4, "--generations", 500]
+    mark = surroundings[MARK]
+
+    def search() -> Done:
+        with begin(*words, cwd=tmp_path, **surroundings) as started:
+            says(started, "generation 0")
+            server = fork_server(mark)
+            os.kill(server, signal.SIGSTOP)
+            for worker in list(workers(mark)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(worker, signal.SIGKILL)
+            return ended(started, signal.SIGTERM)
+
+    done = quietly(search)
+    assert done.returncode == 130, done.stderr
+    assert "gi-cuda resume r" in done.stdout
+    assert "Traceback" not in done.stderr
+    outlive(mark)
+
+
+_PTRACE_SEIZE = 0x4206
+_HELD_AT_EXIT = 0x40
+
+
+def test_a_worker_that_cannot_be_killed_is_left_behind_and_named(
+    scale: Subject, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    """One that is traced and held at its exit is as dead to SIGKILL as one stuck in a driver."""
+    words = ["evolve", scale.target.folder, "--run", "r", "--population", 4, "--generations", 500]
+    mark, held, release = surroundings[MARK], threading.Event(), threading.Event()
+    stuck: list[int] = []
+
+    def hold() -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        for worker in workers(mark):
+            if libc.ptrace(_PTRACE_SEIZE, worker, None, _HELD_AT_EXIT) == 0:
+                stuck.append(worker)
+        held.set()
+        release.wait()  # the end of the tracing thread lets go of them
+
+    def search() -> Done:
+        with begin(*words, cwd=tmp_path, **surroundings) as started:
+            says(started, "generation 0")
+            tracer = threading.Thread(target=hold)
+            tracer.start()
+            try:
+                held.wait()
+                if not stuck:
+                    pytest.skip("this system lets nobody trace")
+                return ended(started, signal.SIGTERM)
+            finally:
+                release.set()
+                tracer.join()
+
+    done = quietly(search)
+    assert done.returncode == 130, done.stderr
+    for worker in stuck:
+        assert f"process {worker} (" in done.stderr
+    assert "left behind" in done.stderr
+    assert "Traceback" not in done.stderr
+    outlive(mark)
+
+
+def test_a_device_that_is_lost_stops_the_search_and_nothing_counts_that_came_of_it(
+    scale: Subject, tmp_path: Path, surroundings: dict[str, str]
+) -> None:
+    """Every worker is killed over whatever it is at: nothing works any more."""
+    words = ["evolve", scale.target.folder, "--run", "r", "--population", 12, "--generations", 500]
+    mark = surroundings[MARK]
+
+    def search() -> Done:
+        with begin(*words, cwd=tmp_path, **surroundings) as started:
+            says(started, "generation 1")
+            while not started.ended(0):
+                for worker in list(workers(mark)):
+                    with contextlib.suppress(ProcessLookupError):
+                        os.kill(worker, signal.SIGKILL)
+            return started.end()
+
+    done = quietly(search)
+    assert done.returncode == 1, done.stderr
+    assert "the device is lost: the unmodified kernel fails, too" in done.stderr
+    assert "nvidia-smi" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "gi-cuda resume r" in done.stdout
+    outlive(mark)
+    stored = rows(tmp_path / "r" / DATABASE)
+    assert len(stored) >= 24
+    resumed = gi_cuda("resume", "r", "--generations", 4, cwd=tmp_path)
+    assert resumed.returncode in (0, 2), resumed.stderr
+    with contextlib.closing(sqlite3.connect(tmp_path / "r" / DATABASE)) as db:
+        killed = db.execute("SELECT COUNT(*) FROM evaluation WHERE message LIKE '%SIGKILL%'")
+        assert killed.fetchone() == (0,)

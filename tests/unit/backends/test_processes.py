@@ -1,0 +1,144 @@
+"""Processes end with all that they started, and whoever waits for them is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.backends.compile.background import BackgroundBuild
+from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.processes import Leash, Process, Stopped, leash
+from gi_cuda.backends.protocol.variants import Built
+
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+
+STUBBORN = """
+trap '' INT TERM
+sh -c 'echo $$ >> "$0"; exec sleep 1000' "$0" &
+echo $$ >> "$0"
+while :; do wait; done
+"""
+"""A process that cares for no signal, and its child."""
+
+
+def runs(pid: int) -> bool:
+    """Whether a process is there that has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def members(file: Path, number: int) -> list[int]:
+    """The numbers that so many processes have written."""
+    while not file.exists() or len(file.read_text().split()) < number:
+        pass
+    return [int(word) for word in file.read_text().split()]
+
+
+def test_a_process_ends_with_its_children(tmp_path: Path) -> None:
+    process = Process(["sh", "-c", STUBBORN, str(tmp_path / "pids")])
+    pids = members(tmp_path / "pids", 2)
+    assert all(runs(pid) for pid in pids)
+    process.end()
+    assert not any(runs(pid) for pid in pids)
+
+
+def test_over_its_limit_it_ends_with_its_children_though_one_holds_its_output(
+    tmp_path: Path,
+) -> None:
+    finished = run(["sh", "-c", STUBBORN, str(tmp_path / "pids")], limit=0.5)
+    assert finished.status is None
+    assert not any(runs(pid) for pid in members(tmp_path / "pids", 2))
+
+
+def test_cutting_a_leash_ends_what_it_holds_and_nothing_else(tmp_path: Path) -> None:
+    other = Process(["sleep", "1000"])
+    mine, ends = Leash(leash()), []
+
+    def work() -> None:
+        with mine.held(), pytest.raises(Stopped):
+            run(["sh", "-c", STUBBORN, str(tmp_path / "pids")], limit=1000)
+        with mine.held(), pytest.raises(Stopped):
+            run(["true"], limit=1000)
+        ends.append(run(["true"], limit=1000))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    pids = members(tmp_path / "pids", 2)
+    mine.cut()
+    thread.join()
+    assert not any(runs(pid) for pid in pids)
+    assert [one.ok for one in ends] == [True]
+    assert runs(other.pid)
+    other.end()
+
+
+def test_a_leash_holds_what_leashes_below_it_hold(tmp_path: Path) -> None:
+    above = Leash(leash())
+    below = Leash(above)
+    with below.held():
+        process = Process(["sleep", "1000"])
+    above.cut()
+    assert below.is_cut
+    process.end()
+    assert not runs(process.pid)
+
+
+def test_leaving_jobs_ends_their_processes(tmp_path: Path) -> None:
+    crew: JobThreads[int, Finished]
+    with JobThreads(
+        lambda _: run(["sh", "-c", STUBBORN, str(tmp_path / "pids")], limit=1000), 1
+    ) as crew:
+        crew.submit(0)
+        pids = members(tmp_path / "pids", 2)
+    assert not any(runs(pid) for pid in pids)
+
+
+def test_closing_a_build_ends_its_compilers(tmp_path: Path) -> None:
+    def built() -> Iterator[Built]:
+        crew: JobThreads[int, Finished]
+        with JobThreads(
+            lambda _: run(["sh", "-c", STUBBORN, str(tmp_path / "pids")], limit=1000), 1
+        ) as crew:
+            crew.submit(0)
+            crew.next()
+        yield from ()
+
+    with closing(BackgroundBuild(built())):
+        pids = members(tmp_path / "pids", 2)
+    assert not any(runs(pid) for pid in pids)
+
+
+def test_ctrl_c_while_a_process_starts_comes_once_it_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[int] = []
+    popen = subprocess.Popen
+
+    def start(*words: object, **options: object) -> object:
+        process = popen(*words, **options)  # type: ignore[call-overload]
+        started.append(process.pid)
+        os.kill(os.getpid(), signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    mine = Leash(leash())
+    try:
+        with mine.held(), pytest.raises(KeyboardInterrupt):
+            Process(["sleep", "1000"])
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    (process,) = mine._processes
+    process.end()
+    assert not runs(started[0])

@@ -93,12 +93,15 @@ class Equipment:
     together: int = 1
 
     def build(self, trials: Sequence[Trial]) -> Iterator[Built]:
-        """Compile trials as one batch; answers come as shards end. The files stay until the next
-        batch."""
+        """Compile trials as one batch, the first of which is the reference; answers come as shards
+        end. The others are lent kernels of the reference that they do not change. The files stay
+        until the next batch."""
         shutil.rmtree(self.folder, ignore_errors=True)
         found = [trial.phenotype for trial in trials]
         ready = [one for one in found if isinstance(one, Phenotype)]
         failed = [one for one in found if isinstance(one, BuildFailure)]
+        if isinstance(reference := found[0], Phenotype):
+            ready = [reference, *self.compiler.without_lent(ready[1:], reference)]
         return chain(failed, self.compiler.compile(ready, self.folder))
 
     def program(self, trial: Trial, binary: Binary) -> Program:
@@ -259,6 +262,7 @@ class Batch:
 
     def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
         """A binary can be measured, unless the same machine code was or is about to be."""
+        binary = binary.beside(base.binary)
         self._binaries[binary.ident] = binary
         key = self._trials[binary.ident].code_key(binary)
         if key in self._memory.codes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
@@ -105,6 +106,13 @@ class SourceCompiler(ABC):
                 crew.submit(begin)
             parts = dict(crew.next() for _ in range(number))
         return {ident: one for begin in range(number) for ident, one in parts[begin].items()}
+
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """Phenotypes without the kernels that are the reference's."""
+        found = lender(reference, self.kernels, self.symbols)
+        return [found.lend(one) for one in phenotypes] if found else list(phenotypes)
 
     def _phenotypes(
         self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]

@@ -21,7 +21,7 @@ from gi_cuda.backends.host.prepare import (
     references,
     variant_text,
 )
-from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype
+from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype, code_key
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
@@ -85,7 +85,7 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
         text = prepare(phenotype.text)
         parts += [
             variant_text(name, f"{seen}\n{mark_common(text) if compiler.shares else text}"),
-            export_references(name, compiler.kernels, compiler.symbols),
+            export_references(name, compiler.kernels, compiler.symbols, phenotype.lent),
         ]
     return "".join(parts)
 
@@ -94,4 +94,9 @@ def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
     made, library = path.with_suffix(".o"), path.with_suffix(".so")
     keys = code_keys(made.read_bytes())
     made.unlink()
-    return [Binary(one.ident, library, keys.get(one.ident)) for one in shard]
+    return [_binary(one, library, keys.get(one.ident, {})) for one in shard]
+
+
+def _binary(phenotype: Phenotype, library: Path, keys: Mapping[str, bytes]) -> Binary:
+    key = code_key(keys) if keys else None
+    return Binary(phenotype.ident, library, key, {}, keys, phenotype.lent)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeAlias
 
+from gi_cuda.backends.compile.lending import KERNEL, SYMBOL
 from gi_cuda.spec.kernel_names import identifier, reference
 
 Change: TypeAlias = tuple[int, int, str]
@@ -222,16 +223,21 @@ def references(kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
     There the variant's macros, types and namespaces are what the text says, so a kernel may be
     named with them: ``blur<Pixel, RADIUS>``. :func:`export_references` makes them known.
     """
-    lines = [f"constexpr auto &gi_kernel_{i} = {reference(k)};" for i, k in enumerate(kernels)]
-    lines += [f"auto &gi_symbol_{i} = {name};" for i, name in enumerate(symbols)]
+    lines = [f"constexpr auto &{KERNEL}{i} = {reference(k)};" for i, k in enumerate(kernels)]
+    lines += [f"auto &{SYMBOL}{i} = {name};" for i, name in enumerate(symbols)]
     return "\n".join(lines)
 
 
-def export_references(variant: str, kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
-    """The lines, outside the variant, that export what :func:`references` named."""
+def export_references(
+    variant: str, kernels: Sequence[str], symbols: Sequence[str], lent: Collection[str]
+) -> str:
+    """The lines, outside the variant, that export what :func:`references` named, but for what it
+    is lent (see :class:`~gi_cuda.backends.protocol.variants.Phenotype`)."""
     lines = [f'# 1 "{variant}/export"']
-    lines += [export(variant, k, f"gi_kernel_{i}") for i, k in enumerate(kernels)]
-    lines += [export_symbol(variant, s, f"gi_symbol_{i}") for i, s in enumerate(symbols)]
+    own = [(i, k) for i, k in enumerate(kernels) if identifier(k) not in lent]
+    lines += [export(variant, kernel, f"{KERNEL}{i}") for i, kernel in own]
+    own = [(i, s) for i, s in enumerate(symbols) if identifier(s) not in lent]
+    lines += [export_symbol(variant, symbol, f"{SYMBOL}{i}") for i, symbol in own]
     return "\n".join([*lines, ""])
 
 

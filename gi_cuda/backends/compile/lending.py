@@ -11,9 +11,10 @@ Where something cannot be told, nothing is lent.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import chain
@@ -25,6 +26,9 @@ from gi_cuda.spec.kernel_names import identifier, overload
 
 KERNEL, SYMBOL = "gi_kernel_", "gi_symbol_"
 """How what follows a variant's text calls a kernel and a variable, before their numbers."""
+
+_DEVICE = "__device__"
+_FUNCTION = re.compile(rf"(?P<before>[^(){{}};=]*?)\b{_DEVICE}\b[^(){{}};=]*\(")
 
 
 @lru_cache(maxsize=4)
@@ -64,10 +68,15 @@ class Lender:
     kernels: tuple[str, ...]
     symbols: tuple[str, ...]
 
-    def lend(self, phenotype: Phenotype) -> Phenotype:
+    def lend(self, phenotype: Phenotype, mark: str = "", marked: Iterable[str] = ()) -> Phenotype:
         """A variant without the kernels that are the reference's, and without what only they need.
 
         What it leaves out is in the phenotype's ``lent``.
+
+        Args:
+            mark: what comes before ``__device__`` of functions that are called by what is left out,
+                too.
+            marked: names of those of them for which that is.
         """
         lines, places = code_lines(phenotype.text, phenotype.ident)
         edit = self._compared(lines) if phenotype.options == self.options else None
@@ -86,8 +95,12 @@ class Lender:
         gone = [item for at, item in enumerate(edit.needs.items) if at not in stay]
         unused = chain.from_iterable(item.keys for item in gone if item.kernel)
         names = [identifier(name) for name in (*lent, *(self.kernels[at] for at in others))]
-        text = _without(phenotype.text, {places[line] for line in edit.only_in(stay)})
-        return replace(phenotype, text=text, lent=frozenset([*names, *unused]))
+        text = phenotype.text.split("\n")
+        for line in edit.only_in(stay):
+            text[places[line]] = ""
+        for line in edit.called(stay, frozenset(marked)):
+            text[places[line]] = text[places[line]].replace(_DEVICE, f"{mark} {_DEVICE}", 1)
+        return replace(phenotype, text="\n".join(text), lent=frozenset([*names, *unused]))
 
     def _own(self, edit: _Edit, touched: set[int]) -> set[int]:
         """The kernels that are compiled: those that the edit reaches, those that keep something
@@ -175,6 +188,17 @@ class _Edit:
         for at, (first, end) in enumerate(self.lines):
             (kept if at in stay else every).update(range(first, end))
         return every - kept
+
+    def called(self, stay: set[int], names: frozenset[str]) -> Iterator[int]:
+        """Of functions among these that have one of these names, and that the other declarations
+        say, the lines with their ``__device__``."""
+        others = (item.said for at, item in enumerate(self.needs.items) if at not in stay)
+        said = names & frozenset(chain.from_iterable(others))
+        for at in stay:
+            item = self.needs.items[at]
+            found = _FUNCTION.match(item.text) if item.keys & said else None
+            if found:
+                yield self.lines[at][0] + found["before"].count("\n")
 
 
 def _edit(
@@ -291,9 +315,3 @@ def _last(name: str) -> str:
     """The identifier of a kernel or variable, without namespaces, arguments and types."""
     plain = overload(name)[0].partition("<")[0]
     return plain.rpartition("::")[2].strip()
-
-
-def _without(text: str, lines: set[int]) -> str:
-    """A text with empty lines in the place of some."""
-    kept = ("" if at in lines else line for at, line in enumerate(text.split("\n")))
-    return "\n".join(kept)

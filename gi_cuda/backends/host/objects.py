@@ -20,6 +20,9 @@ _EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
 _SHARED = re.compile(r"(?<=\A__start_gi_shared_)v\d+\Z|(?<=\A__stop_gi_shared_)v\d+\Z")
 """Where a variant's static shared memory begins and ends, for the linker to say."""
 
+_PART = re.compile(r"(?<!\d)(?P<size>\d+)(?=(?P<rest>[A-Za-z_]\w*))")
+"""A name in a mangled one."""
+
 _OWN_NAME = re.compile(r"(?:\._Z|_v\d+\Z).*")
 """What the name of a section has of the function or variant that it belongs to."""
 
@@ -92,3 +95,15 @@ def _key(
         digest.update(f"{name} {elf.sections[section].size}\0".encode() + elf.content_of(section))
         enter(patches[section], 0)
     return digest.digest()
+
+
+def functions_in(data: bytes) -> frozenset[str]:
+    """The names of all functions in an object file, without namespaces and arguments.
+
+    Raises:
+        ValueError: the bytes are no object file.
+    """
+    symbols = [symbol.name for symbol in Elf(data).symbols if symbol.is_function]
+    return frozenset(
+        found["rest"][: int(found["size"])] for one in symbols for found in _PART.finditer(one)
+    )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from gi_cuda.backends.compile.lending import lender
-from gi_cuda.backends.protocol.variants import Phenotype
+from gi_cuda.backends.protocol.variants import Binary, Phenotype, code_key
 
 KERNELS = ("one", "two", "three", "taps", "count", "see", "blur<float, 3>")
 SYMBOLS = ("weights", "seen")
@@ -84,7 +85,9 @@ def lent(old: str, new: str, source: str = SOURCE) -> Phenotype:
 def compiled(phenotype: Phenotype) -> set[str]:
     """The kernels that are compiled for it; ``count`` always is."""
     names = {name.partition("<")[0] for name in KERNELS}
-    return {name for name in names if re.search(rf"__global__ void [^;{{]*\b{name}\(", phenotype.text)}
+    return {
+        name for name in names if re.search(rf"__global__ void [^;{{]*\b{name}\(", phenotype.text)
+    }
 
 
 @pytest.mark.parametrize(
@@ -190,3 +193,16 @@ def test_functions_of_both_are_marked_where_that_is_asked_for() -> None:
     marked = found.lend(Phenotype(0, text, (), b""), "APART", ["twice", "low"]).text
     assert "static APART __device__ int twice(int x)" in marked
     assert "static __device__ int low(int x)" in marked  # Nobody else calls it.
+
+
+def test_a_binary_beside_the_reference_is_what_it_would_be_whole() -> None:
+    keys = {"one": b"1", "two": b"2", "spare": b"3"}
+    reference = Binary(0, Path("reference"), code_key(keys), {}, keys)
+    same = Binary(1, Path("same"), code_key({"one": b"1"}), {}, {"one": b"1"}, frozenset({"two"}))
+    assert same.beside(reference).code_key == code_key({"one": b"1", "two": b"2"})
+    all_lent = replace(same, lent=frozenset({"two", "spare", "gone"})).beside(reference)
+    assert (all_lent.code_key, all_lent.lender) == (reference.code_key, reference)
+    other = replace(same, kernel_keys={"one": b"4"}, lent=frozenset({"two", "spare"}))
+    assert other.beside(reference).code_key not in (reference.code_key, other.code_key)
+    assert reference.beside(same) == reference
+    assert replace(same, code_key=None).beside(reference).code_key is None

@@ -1,4 +1,4 @@
-"""Variants that are lent kernels of the reference are what they are when they are compiled whole."""
+"""Variants that are lent kernels of the reference are what they are when compiled whole."""
 
 from __future__ import annotations
 
@@ -131,7 +131,8 @@ def test_nvcc_makes_the_same_machine_code(nvcc: SourceCompiler, tmp_path: Path) 
         if isinstance(alone, BuildFailure) or isinstance(parts, BuildFailure):
             assert alone == parts
             continue
-        assert isinstance(alone, CudaBinary) and isinstance(parts, CudaBinary)
+        assert isinstance(alone, CudaBinary)
+        assert isinstance(parts, CudaBinary)
         assert dict(alone.resources) == dict(parts.resources)
         for name in nvcc.kernels:
             holder = parts.lender if name in parts.lent else parts

@@ -115,7 +115,8 @@ def test_kernels_that_share_a_variable_are_compiled_together() -> None:
     variant = lent("out[0] = weights[1]", "out[0] = weights[2]")
     assert compiled(variant) == {"taps", "blur", "count"}
     assert "weights" not in variant.lent
-    assert "gi_kernel_6" in variant.text and "gi_symbol_0" in variant.text
+    assert "gi_kernel_6" in variant.text
+    assert "gi_symbol_0" in variant.text
     assert compiled(lent("low(1)", "low(weights[3])")) == {"one", "taps", "blur", "count"}
 
 

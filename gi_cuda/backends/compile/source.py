@@ -123,13 +123,17 @@ class SourceCompiler(ABC):
         while rest:
             finished = preprocess(batch_text(front, rest, self.file_name))
             if finished.ok:
-                answer.update(split(finished.stdout, rest))
+                answer.update(split(finished.stdout, rest, self._meaning))
                 break
             failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
             for ident, message in failed.items():
                 answer[ident] = BuildFailure(ident, message)
             rest = [v for v in rest if v.ident not in failed]
         return answer
+
+    def _meaning(self, text: str) -> str:
+        """What of a preprocessed text has a meaning to the compiler."""
+        return text
 
     @abstractmethod
     def _exports(self) -> str:

@@ -41,6 +41,7 @@ _STATIC_SHARED: Final = re.compile(r"\bstatic\s+(?=__shared__\b)|(?<=__shared__ 
 _ASSEMBLY: Final = re.compile(
     r"(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\("
 )
+_BOUNDS: Final = re.compile(r"__launch_bounds__\s*\(")
 _BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
 _STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # What a line may hold that only looks like code.
@@ -67,12 +68,13 @@ def prepare(text: str) -> str:
 
     Lines stay where they are. ``extern __shared__`` arrays become pointers to the launch's dynamic
     shared memory, ``#pragma unroll`` what the compiler understands (directly before a loop, else it
-    goes), ``extern "C"`` goes since every variant has functions of the same name, and inline PTX
-    becomes an error that says so.
+    goes), launch bounds go, ``extern "C"`` goes since every variant has functions of the same name,
+    and inline PTX becomes an error that says so.
     """
     text = changed(text, "unroll", _unroll)
     text = changed(text, "extern", _extern)
     text = changed(text, "static", _static)
+    text = changed(text, "__launch_bounds__", _bounds)
     return changed(text, "asm", _assembly)
 
 
@@ -180,6 +182,14 @@ def _extern(text: str, at: int) -> Change | None:
 def _static(text: str, at: int) -> Change | None:
     match = _STATIC_SHARED.match(text, at)
     return (at, match.end(), _lines(match[0])) if match else None
+
+
+def _bounds(text: str, at: int) -> Change | None:
+    match = _BOUNDS.match(text, at)
+    if match is None or _word_start(text, at) != at or not _is_code(text, at):
+        return None
+    end = closing(text, match.end() - 1)
+    return at, end, _lines(text[at:end])
 
 
 def _assembly(text: str, at: int) -> Change | None:

@@ -6,107 +6,29 @@ decides at once: what goes to the workers next, what is measured again, which re
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
-from pathlib import Path
-from typing import TypeAlias
+from itertools import count
 
-import xxhash
-
-from gi_cuda.backends.compile.background import BackgroundBuild
-from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
-from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.backends.protocol.requests import Refused, Sampling
+from gi_cuda.backends.protocol.variants import BuildFailure
+from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.fatal_edits import FatalEdits
-from gi_cuda.evaluate.scheduler import Answer, Answered, MeasurementScheduler
-from gi_cuda.genome import Edit, Genotype
+from gi_cuda.evaluate.passes import REFERENCE, Equipment, Pass, Record, Trial
+from gi_cuda.evaluate.rehearsal import Rehearsal
+from gi_cuda.evaluate.scheduler import Answer, Answered
+from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import is_suspicious
-from gi_cuda.spec import Configuration
 
-Record: TypeAlias = tuple[int, Evaluation]
-"""An individual's number and its evaluation."""
-
-REFERENCE = 0
-"""The number of the reference in every batch."""
+WORTH_BUILDING = 8
+"""Right rehearsals after which a compiler is started for them."""
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
-
-
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """An individual that is ready to be compiled.
-
-    Attributes:
-        configuration: what it is compiled and launched with.
-        phenotype: its source after preprocessing, or why there is none.
-        launch: the values that decide its launches and buffers.
-        genotype: what it was made of; None: it is the reference.
-    """
-
-    configuration: Configuration
-    phenotype: Phenotype | BuildFailure
-    launch: str
-    genotype: Genotype | None = None
-
-    @property
-    def edits(self) -> tuple[Edit, ...]:
-        """The edits that made it."""
-        return self.genotype.edits if self.genotype else ()
-
-    @property
-    def key(self) -> bytes | None:
-        """The phenotypic tabu key; None for what does not preprocess. One source launched in two
-        geometries is two phenotypes."""
-        return self._with_launch(getattr(self.phenotype, "key", None))
-
-    def code_key(self, binary: Binary) -> bytes | None:
-        """Key of its machine code together with how it is launched, where the back end knows it."""
-        return self._with_launch(binary.code_key)
-
-    def _with_launch(self, key: bytes | None) -> bytes | None:
-        return None if key is None else xxhash.xxh3_128_digest(key + self.launch.encode())
-
-
-@dataclass(frozen=True, slots=True)
-class Equipment:
-    """What batches are built and measured with.
-
-    Attributes:
-        compiler: the back end's.
-        pool: workers of a session on the target.
-        folder: where binaries may be written; emptied before each batch.
-        cases: names of the cases that give fitness.
-        together: most variants that share a measurement.
-    """
-
-    compiler: Compiler
-    pool: Pool[int]
-    folder: Path
-    cases: tuple[str, ...]
-    together: int = 1
-
-    def build(self, trials: Sequence[Trial]) -> Iterator[Built]:
-        """Compile trials as one batch, the first of which is the reference; answers come as shards
-        end. The others are lent kernels of the reference that they do not change. The files stay
-        until the next batch."""
-        shutil.rmtree(self.folder, ignore_errors=True)
-        found = [trial.phenotype for trial in trials]
-        ready = [one for one in found if isinstance(one, Phenotype)]
-        failed = [one for one in found if isinstance(one, BuildFailure)]
-        if isinstance(reference := found[0], Phenotype):
-            ready = [reference, *self.compiler.without_lent(ready[1:], reference)]
-        return chain(failed, self.compiler.compile(ready, self.folder))
-
-    def program(self, trial: Trial, binary: Binary) -> Program:
-        """How a trial runs the cases that give fitness."""
-        return Program(binary, dict(trial.configuration), self.cases)
 
 
 @dataclass(slots=True)
@@ -116,11 +38,13 @@ class PastResults:
     Attributes:
         best: the best ratio seen so far; what beats it by far is measured twice.
         codes: individual and record by machine code, of all that was measured.
+        rehearsed: the same of rehearsals.
         fatal_edits: edits that took workers down.
     """
 
     best: float = 1.0
     codes: dict[bytes, Record] = field(default_factory=dict)
+    rehearsed: dict[bytes, Record] = field(default_factory=dict)
     fatal_edits: FatalEdits = field(default_factory=FatalEdits)
 
     def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
@@ -161,16 +85,11 @@ def _evaluation(answer: Answer, floor: float) -> Evaluation:
     return measured(answer, floor)
 
 
-def _twin(record: Record) -> Evaluation:
-    """The record of an individual with the machine code of another."""
-    other, evaluation = record
-    said = f"same machine code as individual {other}"
-    message = f"{said}; {evaluation.message}" if evaluation.message else said
-    return replace(evaluation, message=message)
-
-
 class Batch:
     """Builds and measures trials beside the reference, once.
+
+    Where they rehearse, all are first built confined, and those whose answers are right then are
+    built and measured as they are; while the first are measured, the last are still compiled.
 
     Args:
         equipment: to do it with.
@@ -178,6 +97,7 @@ class Batch:
         trials: the batch, by their numbers.
         sampling: how they are measured.
         memory: is asked and told.
+        rehearsal: how they rehearse, if they do.
 
     Attributes:
         spent: wall time by phase, once it is over.
@@ -190,18 +110,40 @@ class Batch:
         trials: Mapping[int, Trial],
         sampling: Sampling,
         memory: PastResults,
+        rehearsal: Rehearsal | None = None,
     ) -> None:
         self.spent = Phases()
         self._equipment = equipment
         self._trials = {REFERENCE: reference, **trials}
-        self._sampling = sampling
         self._memory = memory
-        self._scheduler = MeasurementScheduler(equipment.together, rehearsal=not sampling.most)
-        self._base: Program | None = None
-        self._early: list[Binary] = []
-        self._binaries: dict[int, Binary] = {}
-        self._twins: dict[bytes, list[int]] = {}
+        numbers = count(1)
+        self._measuring = Pass(
+            equipment,
+            equipment.compiler,
+            equipment.folder / "measured",
+            self._trials,
+            sampling,
+            memory.codes,
+            numbers,
+        )
+        self._rehearsing: Pass | None = None
+        if rehearsal is not None:
+            self._rehearsing = Pass(
+                equipment,
+                rehearsal.compiler,
+                equipment.folder / "rehearsed",
+                self._trials,
+                rehearsal.sampling,
+                memory.rehearsed,
+                numbers,
+            )
+        self._right: list[int] = []
         self._run = self._verify = 0.0
+
+    @property
+    def _passes(self) -> list[Pass]:
+        """The later one first: what is nearer to its end goes before."""
+        return [self._measuring, *([self._rehearsing] if self._rehearsing else [])]
 
     def run(self, stop: Callable[[], bool]) -> Iterator[Record]:
         """Yields records as individuals are done.
@@ -210,95 +152,89 @@ class Batch:
             stop: if true, there are no more records.
         """
         pool, paused = self._equipment.pool, 0.0
-        build = BackgroundBuild(self._equipment.build(self._in_order()))
         begun = time.perf_counter()
         try:
+            if self._rehearsing is not None:
+                self._rehearsing.build(self._in_order())
+                self._measuring.build([REFERENCE])
+            else:
+                self._measuring.build(self._in_order())
             # Workers that are not there yet open the device beside the compiler.
             pool.restock()
-            while not (build.ended and self._scheduler.idle) and not stop():
-                answers = pool.wait(STOP_ASKED, build.news)
-                records = [record for one in build.take() for record in self._built(one)]
+            while not (all(one.idle for one in self._passes) and not self._right) and not stop():
+                news = [descriptor for one in self._passes for descriptor in one.news]
+                answers = pool.wait(STOP_ASKED, *news)
+                records = [record for one in self._passes for record in self._taken(one)]
                 records += [record for answer in answers for record in self._answered(*answer)]
-                self._feed(built=build.ended)
+                self._promote()
+                compiles = False
+                for one in self._passes:
+                    one.feed()
+                    compiles |= one.compiles
                 for record in records:
                     away = time.perf_counter()
                     yield record
-                    paused += time.perf_counter() - away if build.ended else 0.0
+                    paused += time.perf_counter() - away if not compiles else 0.0
         finally:
             pool.abandon()
-            build.close()
-            rest = max(0.0, time.perf_counter() - begun - paused - build.seconds)
+            for one in self._passes:
+                one.close()
+            whole = max(0.0, time.perf_counter() - begun - paused)
+            until = max(one.compiled_until for one in self._passes)
+            compiling = min(whole, max(0.0, until - begun))
+            rest = whole - compiling
             share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
-            self.spent = Phases(compile=build.seconds, run=rest * (1 - share), verify=rest * share)
+            self.spent = Phases(compile=compiling, run=rest * (1 - share), verify=rest * share)
 
-    def _in_order(self) -> list[Trial]:
+    def _in_order(self) -> list[int]:
         """The reference, then those that will probably crash: while one is cleared away nothing
         can be measured, but there is still much to compile."""
-        reference, *trials = self._trials.values()
+        reference, *others = self._trials
         fatal = self._memory.fatal_edits
-        return [reference, *sorted(trials, key=lambda one: fatal.of(one.edits) is None)]
+        return [reference, *sorted(others, key=lambda i: fatal.of(self._trials[i].edits) is None)]
 
-    def _feed(self, *, built: bool) -> None:
-        """Send the workers what they can take."""
-        pool, compiler = self._equipment.pool, self._equipment.compiler
-        if compiler.disturbs and not built:
+    def _promote(self) -> None:
+        """Have those compiled as they are that were right in their rehearsal, as soon as they are
+        worth a compiler."""
+        if self._rehearsing is None or not self._right:
             return
-        while pool.has_room and (task := self._scheduler.next(more=not built)):
-            pool.submit(task)
+        if len(self._right) >= WORTH_BUILDING or self._rehearsing.idle:
+            self._measuring.build(self._right)
+            self._right = []
 
-    def _built(self, one: Built) -> Iterator[Record]:
-        """A variant was built or not; nothing is measured before the reference is there."""
-        if isinstance(one, BuildFailure):
-            if one.ident == REFERENCE:
-                raise RuntimeError(f"the reference no longer compiles: {one.message}")
-            yield one.ident, not_built(one.message)
-            return
-        self._early.append(one)
-        if one.ident == REFERENCE:
-            self._base = self._program(self._early.pop())
-            self._equipment.pool.ready_for(self._base)
-        while self._base and self._early:
-            yield from self._ready(self._early.pop(0), self._base)
-
-    def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
-        """A binary can be measured, unless the same machine code was or is about to be."""
-        binary = binary.beside(base.binary)
-        self._binaries[binary.ident] = binary
-        key = self._trials[binary.ident].code_key(binary)
-        if key in self._memory.codes:
-            yield binary.ident, _twin(self._memory.codes[key])
-        elif key in self._twins:
-            self._twins[key].append(binary.ident)
-        else:
-            if key is not None:
-                self._twins[key] = []
-            request = Measure(self._program(binary), base, self._sampling)
-            self._scheduler.add(binary.ident, request)
-
-    def _program(self, binary: Binary) -> Program:
-        return self._equipment.program(self._trials[binary.ident], binary)
+    def _taken(self, one: Pass) -> Iterator[Record]:
+        """What a pass has built."""
+        for news in one.take():
+            if not isinstance(news, BuildFailure):
+                yield from self._judged(one, *news)
+            elif news.ident == REFERENCE:
+                raise RuntimeError(f"the reference no longer compiles: {news.message}")
+            elif one is self._rehearsing:
+                self._right.append(news.ident)  # it is the other compiler's to say
+            else:
+                yield news.ident, not_built(news.message)
 
     def _answered(
         self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
     ) -> Iterator[Record]:
         """A task was answered, or a worker died over it."""
-        for result in self._scheduler.results(number, answer):
-            edits, floor = self._trials[result.ident].edits, self._sampling.floor
+        (one,) = (one for one in self._passes if one.scheduler.has(number))
+        for result in one.scheduler.results(number, answer):
+            edits, floor = self._trials[result.ident].edits, one.sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
             if evaluation is None:
-                self._scheduler.repeat(result.ident)
-            else:
-                yield from self._done(result.ident, evaluation)
+                one.scheduler.repeat(result.ident)
+                continue
+            self._run += evaluation.run_seconds
+            self._verify += evaluation.verify_seconds
+            for record in one.done(result.ident, evaluation):
+                yield from self._judged(one, *record)
 
-    def _done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
-        """The records of an individual and of those with its machine code."""
-        self._run += evaluation.run_seconds
-        self._verify += evaluation.verify_seconds
-        binary = self._binaries[ident]
-        key = self._trials[ident].code_key(binary)
-        record = ident, replace(evaluation, code_key=key, resources=binary.resources)
-        yield record
-        if key is not None:
-            self._memory.codes[key] = record
-            for twin in self._twins.pop(key):
-                yield twin, _twin(record)
+    def _judged(self, one: Pass, ident: int, evaluation: Evaluation) -> Iterator[Record]:
+        """What is to be told of an individual now, if anything."""
+        if one is not self._rehearsing:
+            yield ident, evaluation
+        elif evaluation.right or evaluation.survival is Survival.REFUSED:
+            self._right.append(ident)
+        else:
+            yield ident, replace(evaluation, resources={}, code_key=None)

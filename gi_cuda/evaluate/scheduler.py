@@ -12,7 +12,6 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import count
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.pool import Lost, Task
@@ -52,22 +51,27 @@ class MeasurementScheduler:
 
     Args:
         together: most variants in one measurement.
+        numbers: of tasks; no two of a pool have the same.
         rehearsal: whether all that is measured is whether answers are right.
     """
 
-    def __init__(self, together: int, *, rehearsal: bool = False) -> None:
+    def __init__(self, together: int, numbers: Iterator[int], *, rehearsal: bool = False) -> None:
         self._together = together
         self._rehearsal = rehearsal
         self._requests: dict[int, Measure] = {}
         self._new: deque[int] = deque()
         self._again: deque[_Group] = deque()
         self._begun: dict[int, _Group] = {}
-        self._numbers = count(1)
+        self._numbers = numbers
 
     @property
     def idle(self) -> bool:
         """Whether there is nothing to be measured and nothing being measured."""
         return not (self._new or self._again or self._begun)
+
+    def has(self, number: int) -> bool:
+        """Whether a task of that number is one of its own."""
+        return number in self._begun
 
     def add(self, ident: int, request: Measure) -> None:
         """Have a variant measured."""

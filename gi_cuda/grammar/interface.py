@@ -164,13 +164,6 @@ class ParsedText(ABC):
             KeyError: a rule or donor that the grammar does not have.
         """
 
-    def rehearse(
-        self, expansions: Mapping[str, Expansion], limits: Mapping[int, int]
-    ) -> str | None:
-        """A variant's text made to do no harm, whatever its answers are; None where that cannot
-        be."""
-        return None
-
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
         """A variant without guards, in its files."""
         return Source(self.grammar.source.name, self.render(expansions))

@@ -13,7 +13,7 @@ from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.pool import Pool
-from gi_cuda.evaluate.batch import Equipment
+from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject

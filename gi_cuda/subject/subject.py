@@ -177,12 +177,6 @@ class Subject:
         """A variant's device code; with loop guards where ``limits`` are given."""
         return self.parsed.render(self.expansions(genotype), limits)
 
-    def rehearsal(self, genotype: Genotype, limits: Mapping[int, int]) -> str | None:
-        """A variant's device code made to do no harm, whatever its answers are; None where that
-        cannot be. It runs on the cases that give fitness, takes longer, and gives the answers of
-        the variant if these are right."""
-        return self.parsed.rehearse(self.expansions(genotype), limits)
-
     def diff(self, genotype: Genotype) -> str:
         """What a genotype changes, as a unified diff; of source one that ``git apply`` takes."""
         return self.difference(self.original, genotype)

@@ -8,6 +8,8 @@ import sys
 
 import numpy as np
 
+from gi_cuda.backends.cuda.device.arena import Arena
+from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import Memory, guards
 from gi_cuda.backends.cuda.device.textures import Textures
@@ -23,7 +25,12 @@ def main() -> None:
     context = Context(WorkerSlot(2))
     helpers = context.module(build_helpers(find_toolkit(), context.architecture))
     memory, textures = Memory(context, helpers), Textures(context)
-    binary = job["binary"]
+    binary, arena, confinement, limit = job["binary"], None, None, job["limit"]
+    if binary.confined:
+        arena, confinement = Arena(context), Confinement(context, helpers)
+        arena.extend()
+        confinement.begin(arena.allocate("control", 65536), limit)
+        limit += GRACE
     module = context.module(binary.path)
     for name, value in job["symbols"].items():
         address, _ = module.get_global(binary.variables[name])
@@ -33,7 +40,7 @@ def main() -> None:
     for name, value in job["arguments"].items():
         if isinstance(value, np.ndarray):
             kept.append(memory.upload(name, value))
-            regions[name] = memory.buffer(name, value.nbytes, int(kept[-1]))
+            regions[name] = memory.buffer(name, value.nbytes, int(kept[-1]), arena)
             if name in job["textures"]:
                 dtype, *shape = job["textures"][name]
                 made = textures.object(Texture(name, name, np.dtype(dtype), *shape), regions[name])
@@ -52,7 +59,9 @@ def main() -> None:
         error = f"LaunchRefused: {problem}"
     end = context.event()
     end.record(context.stream)
-    context.wait(end, job["limit"])
+    context.wait(end, limit)
+    signs = memory.failing(confinement.checks) if confinement else []
+    fate = confinement.fate(signs) if confinement else None
     damaged = [
         f"{word} {name}"
         for name, region in regions.items()
@@ -63,11 +72,16 @@ def main() -> None:
         name: memory.download([region])[0].view(job["arguments"][name].dtype).copy()
         for name, region in regions.items()
     }
-    answer = {"error": error, "outputs": outputs, "damaged": damaged}
+    answer = {
+        "error": error,
+        "outputs": outputs,
+        "damaged": damaged,
+        "fate": fate.kind if fate else "",
+    }
     sys.stdout.buffer.write(pickle.dumps(answer))
     sys.stdout.buffer.flush()
     textures.close()
-    del regions, kept, helpers, module, memory
+    del regions, kept, helpers, module, memory, arena, confinement
     context.close()
 
 

@@ -64,6 +64,7 @@ class Outcome:
         error: why the launch was refused, or empty.
         outputs: the buffers after the launch.
         damaged: guard zones that were written to.
+        fate: what would have become of confined code otherwise.
     """
 
     status: int
@@ -71,6 +72,7 @@ class Outcome:
     error: str = ""
     outputs: Mapping[str, np.ndarray] = field(default_factory=dict)
     damaged: Sequence[str] = ()
+    fate: str = ""
 
 
 class Cuda:
@@ -99,13 +101,15 @@ class Cuda:
         limit: float = 20.0,
         symbols: Mapping[str, np.ndarray] | None = None,
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
+        way: int | None = None,
     ) -> Outcome:
         """Compile the text and launch its kernel with these arguments, in order.
 
         Textures are told by their arguments' names: a component's type, the components of a texel,
-        whether they are normalized.
+        whether they are normalized. With a way, one of those that there are, the code is confined.
         """
-        (built,) = build_batch(self.compiler, [Variant(0, text, {})], self.folder).values()
+        compiler = self.compiler if way is None else self.compiler.confining()[way]
+        (built,) = build_batch(compiler, [Variant(0, text, {})], self.folder).values()
         if isinstance(built, BuildFailure):
             raise RuntimeError(built.message)
         job: dict[str, Any] = {

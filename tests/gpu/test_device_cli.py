@@ -49,7 +49,9 @@ def unvalidated(run: Path) -> list[int]:
     return [ident for _, ident in sorted(right)]
 
 
-@pytest.mark.parametrize("name", ["bwt_exact", "sw_tuned", "tissue_spread"])
+@pytest.mark.parametrize(
+    "name", ["bwt_exact", "sw_naive", "sw_tuned", "tissue_many", "tissue_spread"]
+)
 def test_from_check_to_a_patch_that_applies(name: str, tmp_path: Path) -> None:
     target = tmp_path / name
     shutil.copytree(SHIPPED / name, target, ignore=shutil.ignore_patterns("__pycache__"))

@@ -99,7 +99,9 @@ def test_faults_are_told_and_disturb_nobody(architecture: str, scale: Path, tmp_
     assert {row["failure"] for row in rows if row["verdict"] == "same"} == {""}
 
 
-@pytest.mark.parametrize("name", ["bwt_exact", "sw_tuned", "tissue_spread"])
+@pytest.mark.parametrize(
+    "name", ["bwt_exact", "sw_naive", "sw_tuned", "tissue_many", "tissue_spread"]
+)
 def test_a_targets_own_reference_is_the_same_every_time(name: str, tmp_path: Path) -> None:
     target = ROOT / "targets" / name
     alone, _ = reference(load_subject(target, "cuda"))

@@ -31,7 +31,6 @@ class BackgroundBuild:
         self.news, self._tell = os.pipe()
         os.set_blocking(self.news, False)
         os.set_blocking(self._tell, False)
-        self._begun = time.perf_counter()
         self._finished: float | None = None
         self._thread = Thread(target=self._follow, name="build", daemon=True)
         self._thread.start()
@@ -54,9 +53,9 @@ class BackgroundBuild:
             os.write(self._tell, b".")
 
     @property
-    def seconds(self) -> float:
-        """Wall time until the build ended; up to now while it goes on."""
-        return (self._finished or time.perf_counter()) - self._begun
+    def finished(self) -> float:
+        """When the build ended, by :func:`time.perf_counter`; now while it goes on."""
+        return self._finished or time.perf_counter()
 
     def take(self) -> Iterator[Built]:
         """What has been built since the last call.

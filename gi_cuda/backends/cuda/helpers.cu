@@ -55,3 +55,14 @@ extern "C" __global__ void gi_scrub(unsigned word, unsigned words, unsigned *arr
   while ((int)(*(volatile unsigned *)arrived - goal) < 0 && clock64() - begun < 100000) {
   }
 }
+
+// Begins a run of confined launches (see ptx/confine.py): past so many nanoseconds from now their
+// threads leave. No sign is there yet.
+extern "C" __global__ void gi_begin(unsigned long long *deadline, unsigned long long nanoseconds,
+                                    unsigned signs, unsigned word) {
+  unsigned long long now;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
+  *deadline = now + nanoseconds;
+  unsigned *sign = (unsigned *)(deadline + 1);
+  for (unsigned i = 0; i < signs; ++i) sign[i] = word;
+}

@@ -77,6 +77,10 @@ class HostCompiler(SourceCompiler):
         called = _out_of_line(self, reference)
         return [found.lend(one, NOT_INLINED, called) for one in phenotypes]
 
+    def confining(self) -> tuple[()]:
+        """Nothing: what a variant does to its worker costs a fork."""
+        return ()
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""
         return {}

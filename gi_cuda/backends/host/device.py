@@ -265,6 +265,9 @@ class HostDevice:
                 array[:] = pristine[buffer.name]
         return names
 
+    def fate(self) -> None:
+        """Nothing is confined here: a worker is cheap to replace."""
+
     @contextmanager
     def counting(self, loaded: HostProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
         """While an instrumented variant runs inside: asks for the most iterations of each loop."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.results.measurement import Survival
 from gi_cuda.spec import CaseData, Launch, Target
 
 POISON = 0xFFFDA5A5
@@ -28,6 +30,21 @@ class LaunchHung(Exception):
 
 class LaunchCrashed(Exception):
     """A launch did damage beyond its own buffers. The worker is not fit for use any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What would have become of launches that were confined, had they not been.
+
+    Attributes:
+        kind: one word for it.
+        survival: of the worker.
+        message: for people.
+    """
+
+    kind: str
+    survival: Survival
+    message: str
 
 
 Loaded: TypeAlias = Any
@@ -89,6 +106,10 @@ class Device(Protocol):
 
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
         """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit."""
+
+    def fate(self) -> Fate | None:
+        """What would have become of the launches that were looked at last, were they not confined;
+        None where they would have ended as they did."""
 
     def counting(
         self, loaded: Loaded, loops: int

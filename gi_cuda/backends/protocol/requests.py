@@ -64,6 +64,8 @@ class Sampling:
             Only for cases on which the reference's answers are right then too.
         grace: seconds past the limit in which it may still be reported as crashed. The driver of a
             GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
+        overlooked: signs of harm (:class:`~gi_cuda.backends.protocol.device.Fate`) that do not
+            count, since the reference shows them as well.
     """
 
     screen: int = 4
@@ -73,6 +75,7 @@ class Sampling:
     limit: float = 1.0
     grace: float = 0.15
     backwards: bool = False
+    overlooked: frozenset[str] = frozenset()
 
     def untimed(self) -> Sampling:
         """Without timed launches: for variants of which only the answers matter."""

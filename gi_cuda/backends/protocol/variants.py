@@ -126,6 +126,10 @@ class Compiler(Protocol):
     def disturbs(self) -> bool:
         """Whether compiling takes the processor that variants are timed on."""
 
+    @property
+    def jobs(self) -> int:
+        """Compiler processes at a time."""
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a whole batch with one process; every variant's number is in the answer."""
 
@@ -144,6 +148,12 @@ class Compiler(Protocol):
     def apart(self) -> Compiler:
         """This compiler, giving equal variants machine code of their own, each in its place: for
         those who ask what a place makes out."""
+
+    def confining(self) -> Sequence[Compiler]:
+        """This compiler, making code that does no harm whatever it was made of: it answers as the
+        other would where that is right, and leaves signs where that would have crashed or hung.
+        Such a compiler is given a batch before this one is. There may be several, the better their
+        code the slower; empty where there is no such thing."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.

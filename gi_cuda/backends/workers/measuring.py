@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
-from gi_cuda.backends.protocol.device import LaunchRefused, Loaded
+from gi_cuda.backends.protocol.device import Fate, LaunchRefused, Loaded
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
     Measure,
@@ -29,11 +29,11 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
         LaunchRefused: the device does not take it.
     """
     case_runner.device.allow(request.sampling.grace)
-    runner = _Runner(case_runner, request.variant, request.sampling.limit)
+    runner = _Runner(case_runner, request.variant, request.sampling)
     try:
         if runner.verified() and request.sampling.most:
             _time(case_runner, [runner], request.reference, request.sampling)
-            runner.verified_again(request.sampling)
+            runner.verified_again()
     finally:
         runner.leave()
     return runner.measurement()
@@ -50,7 +50,7 @@ def measure_together(
     try:
         for place, program in enumerate(shared.variants):
             try:
-                runner = _Runner(case_runner, program, shared.sampling.limit)
+                runner = _Runner(case_runner, program, shared.sampling)
                 entered.append(runner)
                 if runner.verified():
                     fit.append((place, runner))
@@ -62,7 +62,7 @@ def measure_together(
         if timed:
             _time(case_runner, [runner for _, runner in timed], shared.reference, shared.sampling)
         for _, runner in timed:
-            runner.verified_again(shared.sampling)
+            runner.verified_again()
         for place, runner in fit:
             answers[place] = runner.measurement()
     finally:
@@ -78,12 +78,13 @@ class _Runner:
         LaunchRefused: it cannot be loaded.
     """
 
-    def __init__(self, case_runner: CaseRunner, program: Program, limit: float) -> None:
+    def __init__(self, case_runner: CaseRunner, program: Program, sampling: Sampling) -> None:
         self.program = program
         self._case_runner = case_runner
-        self._limit = limit
+        self._sampling = sampling
         self._clock = _Clock()
         self._verdict = Judgement(0.0)
+        self._fate: Fate | None = None
         self.loaded = case_runner.device.load(program.binary)
         self.samples: list[Sample] = []
 
@@ -100,9 +101,14 @@ class _Runner:
             with case_runner.device.turn():
                 self._clock.begin()
                 case_runner.device.prepare(case_plan)
-                case_runner.device.run(self.loaded, case_plan, self._limit)
+                case_runner.device.run(self.loaded, case_plan, self._sampling.limit)
                 self._clock.ran()
                 seen = case_runner.look(case_plan)
+                fate = case_runner.device.fate()
+            if fate is not None and fate.kind not in self._sampling.overlooked:
+                self._fate = replace(fate, message=f"{case_plan.case}: {fate.message}")
+                self._clock.verified()
+                return False
             if not isinstance(seen, Judgement):
                 seen = case_runner.opinion(case_plan, seen)
             self._clock.verified()
@@ -111,10 +117,10 @@ class _Runner:
                 return False
         return True
 
-    def verified_again(self, sampling: Sampling) -> None:
+    def verified_again(self) -> None:
         """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
         in one order of threads alone."""
-        if not sampling.backwards:
+        if not self._sampling.backwards:
             self.verified()
             return
         with self._case_runner.device.backwards():
@@ -131,9 +137,9 @@ class _Runner:
         """What came out."""
         return Measurement(
             self.program.binary.ident,
-            Survival.NORMAL,
-            self._verdict.penalty,
-            self._verdict.reason,
+            self._fate.survival if self._fate else Survival.NORMAL,
+            None if self._fate else self._verdict.penalty,
+            self._fate.message if self._fate else self._verdict.reason,
             tuple(self.samples),
             self._clock.run,
             self._clock.verify,

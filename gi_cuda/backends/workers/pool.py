@@ -104,6 +104,9 @@ class Pool(Generic[Key]):
         extra: workers beyond these for requests that want one alone; without any, such a request
             waits until another one is done.
         reserve: most fresh workers that are made ready beforehand.
+
+    Attributes:
+        deaths: workers that ended over a request, or that had to be ended.
     """
 
     def __init__(
@@ -118,7 +121,8 @@ class Pool(Generic[Key]):
         self._waiting: deque[Task[Key]] = deque()
         self._alone: deque[Task[Key]] = deque()
         self._uses = count(1)
-        self._died = 0
+        self.deaths = 0
+        self._restocked = 0
         self._warm_up: GetReady | None = None
 
     @property
@@ -152,9 +156,9 @@ class Pool(Generic[Key]):
     def restock(self) -> None:
         """Have fresh workers open the device, as many as died since the last call: about so many
         will."""
-        for _ in range(len(self._fresh()), min(max(self._died, self._extra), self._reserve)):
+        died, self._restocked = self.deaths - self._restocked, self.deaths
+        for _ in range(len(self._fresh()), min(max(died, self._extra), self._reserve)):
             self._fork()
-        self._died = 0
 
     def _fork(self) -> _Worker[Key]:
         worker: _Worker[Key] = _Worker(*self._server.fork())
@@ -315,7 +319,7 @@ class Pool(Generic[Key]):
             answer = worker.connection.recv()
         except (EOFError, ConnectionResetError):
             worker.connection.close()
-            self._died += 1
+            self.deaths += 1
             self._give_back(worker)
             return
         if isinstance(answer, UserError):
@@ -353,7 +357,7 @@ class Pool(Generic[Key]):
             if worker.deadline <= now:
                 self._give_back(worker)
                 self._end(worker)
-                self._died += 1
+                self.deaths += 1
                 message = f"no answer within {PATIENCE:g} s; killed"
                 yield worker.sent[0].key, Lost(Survival.HUNG, message)
 

@@ -146,20 +146,22 @@ def test_mutants_of_a_search_are_read_back_and_assemble(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("folder", TARGETS, ids=lambda path: path.name)
-def test_rehearsals_assemble(folder: Path, tmp_path: Path) -> None:
+def test_confined_variants_assemble(folder: Path, tmp_path: Path) -> None:
     subject, rng = subject_of(folder), Random(4)
     genotypes = [subject.original]
     vary = PRESET.vary(subject)
     drawn = (vary.mutate(subject.original, rng) for _ in range(8))
     genotypes += [found for found in drawn if found]
-    texts = [subject.rehearsal(one, {}) for one in genotypes]
-    assert all("%gi_address" in text for text in texts)
-    assert all(texts[0].count(f"%gi_count{loop.ident};") for loop in subject.grammar.loops)
     options = subject.options(subject.original.configuration)
-    variants = [Variant(n, text, {}, options) for n, text in enumerate(texts, 1)]
-    built = build_batch(open_compiler(subject, 2), variants, tmp_path)
-    assert binary(built[1]).kernels
-    assert sum(isinstance(one, CudaBinary) for one in built.values()) >= len(built) - 1
+    variants = [
+        Variant(number, subject.render(one, {}), {}, options)
+        for number, one in enumerate(genotypes, 1)
+    ]
+    for way, compiler in enumerate(open_compiler(subject, 2).confining()):
+        built = build_batch(compiler, variants, tmp_path / str(way))
+        assert binary(built[1]).kernels
+        assert binary(built[1]).confined
+        assert sum(isinstance(one, CudaBinary) for one in built.values()) >= len(built) - 1
 
 
 def invoked(*words: object) -> str:

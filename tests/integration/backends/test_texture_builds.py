@@ -21,6 +21,7 @@ from gi_cuda.backends.cuda.device.textures import (
     TextureDescription,
     described,
 )
+from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Variant
 from gi_cuda.backends.table import open_compiler
@@ -116,7 +117,7 @@ def test_random_edits_of_a_kernel_with_textures_compile(level: str, tmp_path: Pa
 
 
 @pytest.mark.usefixtures("toolkit")
-def test_fetches_in_ptx_are_rules_that_stay_whole_when_rehearsed(tmp_path: Path) -> None:
+def test_fetches_in_ptx_are_rules_that_stay_whole_when_confined(tmp_path: Path) -> None:
     subject, rng = evolvable("ptx"), Random(2)
     fetches = [found[0] for found in FETCH.finditer(subject.reference)]
     assert {FETCH.match(text)[1] for text in fetches} == {"u32", "f32"}  # type: ignore[index]
@@ -127,13 +128,14 @@ def test_fetches_in_ptx_are_rules_that_stay_whole_when_rehearsed(tmp_path: Path)
     genotypes = [subject.original]
     drawn = (mutate(subject.original, subject.grammar, rng, PAPER) for _ in range(8))
     genotypes += [found for found in drawn if found]
-    texts = [subject.rehearsal(one, {}) for one in genotypes]
-    assert [found[0] for found in FETCH.finditer(texts[0])] == fetches
+    texts = [subject.render(one, {}) for one in genotypes]
+    assert [found[0] for found in FETCH.finditer(confined_module(texts[0]))] == fetches
     variants = [
         Variant(number, text, {}, subject.options(subject.original.configuration))
         for number, text in enumerate(texts, 1)
     ]
-    built = build_batch(open_compiler(subject, 2), variants, tmp_path)
+    built = build_batch(open_compiler(subject, 2).confining()[0], variants, tmp_path)
     assert isinstance(built[1], CudaBinary)
     assert built[1].kernels.keys() == {"weigh", "spread"}
+    assert built[1].confined
     assert sum(isinstance(one, CudaBinary) for one in built.values()) >= len(built) - 1

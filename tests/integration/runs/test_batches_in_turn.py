@@ -30,7 +30,7 @@ def test_a_worker_never_runs_what_an_earlier_batch_left_loaded(
             assert {i for i, one in found.items() if one.right} == {
                 i for i, genotype in batch.items() if genotype is right
             }
-            assert run.tools.pool._died == 0
+            assert run.tools.pool.deaths == 0
             evaluator.memory.codes.clear()  # so that the next batch is run
 
 

@@ -23,8 +23,8 @@ from typing import Any
 import pytest
 
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.evaluate.batch import Trial
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.passes import Trial
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival
@@ -133,19 +133,28 @@ def moment(rng: random.Random, folder: Path) -> Callable[[], bool]:
     database = folder / DATABASE
     evaluated, bred = count(database, "evaluation"), count(database, "generation")
     more = rng.randint(1, 4)
-    compiled = {path: path.stat().st_mtime_ns for path in folder.glob("build/batch/*")}
+    compiled = sources(folder)
     moments: list[Callable[[], bool]] = [
         # Some measurements have ended and others have begun.
         lambda: count(database, "evaluation") >= evaluated + more,
         # A generation has been bred and nothing of it measured.
         lambda: count(database, "generation") > bred,
         # The compiler is at work.
-        lambda: any(
-            path not in compiled or path.stat().st_mtime_ns != compiled[path]
-            for path in folder.glob("build/batch/*.cpp")
-        ),
+        lambda: bool(sources(folder).items() - compiled.items()),
     ]
     return rng.choices(moments, weights=[6, 1, 3])[0]
+
+
+def sources(folder: Path) -> dict[str, int]:
+    """What the compiler was given, and when; files come and go."""
+    found: dict[str, int] = {}
+    for place, _, names in os.walk(folder / "build" / "batch"):
+        for name in names:
+            path = os.path.join(place, name)
+            with contextlib.suppress(FileNotFoundError):
+                if name.endswith(".cpp"):
+                    found[path] = os.stat(path).st_mtime_ns
+    return found
 
 
 def comes(happened: Callable[[], bool], started: Plain | AtWork) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import (
@@ -22,7 +23,7 @@ REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))
 
 def scheduler(together: int, variants: Iterable[int], **others: bool) -> MeasurementScheduler:
     """One that has all of some variants."""
-    made = MeasurementScheduler(together, **others)
+    made = MeasurementScheduler(together, count(1), **others)
     for ident in variants:
         program = Program(Binary(ident, Path("1")), {}, ("train",))
         made.add(ident, Measure(program, REFERENCE, Sampling()))

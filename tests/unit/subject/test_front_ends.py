@@ -100,7 +100,6 @@ def test_a_subject_evolves_whatever_a_front_end_reads(scale: Subject) -> None:
 
 def test_what_a_front_end_cannot_do_is_none(scale: Subject) -> None:
     subject = lines_of(scale)
-    assert subject.rehearsal(subject.original, {}) is None
     assert subject.parsed.mark_true("_k.lines_1") is None
     assert subject.parsed.instructions() is None
 

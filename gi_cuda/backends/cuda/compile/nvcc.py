@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.namespaces import declared, joined
-from gi_cuda.backends.compile.process import Finished, run, write_text
+from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
@@ -30,13 +31,18 @@ from gi_cuda.backends.cuda.compile.cubin import (
 )
 from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
 from gi_cuda.backends.cuda.compile.staged import (
+    AS_IT_IS,
     ShardSetup,
     Twin,
     Twins,
-    compile_staged,
+    Way,
+    assemble,
+    compile_to_ptx,
     prepare,
     same_code,
 )
+from gi_cuda.backends.cuda.ptx.confine import confined_module
+from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
@@ -53,6 +59,13 @@ first shards are done, the sooner their variants can be measured."""
 
 WORTH = 32
 """Fewest variants in a batch for which it pays to find out which part of the headers is needed."""
+
+CONFINED = tuple(
+    Way(confined_module, (level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1")
+)
+"""Ways to code that runs once and is thrown away: the first is assembled in half the time, the
+second runs in half the time. With so many registers a block of any size can be launched, whatever
+its kernel says of that."""
 
 TRIED = 4
 """Most variants that are compiled in both ways to see whether they have the same code; one that
@@ -87,10 +100,12 @@ class CudaBinary(Binary):
             :func:`gi_cuda.spec.kernel_names.identifier`).
         variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
             the identifier of theirs.
+        confined: whether it is made to do no harm.
     """
 
     kernels: Mapping[str, CompiledKernel] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
+    confined: bool = False
 
     def resources_beside(self, reference: Binary) -> Mapping[str, int]:
         """What the kernel takes that takes most, of its own and of those that it is lent."""
@@ -110,6 +125,7 @@ class NvccCompiler(SourceCompiler):
         disassembler: ``nvdisasm``, where it is installed.
         names: all identifiers that a variant's text may hold before it is preprocessed; empty
             where that is not known.
+        way: how PTX becomes machine code.
     """
 
     nvcc: str
@@ -117,8 +133,12 @@ class NvccCompiler(SourceCompiler):
     sizes: Sizes = SIZES
     disassembler: Path | None = None
     names: frozenset[str] = frozenset()
+    way: Way = AS_IT_IS
     disturbs: ClassVar[bool] = False
     _reached: dict[tuple[str, ...], ShardSetup | None] = field(
+        default_factory=dict, repr=False, compare=False
+    )
+    _translated: dict[tuple[int, bytes], ShardPtx] = field(
         default_factory=dict, repr=False, compare=False
     )
 
@@ -140,9 +160,37 @@ class NvccCompiler(SourceCompiler):
         """How nvcc is called, whatever it is to make."""
         return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
 
+    def confining(self) -> tuple[NvccCompiler, ...]:
+        """This compiler, making code of what it is given that does no harm. What it translates to
+        PTX need not be translated again, until it is given another batch."""
+        return tuple(replace(self, way=way) for way in CONFINED) if self._prepare(()) else ()
+
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
         batch = _Batch(self, Twins(self.shares), pointed_at(self.kernels, self.symbols))
+        if self.way.confined:
+            self._translated.clear()
+        known = [one for one in phenotypes if (one.ident, one.key) in self._translated]
+        others = [one for one in phenotypes if (one.ident, one.key) not in self._translated]
+        parts = [self._assembled(batch, known, folder)] if known else []
+        parts += [self._compiled(batch, others, folder)] if others else []
+        return batch.twins.follow(chain.from_iterable(parts))
+
+    def _assembled(
+        self, batch: _Batch, phenotypes: Sequence[Phenotype], folder: Path
+    ) -> Iterator[Built | Twin]:
+        """Of variants whose PTX is there."""
+        folder.mkdir(parents=True, exist_ok=True)
+        jobs = max(1, min(self.jobs, len(phenotypes) // self.sizes.smallest))
+        prepared = {one.options: self._prepare(one.options) for one in phenotypes}
+        compile_shard = partial(batch.assemble, prepared)
+        yield from build(
+            phenotypes, folder, compile_shard, batch.collect, jobs=jobs, sizes=self.sizes
+        )
+
+    def _compiled(
+        self, batch: _Batch, phenotypes: Sequence[Phenotype], folder: Path
+    ) -> Iterator[Built | Twin]:
         groups: dict[tuple[str, ...], list[Phenotype]] = {}
         for phenotype in phenotypes:
             groups.setdefault(phenotype.options, []).append(phenotype)
@@ -152,7 +200,7 @@ class NvccCompiler(SourceCompiler):
         for ready in (*whole.values(), *reached.values()):
             if ready:
                 ready.put(folder)
-        built = build(
+        yield from build(
             phenotypes,
             folder,
             partial(batch.compile, whole | reached),
@@ -161,7 +209,6 @@ class NvccCompiler(SourceCompiler):
             sizes=self.sizes,
             again=partial(batch.compile, whole) if reached else None,
         )
-        return batch.twins.follow(built)
 
     def _within_reach(self, group: Sequence[Phenotype]) -> ShardSetup | None:
         """The prelude as far as variants with the same options need it; None where it is not known
@@ -197,6 +244,22 @@ class NvccCompiler(SourceCompiler):
                 found[f"occupancy of {name} in percent"] = round(100 * share)
         return found
 
+    def keep(self, shard: Sequence[Phenotype], module: ShardPtx) -> None:
+        """Remember the PTX of a shard's variants."""
+        for one in shard:
+            if one.ident in module.parts:
+                self._translated[one.ident, one.key] = module.of(one.ident)
+
+    def translated(self, shard: Sequence[Phenotype]) -> ShardPtx:
+        """The PTX of variants, of each of which it is remembered."""
+        return join_parts([self._translated[one.ident, one.key] for one in shard])
+
+    def marked(self, built: Built) -> Built:
+        """What was built, saying whether it is confined."""
+        if isinstance(built, CudaBinary) and self.way.confined:
+            return replace(built, confined=True)
+        return built
+
     def _prepare(self, options: tuple[str, ...]) -> ShardSetup | None:
         words = [str(word) for word in self.command()[1:]]
         return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
@@ -226,12 +289,41 @@ class _Batch:
         path: Path,
     ) -> Finished:
         compiler, ready = self.compiler, prepared[shard[0].options]
-        if ready is None:
-            finished = compiler.compile_whole(shard, path)
-        else:
-            text = shard_text("", shard, compiler.namespaces)
-            finished = compile_staged(ready, text, shard, self.twins, path, COMPILE_LIMIT)
+        if ready is not None:
+            return self._staged(ready, shard, path)
+        if compiler.way.confined:
+            return Finished(1, "", "nvcc cannot be called stage by stage with these options")
+        finished = compiler.compile_whole(shard, path)
         return finished if finished.ok else brought_home(finished, compiler.file_name)
+
+    def _staged(self, ready: ShardSetup, shard: Sequence[Phenotype], path: Path) -> Finished:
+        ptx = path.with_suffix(".ptx")
+        text = shard_text("", shard, self.compiler.namespaces)
+        finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT)
+        if not finished.ok:
+            return brought_home(finished, self.compiler.file_name)
+        module = read_module(read_text(ptx))
+        if module is not None and self.compiler.way.confined:
+            self.compiler.keep(shard, module)
+        return self._assemble(ready, shard, module or read_text(ptx), path)
+
+    def _assemble(
+        self, ready: ShardSetup, shard: Sequence[Phenotype], text: str | ShardPtx, path: Path
+    ) -> Finished:
+        way, stages = self.compiler.way, ready.stages
+        finished = assemble(stages, way, text, shard, self.twins, path, COMPILE_LIMIT)
+        return finished if finished.ok else brought_home(finished, self.compiler.file_name)
+
+    def assemble(
+        self,
+        prepared: Mapping[tuple[str, ...], ShardSetup | None],
+        shard: Sequence[Phenotype],
+        path: Path,
+    ) -> Finished:
+        """Assemble variants that were translated before."""
+        ready = prepared[shard[0].options]
+        assert ready is not None, "it translated them"
+        return self._assemble(ready, shard, self.compiler.translated(shard), path)
 
     def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
         cubin = path.with_suffix(".cubin")
@@ -240,7 +332,8 @@ class _Batch:
         for one in shard:
             other, own = self.twins.of(one.ident), content.get(one.ident)
             if other is None:
-                found.append(binary_of(one.ident, cubin, own, self.pointed_at, one.lent))
+                built = binary_of(one.ident, cubin, own, self.pointed_at, one.lent)
+                found.append(self.compiler.marked(built))
             else:
                 found.append(Twin(one.ident, other))
         return found

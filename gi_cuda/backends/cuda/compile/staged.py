@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ import xxhash
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import expanded, pruned
 from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
-from gi_cuda.backends.cuda.ptx.module import named_by, pieces, read_module
+from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces
 from gi_cuda.backends.protocol.variants import Built, Phenotype
 
 
@@ -176,34 +176,49 @@ def same_code(
     return made[1] <= made[0] and not any(map(own.search, made[0] - made[1]))
 
 
-def compile_staged(
-    prepared: ShardSetup,
-    text: str,
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How PTX becomes machine code.
+
+    Attributes:
+        written: makes of a module's text what the assembler is given.
+        words: options of the assembler.
+        confined: whether the code is made to do no harm.
+    """
+
+    written: Callable[[str], str] = str
+    words: tuple[str, ...] = ()
+    confined: bool = False
+
+
+AS_IT_IS = Way()
+
+
+def assemble(
+    stages: Stages,
+    way: Way,
+    text: str | ShardPtx,
     shard: Sequence[Phenotype],
     twins: Twins,
     path: Path,
     limit: float,
 ) -> Finished:
-    """Compile a shard to PTX, and what is new of it to a cubin.
+    """Make a cubin of what is new of a shard's PTX.
 
     Args:
-        text: what follows the prelude.
+        text: the PTX, in parts where it can be told what belongs to whom.
         shard: the variants in it; all have the same options.
         twins: of the batch; those found here are entered.
         path: of the cubin, without suffix. There is none where all variants are twins.
-        limit: seconds of wall time for each stage.
+        limit: seconds of wall time.
     """
-    stages = prepared.stages
-    ptx, cubin = (path.with_suffix(suffix) for suffix in (".ptx", ".cubin"))
-    finished = compile_to_ptx(prepared, text, ptx, limit)
-    if not finished.ok:
-        return finished
-    if module := read_module(read_text(ptx)):
-        keys = [(one, module.keys[one.ident]) for one in shard if one.ident in module.keys]
+    if isinstance(text, ShardPtx):
+        keys = [(one, text.keys[one.ident]) for one in shard if one.ident in text.keys]
         same = {one.ident for one, key in keys if twins.enter(one, key)}
-        if same and len(same) == len(module.parts):
-            return finished
-        if same:
-            write_text(ptx, module.without(same))
-    command = stages.assemble.command(ptx, cubin)
+        if same and len(same) == len(text.parts):
+            return Finished(0, "", "")
+        text = text.without(same)
+    ptx, cubin = (path.with_suffix(suffix) for suffix in (".ptx", ".cubin"))
+    write_text(ptx, way.written(text))
+    command = stages.assemble.and_also(*way.words).command(ptx, cubin)
     return run(command, limit=limit, environment=stages.environment)

@@ -15,8 +15,8 @@ import ctypes
 from typing import Any
 
 from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.ptx.confine import BASE
 from gi_cuda.backends.protocol.device import LaunchRefused
-from gi_cuda.grammar.frontends.ptx.confine import BASE
 
 UNIT = 256 * 2**20
 """Bytes of the memory behind the cushion, and what all sizes here are multiples of. Mapping takes

@@ -8,7 +8,7 @@ from typing import Any
 
 from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, guards
+from gi_cuda.backends.cuda.device.memory import GUARD, Memory, MemoryCheck, Region, guards
 from gi_cuda.backends.protocol.requests import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
 
@@ -52,6 +52,7 @@ class Buffers:
         cushioned = target.cases if arena_supported() else ()
         self._cushioned = {case.name for case in cushioned if case.role is CaseRole.TRAIN}
         self._arena: tuple[Arena, Region] | None = None
+        self._control = 0
 
     def original(self, case: str, buffer: Buffer) -> int:
         """Address of a copy, which no launch is told of, of what a case gives."""
@@ -79,8 +80,13 @@ class Buffers:
         if self._arena is None:
             arena = Arena(self._context)
             arena.extend()
+            self._control = arena.allocate("the control of confined code", GUARD)
             self._arena = (arena, self._memory.cushion(arena))
         return self._arena
+
+    def control(self, plan: CasePlan) -> int:
+        """Address of what confined code shares with the tool; 0 where the case has none."""
+        return self._control if self._cushion(plan) else 0
 
     def all(
         self, plan: CasePlan, variables: Mapping[str, Region]

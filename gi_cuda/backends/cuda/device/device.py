@@ -13,12 +13,13 @@ import numpy as np
 
 from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
 from gi_cuda.backends.cuda.device.buffers import Buffers, mended
+from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import Bindings, LaunchRefused
+from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
@@ -31,10 +32,12 @@ _PREPARING = 4
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A variant on one case: its launches, and the variables of its own that are buffers."""
+    """A variant on one case: its launches, the variables of its own that are buffers, and whether
+    its code is confined."""
 
     bindings: Bindings[BoundLaunch]
     variables: Mapping[str, Region]
+    confined: bool
 
 
 @dataclass(slots=True)
@@ -83,12 +86,14 @@ class CudaDevice:
         cubin = build_helpers(find_toolkit(), self._context.architecture)
         helpers = self._context.module(cubin)
         self._memory = Memory(self._context, helpers)
+        self._confinement = Confinement(self._context, helpers)
         self._textures = Textures(self._context)
         self._buffers = Buffers(target, cases, self._context, self._memory)
         self._scrub = scrubber(self._context, helpers)
         self._flush = flusher(self._context) if target.timing.cache == "flushed" else None
         self._expected: dict[tuple[str, str], tuple[Any, Any]] = {}
         self._last: Bound | None = None
+        self._fate: Fate | None = None
         self._events: list[tuple[Any, Any]] = []
 
     def close(self) -> None:
@@ -133,7 +138,8 @@ class CudaDevice:
         if bound is None:
             functions: dict[tuple[str, int], Any] = {}
             bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
-            bound = Bound(bindings, dict(self._variables(loaded, plan)))
+            variables = dict(self._variables(loaded, plan))
+            bound = Bound(bindings, variables, loaded.binary.confined)
             loaded.bound[plan.case] = bound
         return bound
 
@@ -236,12 +242,12 @@ class CudaDevice:
         # First, since it may wait for the device, where a hung kernel would keep it for ever.
         for loaded, plan in programs:
             self._bind(loaded, plan)
-        ahead: deque[tuple[Any, int, int]] = deque()
+        ahead: deque[tuple[Any, int, CudaBinary]] = deque()
 
         def wait_for_oldest() -> None:
-            end, _, ident = ahead.popleft()
-            self._context.suspect = ident
-            self._context.wait(end, limit)
+            end, _, binary = ahead.popleft()
+            self._context.suspect = binary.ident
+            self._context.wait(end, limit + GRACE if binary.confined else limit)
 
         for (loaded, plan), (begin, end) in zip(programs, events, strict=True):
             bound = self._last = self._bind(loaded, plan)
@@ -252,10 +258,12 @@ class CudaDevice:
             before(plan)
             for region in bound.variables.values():
                 self._memory.restore(region)
+            if loaded.binary.confined:
+                self._confinement.begin(self._buffers.control(plan), limit)
             begin.record(self._context.stream)
             self._context.launch_all(calls, limit)
             end.record(self._context.stream)
-            ahead.append((end, work, loaded.binary.ident))
+            ahead.append((end, work, loaded.binary))
         while ahead:
             wait_for_oldest()
         self._context.suspect = None
@@ -293,8 +301,7 @@ class CudaDevice:
 
         All of it is mended.
         """
-        zones = list(self._buffers.zones(plan, self._known))
-        return mended(zones, self._memory.failing([zone.check for zone in zones]))
+        return self._looked(plan, [])[0]
 
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
         """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit;
@@ -303,12 +310,27 @@ class CudaDevice:
         ``expected`` is copied there once for each case, as long as it is the same object.
         """
         answers = self._answers(plan, expected)
+        damaged, differing = self._looked(plan, answers or [])
+        return damaged, answers is not None and not differing
+
+    def fate(self) -> Fate | None:
+        """What would have become of the last launches, were they not confined."""
+        return self._fate
+
+    def _looked(self, plan: CasePlan, answers: Sequence[MemoryCheck]) -> tuple[list[str], bool]:
+        """What was damaged, and whether one of the answers is not as its check wants it; signs of
+        confined code are noted."""
+        confined = self._last is not None and self._last.confined
         zones = list(self._buffers.zones(plan, self._known))
-        checks = [*(answers or ()), *(zone.check for zone in zones)]
-        first = len(checks) - len(zones)
-        failing = self._memory.failing(checks)
-        damaged = mended(zones, [index - first for index in failing if index >= first])
-        return damaged, answers is not None and not any(index < first for index in failing)
+        groups = [answers, self._confinement.checks if confined else [], [z.check for z in zones]]
+        failing = self._memory.failing([check for group in groups for check in group])
+        found: list[list[int]] = []
+        for group in groups:
+            found.append([index for index in failing if 0 <= index < len(group)])
+            failing = [index - len(group) for index in failing]
+        differing, signs, damaged = found
+        self._fate = self._confinement.fate(signs)
+        return mended(zones, damaged), bool(differing)
 
     @property
     def _known(self) -> Mapping[str, Region]:

@@ -11,7 +11,7 @@ import re
 import tempfile
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -23,6 +23,7 @@ from gi_cuda.backends.compile.shards import build, first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import (
+    CONFINED,
     NvccCompiler,
     binary_of,
     brought_home,
@@ -70,6 +71,11 @@ class PtxCompiler:
     file_name: str
     disturbs: ClassVar[bool] = False
 
+    @property
+    def jobs(self) -> int:
+        """Assemblers at a time."""
+        return self.nvcc.jobs
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Give each variant names of its own. Its key is that of its text without line numbers
         and comments."""
@@ -82,7 +88,8 @@ class PtxCompiler:
         def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
             cubin = path.with_suffix(".cubin")
             content = read_cubin(cubin.read_bytes())
-            return [binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard]
+            built = (binary_of(p.ident, cubin, content.get(p.ident), names) for p in shard)
+            return [self.nvcc.marked(one) for one in built]
 
         return build(
             phenotypes, folder, self._assemble, collect, jobs=self.nvcc.jobs, sizes=self.nvcc.sizes
@@ -102,6 +109,10 @@ class PtxCompiler:
         """This one: every variant has a place of its own."""
         return self
 
+    def confining(self) -> tuple[PtxCompiler, ...]:
+        """This compiler, making code that does no harm."""
+        return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in CONFINED)
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class and occupancy, as of what nvcc makes of a source."""
         return self.nvcc.inspect(binary, blocks)
@@ -109,7 +120,7 @@ class PtxCompiler:
     def _assemble(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         module = join(shard)
         source, cubin = path.with_suffix(".ptx"), path.with_suffix(".cubin")
-        write_text(source, module.text)
+        write_text(source, self.nvcc.way.written(module.text))
         finished = assemble(self.nvcc, shard[0].options, source, cubin)
         if finished.ok:
             return finished
@@ -130,8 +141,9 @@ def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin
     """
     words = (f"-arch={compiler.architecture}", *compiler.options, *options)
     if stages := _stages(compiler.nvcc, words):
-        command = stages.assemble.command(source, cubin)
+        command = stages.assemble.and_also(*compiler.way.words).command(source, cubin)
         return run(command, limit=COMPILE_LIMIT, environment=stages.environment)
+    words = (*words, *(f"-Xptxas={word}" for word in compiler.way.words))
     command = [compiler.nvcc, *words, "-w", "-cubin", "-o", str(cubin), str(source)]
     return run(command, limit=COMPILE_LIMIT)
 

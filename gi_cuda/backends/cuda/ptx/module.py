@@ -7,7 +7,7 @@ for numbers that count through the whole module. The assembler need not see it t
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import xxhash
@@ -49,6 +49,17 @@ class ShardPtx:
         """The text without some of the variants."""
         return self.head + "".join(self.parts[i] for i in self.parts if i not in idents)
 
+    def of(self, ident: int) -> ShardPtx:
+        """One variant alone."""
+        return ShardPtx(self.head, {ident: self.parts[ident]}, {ident: self.keys[ident]})
+
+
+def join_parts(modules: Sequence[ShardPtx]) -> ShardPtx:
+    """Several as one; all have the same head."""
+    parts = {ident: text for one in modules for ident, text in one.parts.items()}
+    keys = {ident: key for one in modules for ident, key in one.keys.items()}
+    return ShardPtx(modules[0].head, parts, keys)
+
 
 def read_module(text: str) -> ShardPtx | None:
     """A shard's PTX in parts; None where something in it cannot be told to belong to a variant."""
@@ -67,7 +78,7 @@ def read_module(text: str) -> ShardPtx | None:
     head = _COMMENT.sub("", "".join([*rest, text[at:]]))
     if not _HEAD.match(head):
         return None
-    texts = {ident: "".join(pieces) for ident, pieces in parts.items()}
+    texts = {ident: "".join(f"{one}\n" for one in pieces) for ident, pieces in parts.items()}
     keys = {ident: _key(ident, pieces) for ident, pieces in parts.items()}
     return ShardPtx(head.strip() + "\n", texts, keys)
 

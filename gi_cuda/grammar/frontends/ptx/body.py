@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 
 from gi_cuda.grammar.frontends.ptx.flow import Flow, FlowStep
 from gi_cuda.grammar.frontends.ptx.operands import Instruction
 from gi_cuda.grammar.frontends.ptx.syntax import Label, PtxFunction, Statement
-from gi_cuda.grammar.rule_types import RuleType
 
 
 class Body:
@@ -55,18 +53,6 @@ class Body:
         if waiting:
             self.steps.append(FlowStep(tuple(waiting), None))
         self.flow = Flow(self.steps)
-
-    @cached_property
-    def narrow(self) -> frozenset[str]:
-        """The registers of 32 bits."""
-        registers = self.function.registers
-        return frozenset(name for name, kind in registers.items() if kind is RuleType.B32)
-
-    @cached_property
-    def risky(self) -> tuple[int, ...]:
-        """The numbers of the statements that have an address in brackets, or wait for others."""
-        texts = [one.instruction.text for one in self.statements]
-        return tuple(n for n, text in enumerate(texts) if "[" in text or ".sync" in text)
 
     def mask(self, names: Iterable[str]) -> int:
         """Registers as a set of bits."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from gi_cuda.grammar.frontends.ptx.confine import BASE, SIZE
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar, convert_ptx
 from gi_cuda.grammar.frontends.ptx.lines import origins
-from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, mark_ptx, rehearse_ptx, render_ptx
+from gi_cuda.grammar.frontends.ptx.render import instrument_ptx, mark_ptx, render_ptx
 from gi_cuda.grammar.interface import CompiledInstruction, ParsedText, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.rule import Expansion
@@ -43,10 +42,6 @@ class PtxText(ParsedText):
     ) -> str:
         """A variant's PTX."""
         return render_ptx(self.grammar, expansions, limits)
-
-    def rehearse(self, expansions: Mapping[str, Expansion], limits: Mapping[int, int]) -> str:
-        """A variant's PTX with every loop guarded and every instruction confined."""
-        return rehearse_ptx(self.grammar, expansions, limits, (BASE, SIZE))
 
     def instrument(self) -> str:
         """The PTX with every loop counting its iterations."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from gi_cuda.grammar.frontends.ptx.confine import confine
 from gi_cuda.grammar.frontends.ptx.grammar import PtxGrammar
-from gi_cuda.grammar.frontends.ptx.guard import Guards, counters, guard, loops_in, touched
+from gi_cuda.grammar.frontends.ptx.guard import Guards, counters, guard, touched
 from gi_cuda.grammar.frontends.ptx.variant import Altered, Placed, alter
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.splice import Splice, indent, is_first, removing, replacing, splice
@@ -37,31 +36,6 @@ def render_ptx(
         if limits is not None:
             guards = guard(grammar.bodies[altered.body], touched(grammar, altered), limits)
         splices += _splices(grammar, altered, guards)
-    return splice(grammar.source.text, splices)
-
-
-def rehearse_ptx(
-    grammar: PtxGrammar,
-    expansions: Mapping[str, Expansion],
-    limits: Mapping[int, int],
-    window: tuple[int, int],
-) -> str:
-    """The variant's PTX made to do no harm, whatever its answers are: every loop is guarded, and
-    every instruction confined.
-
-    Args:
-        expansions, limits: as for :func:`render_ptx`.
-        window: base and size, see :func:`~gi_cuda.grammar.frontends.ptx.confine.confine`.
-
-    Raises:
-        KeyError: a rule or donor that the grammar does not have.
-    """
-    changed = {altered.body: altered for altered in alter(grammar, expansions)}
-    splices: list[Splice] = []
-    for number, body in enumerate(grammar.bodies):
-        guards = guard(body, loops_in(grammar, number), limits)
-        altered = changed.get(number, Altered(number, {}))
-        splices += _splices(grammar, altered, guards, body.risky, window)
     return splice(grammar.source.text, splices)
 
 
@@ -100,14 +74,8 @@ def _array(grammar: PtxGrammar, name: str, length: int) -> Splice:
     return replacing(start, start, f".global .align 4 .b8 {name}[{4 * length}];\n")
 
 
-def _splices(
-    grammar: PtxGrammar,
-    altered: Altered,
-    guards: Guards,
-    risky: Collection[int] = (),
-    window: tuple[int, int] | None = None,
-) -> Iterator[Splice]:
-    """A function's. With a window all is confined to it: what changed, and ``risky`` statements."""
+def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[Splice]:
+    """A function's."""
     text, body = grammar.source.text, grammar.bodies[altered.body]
     if guards.declarations:
         start = body.function.body
@@ -115,24 +83,14 @@ def _splices(
     for label, lines in guards.before_label.items():
         at = body.label_starts[label]
         yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
-    others = {*altered.changes, *guards.labels, *guards.before}
-    if window is not None:
-        for number in risky:  # most of them, with nothing but that to be done
-            if number not in others:
-                one = body.statements[number]
-                confined = confine(one.instruction.text, body.narrow, window)
-                yield replacing(one.start, one.end, confined)
-    for number in others:
+    for number in {*altered.changes, *guards.labels, *guards.before}:
         statement = body.statements[number]
         found = altered.changes.get(number, (Placed(statement.instruction, True),))
-        texts = [(placed.instruction.text, placed.own) for placed in found]
-        if window is not None:
-            texts = [(confine(one, body.narrow, window), own) for one, own in texts]
         pieces = [
             *guards.labels.get(number, ()),
-            *(one for one, own in texts if not own),
+            *(one.instruction.text for one in found if not one.own),
             *guards.before.get(number, ()),
-            *(one for one, own in texts if own),
+            *(one.instruction.text for one in found if one.own),
         ]
         yield _put(text, statement.start, statement.end, pieces)
 

@@ -1,0 +1,113 @@
+"""Whether confined variants answer as they do unconfined.
+
+Draws random variants of a target, runs each in confined code and as it is, and prints how many of
+those that are right, wrong, crash or hang in one way do what in the other. Those that are right
+confined and something else unconfined are named, and the other way round.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.evaluate.batch import Batch, PastResults
+from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.evaluate.passes import REFERENCE, Trial
+from gi_cuda.evaluate.rehearsal import rehearsal_of
+from gi_cuda.evaluate.sampling import draw
+from gi_cuda.grammar import EDIT_SETS, LEVELS
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search import DEFAULT, PRESETS
+
+ROOT = Path(__file__).parent.parent
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", type=Path, default=ROOT / "targets" / "sw_tuned")
+    parser.add_argument("--number", type=int, default=500)
+    parser.add_argument("--edits", choices=EDIT_SETS, default="full")
+    parser.add_argument("--level", choices=LEVELS, default="source")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    subject = open_subject(options.target, "cuda", options.level, edits=options.edits)
+    settings = PRESETS[DEFAULT].settings.having(1, 1)
+    plan = Plan(DEFAULT, settings, 1, 1, len(os.sched_getaffinity(0)))
+    with (
+        tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch,
+        create_run(subject, Path(scratch) / "run", plan) as run,
+    ):
+        compare(run, options.number, options.seed)
+
+
+def compare(run: Run, number: int, seed: int) -> None:
+    """Draw, run twice, print."""
+    evaluator = _evaluator(run)
+    sampling = evaluator.bounds.sampling
+    drawn = dict(enumerate(draw(run.subject, number, 1, seed), REFERENCE + 1))
+    trials = evaluator.prepare(drawn)
+    reference = evaluator.unmodified()
+    how = rehearsal_of(evaluator.equipment, reference, sampling)
+    if how is None:
+        print("the reference, confined, is not right")
+        return
+    print(
+        f"a confined launch may take {how.sampling.limit * 1e3:.1f} ms, others"
+        f" {sampling.limit * 1e3:.1f} ms; overlooked: {sorted(how.sampling.overlooked)}"
+    )
+    confined = _outcomes(evaluator, reference, trials, how.compiler, how.sampling)
+    free = _outcomes(evaluator, reference, trials, run.tools.compiler, sampling.untimed())
+    table = Counter((_word(confined[i]), _word(free[i])) for i in drawn)
+    print(f"{'confined':10} {'as it is':10} variants")
+    for (one, other), count in table.most_common():
+        print(f"{one:10} {other:10} {count:5}")
+    for i in drawn:
+        if (_word(confined[i]) == "right") != (_word(free[i]) == "right"):
+            for name, found in (("confined", confined[i]), ("as it is", free[i])):
+                print(f"{drawn[i]}: {name}: {_word(found)} {found.message[:150]}")
+
+
+def _evaluator(run: Run) -> Evaluator:
+    bounds = Bounds(
+        run.baseline.loops, Sampling(limit=run.baseline.limit, floor=run.baseline.floor)
+    )
+    return Evaluator(run.subject, run.tools.equipment(), bounds)
+
+
+def _outcomes(
+    evaluator: Evaluator,
+    reference: Trial,
+    trials: Mapping[int, Trial],
+    compiler: Compiler,
+    sampling: Sampling,
+) -> dict[int, Evaluation]:
+    """What becomes of each, with code made in one way."""
+    equipment = replace(evaluator.equipment, compiler=compiler)
+    pool = equipment.pool
+    begun, before = time.perf_counter(), pool.deaths
+    work = Batch(equipment, reference, trials, sampling, PastResults())
+    found = dict(work.run(lambda: False))
+    seconds = time.perf_counter() - begun
+    print(f"{len(found)} in {seconds:.1f} s; workers that died: {pool.deaths - before}")
+    return found
+
+
+def _word(one: Evaluation) -> str:
+    return "right" if one.right else str(one.outcome)
+
+
+if __name__ == "__main__":
+    main()

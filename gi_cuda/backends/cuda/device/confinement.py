@@ -1,0 +1,58 @@
+"""Launches of confined code: their deadline, and the signs of what they would have done otherwise.
+
+See :mod:`gi_cuda.backends.cuda.ptx.confine`.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.memory import MemoryCheck
+from gi_cuda.backends.cuda.ptx.confine import CONTROL, SIGNS
+from gi_cuda.backends.protocol.device import POISON, Fate, LaunchRefused
+from gi_cuda.results.measurement import Survival
+
+GRACE = 1.0
+"""Seconds past the deadline after which launches are given up: some code was not confined."""
+
+_FATES: Mapping[str, Fate] = {
+    "late": Fate("late", Survival.HUNG, "over its time limit"),
+    "strayed": Fate("strayed", Survival.CRASHED, "an access far from all memory of its own"),
+    "parted": Fate("parted", Survival.HUNG, "a barrier that not all threads of a warp reach"),
+}
+"""What each sign stands for; where several are there the first one counts."""
+
+
+class Confinement:
+    """Where confined code finds its deadline and leaves its signs.
+
+    Args:
+        context: the worker's.
+        helpers: module of the tool's own kernels.
+    """
+
+    def __init__(self, context: Context, helpers: Any) -> None:
+        self._context = context
+        self._begin = context.function(helpers, "gi_begin", 0)
+        self.checks = [MemoryCheck(SIGNS[kind], 4) for kind in _FATES]
+
+    def begin(self, control: int, limit: float) -> None:
+        """From now on confined launches have so many seconds. Does not wait.
+
+        Args:
+            control: address of what was set aside for this.
+
+        Raises:
+            LaunchRefused: it is not where confined code looks for it.
+        """
+        if control != CONTROL:
+            raise LaunchRefused("the driver gives no memory where confined code needs it")
+        arguments = struct.pack("@PQII", control, int(limit * 1e9), len(SIGNS), POISON)
+        self._context.launch(self._begin, (1, 1, 1), (1, 1, 1), arguments)
+
+    def fate(self, failing: Sequence[int]) -> Fate | None:
+        """What the signs say; ``failing`` are the indices of the checks that fail."""
+        return list(_FATES.values())[min(failing)] if failing else None

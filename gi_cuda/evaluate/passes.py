@@ -1,0 +1,225 @@
+"""Trials on their way through one compiler and the workers."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain, count
+from pathlib import Path
+from typing import TypeAlias
+
+import xxhash
+
+from gi_cuda.backends.compile.background import BackgroundBuild
+from gi_cuda.backends.protocol.requests import Measure, Program, Sampling
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler, Phenotype
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.evaluate.scheduler import MeasurementScheduler
+from gi_cuda.genome import Edit, Genotype
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.spec import Configuration
+
+Record: TypeAlias = tuple[int, Evaluation]
+"""An individual's number and its evaluation."""
+
+REFERENCE = 0
+"""The number of the reference in every batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """An individual that is ready to be compiled.
+
+    Attributes:
+        configuration: what it is compiled and launched with.
+        phenotype: its source after preprocessing, or why there is none.
+        launch: the values that decide its launches and buffers.
+        genotype: what it was made of; None: it is the reference.
+    """
+
+    configuration: Configuration
+    phenotype: Phenotype | BuildFailure
+    launch: str
+    genotype: Genotype | None = None
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The edits that made it."""
+        return self.genotype.edits if self.genotype else ()
+
+    @property
+    def key(self) -> bytes | None:
+        """The phenotypic tabu key; None for what does not preprocess. One source launched in two
+        geometries is two phenotypes."""
+        return self._with_launch(getattr(self.phenotype, "key", None))
+
+    def code_key(self, binary: Binary) -> bytes | None:
+        """Key of its machine code together with how it is launched, where the back end knows it."""
+        return self._with_launch(binary.code_key)
+
+    def _with_launch(self, key: bytes | None) -> bytes | None:
+        return None if key is None else xxhash.xxh3_128_digest(key + self.launch.encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What batches are built and measured with.
+
+    Attributes:
+        compiler: the back end's.
+        pool: workers of a session on the target.
+        folder: where binaries may be written; emptied before each batch.
+        cases: names of the cases that give fitness.
+        together: most variants that share a measurement.
+    """
+
+    compiler: Compiler
+    pool: Pool[int]
+    folder: Path
+    cases: tuple[str, ...]
+    together: int = 1
+
+    def program(self, trial: Trial, binary: Binary) -> Program:
+        """How a trial runs the cases that give fitness."""
+        return Program(binary, dict(trial.configuration), self.cases)
+
+
+class Pass:
+    """Trials of a batch that are built by one compiler and measured in one way, each beside the
+    reference, which is built in the same way.
+
+    Args:
+        equipment: to do it with.
+        compiler: that builds them.
+        folder: where binaries may be written; emptied first.
+        trials: by number; the reference among them.
+        sampling: how they are measured.
+        known: individual and record by machine code, of all that was measured so before.
+        numbers: of tasks.
+    """
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        compiler: Compiler,
+        folder: Path,
+        trials: Mapping[int, Trial],
+        sampling: Sampling,
+        known: dict[bytes, Record],
+        numbers: Iterator[int],
+    ) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self.sampling = sampling
+        self.scheduler = MeasurementScheduler(
+            equipment.together, numbers, rehearsal=not sampling.most
+        )
+        self._equipment = equipment
+        self._compiler = compiler
+        self._folder = folder
+        self._trials = trials
+        self._known = known
+        self._builds: list[BackgroundBuild] = []
+        self._numbers = count()
+        self._base: Program | None = None
+        self._early: list[Binary] = []
+        self._binaries: dict[int, Binary] = {}
+        self._twins: dict[bytes, list[int]] = {}
+
+    def build(self, idents: Sequence[int]) -> None:
+        """Begin to compile some of the trials as one batch, each lent those kernels of the
+        reference that it does not change."""
+        found = [self._trials[ident].phenotype for ident in idents]
+        ready = [one for one in found if isinstance(one, Phenotype)]
+        failed = [one for one in found if isinstance(one, BuildFailure)]
+        reference = self._trials[REFERENCE].phenotype
+        if isinstance(reference, Phenotype):
+            others = [one for one in ready if one is not reference]
+            whole = [reference] if len(others) < len(ready) else []
+            ready = whole + self._compiler.without_lent(others, reference)
+        folder = self._folder / str(next(self._numbers))
+        self._builds.append(BackgroundBuild(chain(failed, self._compiler.compile(ready, folder))))
+
+    @property
+    def news(self) -> list[int]:
+        """Descriptors that can be read when something was built."""
+        return [one.news for one in self._builds if not one.ended]
+
+    @property
+    def compiles(self) -> bool:
+        """Whether something is being compiled."""
+        return any(not one.ended for one in self._builds)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is being compiled or measured."""
+        return not self.compiles and self.scheduler.idle
+
+    @property
+    def compiled_until(self) -> float:
+        """When the last build ended, by :func:`time.perf_counter`."""
+        return max((one.finished for one in self._builds), default=0.0)
+
+    def close(self) -> None:
+        """End what is being compiled."""
+        for one in self._builds:
+            one.close()
+
+    def take(self) -> Iterator[Record | BuildFailure]:
+        """Enter what has been built: failures, and records of what has machine code that was
+        measured before. All else is to be measured."""
+        for build in self._builds:
+            for one in build.take() if not build.ended else ():
+                if isinstance(one, BuildFailure):
+                    yield one
+                    continue
+                self._early.append(one)
+                if one.ident == REFERENCE:
+                    self._base = self._program(self._early.pop())
+                    self._equipment.pool.ready_for(self._base)
+        while self._base and self._early:
+            yield from self._ready(self._early.pop(0), self._base)
+
+    def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
+        """A binary can be measured, unless the same machine code was or is about to be."""
+        binary = binary.beside(base.binary)
+        self._binaries[binary.ident] = binary
+        key = self._trials[binary.ident].code_key(binary)
+        if key in self._known:
+            yield binary.ident, _twin(self._known[key])
+        elif key in self._twins:
+            self._twins[key].append(binary.ident)
+        else:
+            if key is not None:
+                self._twins[key] = []
+            self.scheduler.add(binary.ident, Measure(self._program(binary), base, self.sampling))
+
+    def _program(self, binary: Binary) -> Program:
+        return self._equipment.program(self._trials[binary.ident], binary)
+
+    def feed(self) -> None:
+        """Send the workers what they can take."""
+        pool, more = self._equipment.pool, self.compiles
+        if self._compiler.disturbs and more:
+            return
+        while pool.has_room and (task := self.scheduler.next(more=more)):
+            pool.submit(task)
+
+    def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
+        """The records of an individual and of those with its machine code."""
+        binary = self._binaries[ident]
+        key = self._trials[ident].code_key(binary)
+        record = ident, replace(evaluation, code_key=key, resources=binary.resources)
+        yield record
+        if key is not None:
+            self._known[key] = record
+            for twin in self._twins.pop(key):
+                yield twin, _twin(record)
+
+
+def _twin(record: Record) -> Evaluation:
+    """The record of an individual with the machine code of another."""
+    other, evaluation = record
+    said = f"same machine code as individual {other}"
+    message = f"{said}; {evaluation.message}" if evaluation.message else said
+    return replace(evaluation, message=message)

@@ -1,0 +1,97 @@
+"""First runs of variants in code that does no harm, and what the reference does in such code."""
+
+from __future__ import annotations
+
+import resource
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from statistics import median
+
+from gi_cuda.backends.protocol.requests import Measure, Sampling
+from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
+from gi_cuda.evaluate.passes import Equipment, Trial
+from gi_cuda.results.measurement import Measurement, Sample
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """How variants run before they may run as they are.
+
+    Attributes:
+        compiler: makes code that does no harm.
+        sampling: how it is run.
+    """
+
+    compiler: Compiler
+    sampling: Sampling
+
+
+SLACK = 3.0
+"""A rehearsal over this multiple of the reference's own is over."""
+
+LEAST_LIMIT = 0.005
+"""Seconds a rehearsal may always take."""
+
+FIRST_LIMIT = 10.0
+"""Seconds that the reference's may take, before its time is known."""
+
+_RUNS = 4
+_OVERLOOKED = (frozenset[str](), frozenset({"parted"}))
+"""Signs of harm that may not count; some code that works has threads of a warp at two barriers."""
+
+
+def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> Rehearsal | None:
+    """How variants of a reference rehearse best; None where the back end confines nothing, or where
+    the reference itself, confined, is not right: then it tells nothing of variants.
+
+    Of several ways it is that in which compiling, by all processors, and running the reference once
+    take least.
+
+    Args:
+        sampling: how variants are measured when they are not confined.
+    """
+    tried = [_tried(one, equipment, reference, sampling) for one in equipment.compiler.confining()]
+    costs = dict(filter(None, tried))
+    return costs[min(costs)] if costs else None
+
+
+def _tried(
+    compiler: Compiler, equipment: Equipment, reference: Trial, sampling: Sampling
+) -> tuple[float, Rehearsal] | None:
+    """A way to rehearse and its seconds; None where the reference is not right in it."""
+    before = _compiling()
+    confined = _built(compiler, equipment, reference, "confined")
+    cost = (_compiling() - before) / compiler.jobs
+    plain = _built(equipment.compiler, equipment, reference, "plain")
+    if confined is None or plain is None:
+        return None
+    programs = equipment.program(reference, confined), equipment.program(reference, plain)
+    for overlooked in _OVERLOOKED:
+        first = Sampling(screen=_RUNS, most=_RUNS, limit=FIRST_LIMIT, overlooked=overlooked)
+        answer = equipment.pool.one(Measure(*programs, first))
+        if isinstance(answer, Measurement) and answer.correct:
+            times = _times(answer.samples)
+            limit = max(LEAST_LIMIT, SLACK * max(times))
+            how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
+            return cost + sum(times), Rehearsal(compiler, how)
+    return None
+
+
+def _compiling() -> float:
+    """Processor seconds of all compilers that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
+
+
+def _built(compiler: Compiler, equipment: Equipment, reference: Trial, name: str) -> Binary | None:
+    assert isinstance(reference.phenotype, Phenotype)
+    (built,) = compiler.compile([reference.phenotype], equipment.folder / name)
+    return built if isinstance(built, Binary) else None
+
+
+def _times(samples: tuple[Sample, ...]) -> list[float]:
+    """Seconds of a variant on each case."""
+    times: dict[str, list[float]] = defaultdict(list)
+    for one in samples:
+        times[one.case].append(one.variant)
+    return [median(found) for found in times.values()]

@@ -18,7 +18,7 @@ from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.evidence import DeviceEvidence
 from gi_cuda.evaluate.fatal_edits import FatalEdits
-from gi_cuda.evaluate.passes import REFERENCE, Equipment, Pass, Record, Trial
+from gi_cuda.evaluate.passes import REFERENCE, Equipment, LentKernels, Pass, Record, Trial
 from gi_cuda.evaluate.rehearsal import Rehearsal
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
@@ -125,7 +125,7 @@ class Batch:
         self._equipment = equipment
         self._trials = {REFERENCE: reference, **trials}
         self._memory = memory
-        numbers = count(1)
+        numbers, lent = count(1), LentKernels()
         self._measuring = Pass(
             equipment,
             equipment.compiler,
@@ -134,6 +134,7 @@ class Batch:
             sampling,
             memory.codes,
             numbers,
+            lent,
         )
         self._rehearsing: Pass | None = None
         if rehearsal is not None:
@@ -145,6 +146,7 @@ class Batch:
                 rehearsal.sampling,
                 memory.rehearsed,
                 numbers,
+                lent,
             )
         self._right: list[int] = []
         self._evidence: DeviceEvidence[Held] = DeviceEvidence()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ import xxhash
 
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.protocol.requests import Measure, Program, Sampling
-from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler, Phenotype
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Pool, Task
 from gi_cuda.evaluate.scheduler import MeasurementScheduler
 from gi_cuda.genome import Edit, Genotype
@@ -85,6 +85,23 @@ class Equipment:
         return Program(binary, dict(trial.configuration), self.cases)
 
 
+class LentKernels:
+    """The trials of a batch without those kernels that they leave to the reference, each worked out
+    once, however often it is compiled."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Phenotype] = {}
+
+    def of(
+        self, compiler: Compiler, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """Phenotypes without what a reference lends them; the reference itself stays whole."""
+        own = {one.ident: one for one in phenotypes}
+        new = [one for one in phenotypes if one is not reference and one.ident not in self._known]
+        self._known.update((one.ident, one) for one in compiler.without_lent(new, reference))
+        return [self._known.get(ident, one) for ident, one in own.items()]
+
+
 class Pass:
     """Trials of a batch that are built by one compiler and measured in one way, each beside the
     reference, which is built in the same way.
@@ -97,6 +114,7 @@ class Pass:
         sampling: how they are measured.
         known: individual and record by machine code, of all that was measured so before.
         numbers: of tasks.
+        lent: what the passes of a batch have in common.
 
     Attributes:
         base: the reference, once it is built.
@@ -111,6 +129,7 @@ class Pass:
         sampling: Sampling,
         known: dict[bytes, Record],
         numbers: Iterator[int],
+        lent: LentKernels,
     ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         self.sampling = sampling
@@ -124,18 +143,26 @@ class Pass:
         self._known = known
         self._builds: list[BackgroundBuild] = []
         self._numbers = count()
+        self._lent = lent
         self.base: Program | None = None
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
         self._twins: dict[bytes, list[int]] = {}
 
     def build(self, idents: Sequence[int]) -> None:
-        """Begin to compile some of the trials as one batch."""
-        found = [self._trials[ident].phenotype for ident in idents]
-        ready = [one for one in found if isinstance(one, Phenotype)]
-        failed = [one for one in found if isinstance(one, BuildFailure)]
+        """Begin to compile some of the trials as one batch, each lent those kernels of the
+        reference that it does not change."""
         folder = self._folder / str(next(self._numbers))
-        self._builds.append(BackgroundBuild(chain(failed, self._compiler.compile(ready, folder))))
+        self._builds.append(BackgroundBuild(self._built(tuple(idents), folder)))
+
+    def _built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
+        found = [self._trials[ident].phenotype for ident in idents]
+        yield from (one for one in found if isinstance(one, BuildFailure))
+        ready = [one for one in found if isinstance(one, Phenotype)]
+        reference = self._trials[REFERENCE].phenotype
+        if isinstance(reference, Phenotype):
+            ready = self._lent.of(self._compiler, ready, reference)
+        yield from self._compiler.compile(ready, folder)
 
     @property
     def news(self) -> list[int]:
@@ -179,6 +206,7 @@ class Pass:
 
     def _ready(self, binary: Binary, base: Program) -> Iterator[Record]:
         """A binary can be measured, unless the same machine code was or is about to be."""
+        binary = binary.beside(base.binary)
         self._binaries[binary.ident] = binary
         key = self._trials[binary.ident].code_key(binary)
         if key in self._known:

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 from pydantic import TypeAdapter
 
 from gi_cuda.backends.compile.code_cache import CodeCache
-from gi_cuda.backends.compile.identity import digest
+from gi_cuda.backends.compile.identity import digest, without_markers
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -118,6 +118,12 @@ class CachedCompiler:
         """Equal variants have machine code of their own; the same batch has the same again."""
         return CachedBatches(self.inner, self.cache)
 
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """As the compiler does."""
+        return self.inner.without_lent(phenotypes, reference)
+
     def confining(self) -> tuple[Compiler, ...]:
         """The compiler's, whose work is kept as well."""
         return tuple(CachedCompiler(one, self.cache) for one in self.inner.confining())
@@ -197,11 +203,12 @@ class _Shelf:
             return {"ident": built.ident, "failure": built.message} if its_own else None
         if built.path not in self._kept:
             self._kept[built.path] = self.cache.keep_file(built.path.read_bytes()).hex()
-        plain = replace(built, path=Path(built.path.suffix), code_key=None)
+        plain = replace(built, path=Path(built.path.suffix), code_key=None, kernel_keys={})
         key = built.code_key
         return {
             "file": self._kept[built.path],
             "code_key": None if key is None else key.hex(),
+            "kernel_keys": {name: one.hex() for name, one in built.kernel_keys.items()},
             "binary": self.kind.dump_python(plain, mode="json"),
         }
 
@@ -220,6 +227,7 @@ class _Shelf:
             ident=ident,
             path=path,
             code_key=None if key is None else bytes.fromhex(key),
+            kernel_keys={n: bytes.fromhex(one) for n, one in record["kernel_keys"].items()},
             compiled_as=before,
         )
 
@@ -239,7 +247,9 @@ def _key(phenotype: Phenotype, identity: bytes) -> bytes:
     # To a phenotype's own key all white space is one, in literals as well.
     same = phenotype.text.replace(f'"v{phenotype.ident}/', '"')
     said = [match[0] for match in _LITERAL.finditer(same) if match[0][0] != "#"]
-    return digest([_FORMAT, identity, phenotype.key, *said])
+    # What is left out of a text, its key does not tell.
+    lent = [" ".join(without_markers(same).split())] if phenotype.lent else []
+    return digest([_FORMAT, identity, phenotype.key, *lent, *said])
 
 
 def _packed(record: object) -> bytes:

@@ -40,7 +40,8 @@ _CLOSED = frozenset(_CLOSING.values())
 _TYPE_KEYS = frozenset({"class", "struct", "union", "enum"})
 _TAKING = """
     __attribute__ __attribute alignas decltype noexcept throw __asm__ __asm asm explicit __declspec
-    __typeof__ __typeof typeof
+    __typeof__ __typeof typeof __launch_bounds__ __cluster_dims__ __maxnreg__ __block_size__
+    __align__
 """
 _WITH_ARGUMENT = frozenset(_TAKING.split())
 """Words whose parentheses hold no parameters."""

@@ -8,7 +8,7 @@ afterwards what it was before, so that nothing leaks into the next.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import xxhash
@@ -106,8 +106,14 @@ def _defined(macros: Mapping[str, str]) -> str:
     return "".join(f"#undef {name}\n#define {name} {macros[name]}\n" for name in macros)
 
 
-def split(output: str, variants: Sequence[Variant]) -> dict[int, Phenotype]:
-    """Cut a preprocessor's output at the markers; variants it did not reach are missing."""
+def split(
+    output: str, variants: Sequence[Variant], meaning: Callable[[str], str] = str
+) -> dict[int, Phenotype]:
+    """Cut a preprocessor's output at the markers; variants it did not reach are missing.
+
+    Args:
+        meaning: makes of a variant's text what has a meaning to the compiler; decides the key.
+    """
     options = {v.ident: v.options for v in variants}
     found: dict[int, Phenotype] = {}
     _, *pieces = output.split(_MARKER)
@@ -116,7 +122,7 @@ def split(output: str, variants: Sequence[Variant]) -> dict[int, Phenotype]:
         ident = int(number)
         # What __FILE__ became must not tell variants apart.
         same = text.replace(f'"v{ident}/', '"')
-        found[ident] = Phenotype(ident, text, options[ident], key(same, options[ident]))
+        found[ident] = Phenotype(ident, text, options[ident], key(meaning(same), options[ident]))
     return found
 
 

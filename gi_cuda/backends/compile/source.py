@@ -15,6 +15,7 @@ from gi_cuda.backends.compile.identity import (
     without_places,
 )
 from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
@@ -113,6 +114,13 @@ class SourceCompiler(ABC):
             parts = dict(crew.next() for _ in range(number))
         return {ident: one for begin in range(number) for ident, one in parts[begin].items()}
 
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """Phenotypes without the kernels that are the reference's."""
+        found = lender(reference, self.kernels, self.symbols)
+        return [found.lend(one) for one in phenotypes] if found else list(phenotypes)
+
     def _phenotypes(
         self, variants: Sequence[Variant], front: str, preprocess: Callable[[str], Finished]
     ) -> dict[int, Phenotype | BuildFailure]:
@@ -122,7 +130,7 @@ class SourceCompiler(ABC):
         while rest:
             finished = preprocess(batch_text(front, rest, self.file_name))
             if finished.ok:
-                answer.update(split(finished.stdout, rest))
+                answer.update(split(finished.stdout, rest, self._meaning))
                 break
             failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
             for ident, message in failed.items():
@@ -151,6 +159,10 @@ class SourceCompiler(ABC):
     @abstractmethod
     def _front(self, options: tuple[str, ...]) -> str | None:
         """What is in front of variants with these options, preprocessed; None where it fails."""
+
+    def _meaning(self, text: str) -> str:
+        """What of a preprocessed text has a meaning to the compiler."""
+        return text
 
     @abstractmethod
     def _exports(self) -> str:

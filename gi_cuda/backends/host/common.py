@@ -20,6 +20,10 @@ from gi_cuda.backends.host.prepare import Change, changed, closing
 MARK: Final = "GI_COMMON"
 """What stands for ``__device__`` before a function that may be merged with others."""
 
+NOT_INLINED: Final = "GI_NOT_INLINED"
+"""What stands before ``__device__`` of a function that kernels call which are left out, and that is
+not inlined where they are there."""
+
 _DEVICE: Final = "__device__"
 _NAMED: Final = re.compile(r"__device__\b[\w\s*&:]*?\b([A-Za-z]\w*)\s*(\()")
 _PLAIN: Final = re.compile(r"(?:#.*\n|[\w\s])*")  # with line markers
@@ -33,11 +37,13 @@ class _Declared(NamedTuple):
     Attributes:
         at: where its ``__device__`` is.
         body: what is between its braces, and these; nothing for a mere declaration.
+        apart: whether it is :data:`NOT_INLINED`.
     """
 
     name: str
     at: int
     body: str
+    apart: bool
 
 
 def mark_common(text: str) -> str:
@@ -51,6 +57,7 @@ def mark_common(text: str) -> str:
     bodies = {one.name: one.body for one in declared if one.body and defined[one.name] == 1}
     mentions = Counter(_words(_without(text, bodies.values())))
     mentions.subtract(one.name for one in declared)
+    mentions.update(one.name for one in declared if one.apart and one.body)
     reached = [name for name in bodies if mentions[name]]
     for name in reached:  # grows on the way
         for said, number in _words(bodies[name]).items():
@@ -75,7 +82,7 @@ def _declarations(text: str) -> Iterator[_Declared]:
             if tail:
                 begin = tail.start(1)
                 body = text[begin : closing(text, begin)] if tail[1] == "{" else ""
-                yield _Declared(named[1], at, body)
+                yield _Declared(named[1], at, body, NOT_INLINED in text[before:at])
         at = text.find(_DEVICE, at + len(_DEVICE))
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
 
+from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.process import Finished, run, write_text
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
-from gi_cuda.backends.host.common import mark_common
+from gi_cuda.backends.host.common import NOT_INLINED, mark_common
 from gi_cuda.backends.host.library import INCLUDE, compile_options
-from gi_cuda.backends.host.objects import OPTIONS, code_keys
+from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
 from gi_cuda.backends.host.prepare import (
     export_references,
     mark_unrolls,
@@ -22,7 +25,7 @@ from gi_cuda.backends.host.prepare import (
     references,
     variant_text,
 )
-from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype
+from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype, code_key
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
@@ -66,6 +69,10 @@ class HostCompiler(SourceCompiler):
     def _exports(self) -> str:
         return references(self.kernels, self.symbols)
 
+    def _meaning(self, text: str) -> str:
+        # Some of what a device's compiler is told is gone, some has become the same.
+        return prepare(text)
+
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
         command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]
 
@@ -80,6 +87,17 @@ class HostCompiler(SourceCompiler):
             phenotypes, folder, self._compile_shard, _collect, jobs=self.jobs, sizes=self.sizes
         )
 
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """Phenotypes without the kernels that are the reference's. Functions which these call too
+        are inlined only where they are in the reference, though they may be called but once now."""
+        found = lender(reference, self.kernels, self.symbols)
+        if found is None:
+            return list(phenotypes)
+        called = _out_of_line(self, reference)
+        return [found.lend(one, NOT_INLINED, called) for one in phenotypes]
+
     def confining(self) -> tuple[()]:
         """Nothing: what a variant does to its worker costs a fork."""
         return ()
@@ -89,16 +107,23 @@ class HostCompiler(SourceCompiler):
         return {}
 
     def _compile_shard(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        finished = self.compile_object(shard, path)
+        if not finished.ok:
+            return finished
+        command = [*self._command(shard[0].options), "-o", path.with_suffix(".so")]
+        return run([*command, path.with_suffix(".o")], limit=COMPILE_LIMIT)
+
+    def compile_object(self, shard: Sequence[Phenotype], path: Path) -> Finished:
+        """Compile a shard to an object file."""
         source = path.with_suffix(".cpp")
         text = shard_text(self, shard)
         write_text(source, text)
-        made, library = path.with_suffix(".o"), path.with_suffix(".so")
+        command = [*self._command(shard[0].options), "-c", "-o", path.with_suffix(".o")]
+        return run([*command, source], limit=COMPILE_LIMIT)
+
+    def _command(self, options: Sequence[str]) -> list[str | Path]:
         command: list[str | Path] = [*self._toolchain(), *_MESSAGES, f"-I{INCLUDE}"]
-        command += [*self.options, *shard[0].options]
-        finished = run([*command, "-c", "-o", made, source], limit=COMPILE_LIMIT)
-        if not finished.ok:
-            return finished
-        return run([*command, "-o", library, made], limit=COMPILE_LIMIT)
+        return [*command, *self.options, *options]
 
 
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
@@ -110,13 +135,29 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
         text = prepare(phenotype.text)
         parts += [
             variant_text(name, f"{seen}\n{mark_common(text) if compiler.shares else text}"),
-            export_references(name, compiler.kernels, compiler.symbols),
+            export_references(name, compiler.kernels, compiler.symbols, phenotype.lent),
         ]
     return "".join(parts)
+
+
+@lru_cache(maxsize=4)
+def _out_of_line(compiler: HostCompiler, reference: Phenotype) -> frozenset[str]:
+    """Names of the functions that the compiler does not inline wherever the reference calls them;
+    none where it does not compile."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        path = Path(scratch) / "reference"
+        if not compiler.compile_object([reference], path).ok:
+            return frozenset()
+        return functions_in(path.with_suffix(".o").read_bytes())
 
 
 def _collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
     made, library = path.with_suffix(".o"), path.with_suffix(".so")
     keys = code_keys(made.read_bytes())
     made.unlink()
-    return [Binary(one.ident, library, keys.get(one.ident)) for one in shard]
+    return [_binary(one, library, keys.get(one.ident, {})) for one in shard]
+
+
+def _binary(phenotype: Phenotype, library: Path, keys: Mapping[str, bytes]) -> Binary:
+    key = code_key(keys) if keys else None
+    return Binary(phenotype.ident, library, key, {}, keys, phenotype.lent)

@@ -32,6 +32,7 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, Texture
+from gi_cuda.spec.kernel_names import identifier
 
 
 @cache
@@ -42,11 +43,22 @@ def _pattern(size: int) -> NDArray[np.uint8]:
 
 @dataclass(slots=True)
 class HostProgram:
-    """A loaded shard and the calls that were bound to it, by case."""
+    """A loaded shard and the calls that were bound to it, by case.
+
+    Attributes:
+        lender: the reference's, where the variant is lent some of its kernels.
+    """
 
     binary: Binary
     shard: Shard
+    lender: HostProgram | None = None
     calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
+
+    def holder(self, name: str) -> tuple[Shard, str]:
+        """The shard that has a kernel or variable of the variant, and whose it is there."""
+        if self.lender is not None and identifier(name) in self.binary.lent:
+            return self.lender.holder(name)
+        return self.shard, self.binary.namespace
 
 
 class HostDevice:
@@ -82,7 +94,8 @@ class HostDevice:
             LaunchRefused: it cannot be loaded.
         """
         try:
-            return HostProgram(binary, Shard(binary.path))
+            lender = self.load(binary.lender) if binary.lender else None
+            return HostProgram(binary, Shard(binary.path), lender)
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
 
@@ -90,6 +103,8 @@ class HostDevice:
         """Close a variant's library."""
         loaded.calls.clear()
         loaded.shard.close()
+        if loaded.lender is not None:
+            self.unload(loaded.lender)
 
     def make_room(self, plan: CasePlan) -> None:
         """Make and fill the buffers of a case, if that was not done before."""
@@ -161,7 +176,8 @@ class HostDevice:
             if buffer.symbol is None:
                 continue
             array = self._buffer(plan, buffer.name).view(np.uint8)
-            memory = loaded.shard.symbol(loaded.binary.namespace, buffer.symbol)
+            shard, variant = loaded.holder(buffer.symbol)
+            memory = shard.symbol(variant, buffer.symbol)
             if array.size > memory.size:
                 raise LaunchRefused(
                     f"the variable {buffer.symbol} has {memory.size} bytes, and the buffer"
@@ -175,8 +191,8 @@ class HostDevice:
 
         def call(launch: Launch) -> BoundLaunch:
             if launch.kernel not in kernels:
-                name = loaded.binary.namespace
-                kernels[launch.kernel] = loaded.shard.kernel(name, launch.kernel)
+                shard, variant = loaded.holder(launch.kernel)
+                kernels[launch.kernel] = shard.kernel(variant, launch.kernel)
             arguments = [self._argument(plan, argument) for argument in launch.args]
             try:
                 return self._runtime.call(

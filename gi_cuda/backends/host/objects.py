@@ -20,16 +20,23 @@ _EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
 _SHARED = re.compile(r"(?<=\A__start_gi_shared_)v\d+\Z|(?<=\A__stop_gi_shared_)v\d+\Z")
 """Where a variant's static shared memory begins and ends, for the linker to say."""
 
+_PART = re.compile(r"(?<!\d)(?P<size>\d+)(?=(?P<rest>[A-Za-z_]\w*))")
+"""A name in a mangled one."""
+
+_OWN_NAME = re.compile(r"(?:\._Z|_v\d+\Z).*")
+"""What the name of a section has of the function or variant that it belongs to."""
+
 _INITIALISERS = (".init_array", ".ctors")
 
 
-def code_keys(data: bytes) -> dict[int, bytes]:
-    """128-bit xxh3 keys of the variants in an object file, by number.
+def code_keys(data: bytes) -> dict[int, dict[str, bytes]]:
+    """128-bit xxh3 keys of the kernels and exported variables in an object file, by the number of
+    their variant and their identifier.
 
-    Two that have the same key have the same machine code, constants and variables, whatever files
-    they are in and however they are called. Constants and variables lie among those of others, so
-    that two with the same code may have different keys. There are none where code runs when the
-    file is loaded.
+    Two variants that have the same keys have the same machine code, constants and variables,
+    whatever files they are in and however they are called. Constants and variables lie among those
+    of others, so that two with the same code may have different keys. There are none where code
+    runs when the file is loaded.
 
     Raises:
         ValueError: the bytes are no object file.
@@ -46,7 +53,10 @@ def code_keys(data: bytes) -> dict[int, bytes]:
             exports[int(found[1])].append((found[2], symbol))
     shared = {section.name: section.size for section in elf.sections}
     return {
-        ident: _key(elf, patches, own, shared.get(f"gi_shared_v{ident}", 0))
+        ident: {
+            name: _key(elf, patches, symbol, shared.get(f"gi_shared_v{ident}", 0))
+            for name, symbol in own
+        }
         for ident, own in exports.items()
     }
 
@@ -54,10 +64,10 @@ def code_keys(data: bytes) -> dict[int, bytes]:
 def _key(
     elf: Elf,
     patches: dict[int, list[Relocation]],
-    exports: list[tuple[str, ElfSymbol]],
+    export: ElfSymbol,
     shared: int,
 ) -> bytes:
-    """The key of what these exports reach, each section of it named by when it is first met.
+    """The key of what an export reaches, each section of it named by when it is first met.
 
     Args:
         shared: static shared memory, bytes, whether it is used or not.
@@ -76,11 +86,24 @@ def _key(
             else:
                 digest.update(f"{place} {_SHARED.sub('', symbol.name)}\0".encode())
 
-    for name, symbol in sorted(exports, key=lambda export: export[0]):
-        start, stop = symbol.value, symbol.value + symbol.size
-        digest.update(f"{name} {symbol.size}\0".encode() + elf.initial(symbol))
-        enter([one for one in patches[symbol.section] if start <= one.offset < stop], start)
+    start, stop = export.value, export.value + export.size
+    digest.update(f"{export.size}\0".encode() + elf.initial(export))
+    enter([one for one in patches[export.section] if start <= one.offset < stop], start)
     for section in reached:  # grows on the way
-        digest.update(f"{elf.sections[section].size}\0".encode() + elf.content_of(section))
+        # Two kernels that share a variable must not look like two with one each.
+        name = _OWN_NAME.sub("", elf.sections[section].name)
+        digest.update(f"{name} {elf.sections[section].size}\0".encode() + elf.content_of(section))
         enter(patches[section], 0)
     return digest.digest()
+
+
+def functions_in(data: bytes) -> frozenset[str]:
+    """The names of all functions in an object file, without namespaces and arguments.
+
+    Raises:
+        ValueError: the bytes are no object file.
+    """
+    symbols = [symbol.name for symbol in Elf(data).symbols if symbol.is_function]
+    return frozenset(
+        found["rest"][: int(found["size"])] for one in symbols for found in _PART.finditer(one)
+    )

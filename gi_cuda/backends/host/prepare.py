@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeAlias
 
+from gi_cuda.backends.compile.lending import KERNEL, SYMBOL
 from gi_cuda.spec.kernel_names import identifier, reference
 
 Change: TypeAlias = tuple[int, int, str]
@@ -40,6 +41,7 @@ _STATIC_SHARED: Final = re.compile(r"\bstatic\s+(?=__shared__\b)|(?<=__shared__ 
 _ASSEMBLY: Final = re.compile(
     r"(?:asm|__asm__|__asm)\b\s*(?:\b(?:volatile|__volatile__|inline)\b\s*)*\("
 )
+_BOUNDS: Final = re.compile(r"__launch_bounds__\s*\(")
 _BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
 _STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
 # What a line may hold that only looks like code.
@@ -66,12 +68,13 @@ def prepare(text: str) -> str:
 
     Lines stay where they are. ``extern __shared__`` arrays become pointers to the launch's dynamic
     shared memory, ``#pragma unroll`` what the compiler understands (directly before a loop, else it
-    goes), ``extern "C"`` goes since every variant has functions of the same name, and inline PTX
-    becomes an error that says so.
+    goes), launch bounds go, ``extern "C"`` goes since every variant has functions of the same name,
+    and inline PTX becomes an error that says so.
     """
     text = changed(text, "unroll", _unroll)
     text = changed(text, "extern", _extern)
     text = changed(text, "static", _static)
+    text = changed(text, "__launch_bounds__", _bounds)
     return changed(text, "asm", _assembly)
 
 
@@ -181,6 +184,14 @@ def _static(text: str, at: int) -> Change | None:
     return (at, match.end(), _lines(match[0])) if match else None
 
 
+def _bounds(text: str, at: int) -> Change | None:
+    match = _BOUNDS.match(text, at)
+    if match is None or _word_start(text, at) != at or not _is_code(text, at):
+        return None
+    end = closing(text, match.end() - 1)
+    return at, end, _lines(text[at:end])
+
+
 def _assembly(text: str, at: int) -> Change | None:
     start = _word_start(text, at)
     match = _ASSEMBLY.match(text, start)
@@ -222,16 +233,21 @@ def references(kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
     There the variant's macros, types and namespaces are what the text says, so a kernel may be
     named with them: ``blur<Pixel, RADIUS>``. :func:`export_references` makes them known.
     """
-    lines = [f"constexpr auto &gi_kernel_{i} = {reference(k)};" for i, k in enumerate(kernels)]
-    lines += [f"auto &gi_symbol_{i} = {name};" for i, name in enumerate(symbols)]
+    lines = [f"constexpr auto &{KERNEL}{i} = {reference(k)};" for i, k in enumerate(kernels)]
+    lines += [f"auto &{SYMBOL}{i} = {name};" for i, name in enumerate(symbols)]
     return "\n".join(lines)
 
 
-def export_references(variant: str, kernels: Sequence[str], symbols: Sequence[str] = ()) -> str:
-    """The lines, outside the variant, that export what :func:`references` named."""
+def export_references(
+    variant: str, kernels: Sequence[str], symbols: Sequence[str], lent: Collection[str]
+) -> str:
+    """The lines, outside the variant, that export what :func:`references` named, but for what it
+    is lent (see :class:`~gi_cuda.backends.protocol.variants.Phenotype`)."""
     lines = [f'# 1 "{variant}/export"']
-    lines += [export(variant, k, f"gi_kernel_{i}") for i, k in enumerate(kernels)]
-    lines += [export_symbol(variant, s, f"gi_symbol_{i}") for i, s in enumerate(symbols)]
+    own = [(i, k) for i, k in enumerate(kernels) if identifier(k) not in lent]
+    lines += [export(variant, kernel, f"{KERNEL}{i}") for i, kernel in own]
+    own = [(i, s) for i, s in enumerate(symbols) if identifier(s) not in lent]
+    lines += [export_symbol(variant, symbol, f"{SYMBOL}{i}") for i, symbol in own]
     return "\n".join([*lines, ""])
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
+
+import xxhash
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +35,16 @@ class Phenotype:
         ident: the variant's number.
         text: the preprocessed source with its line markers, ready to be compiled.
         options: compiler options of its own.
-        key: 128-bit xxh3 of the text with white space and line markers normalised.
+        key: 128-bit xxh3 of the whole text with white space and line markers normalised.
+        lent: identifiers (see :func:`gi_cuda.spec.kernel_names.identifier`) of kernels and
+            variables that are left to the reference. The text is without these kernels.
     """
 
     ident: int
     text: str
     options: tuple[str, ...]
     key: bytes
+    lent: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,11 @@ class Binary:
         code_key: 128-bit key of its machine code, equal for equal code; None where the back end
             has none.
         resources: what the compiler says it takes: registers, spills, shared memory.
+        kernel_keys: what the code key is made of, by identifiers of kernels (and, where they have
+            a key of their own, of variables).
+        lent: see :class:`Phenotype`.
+        lender: the reference's binary, which has what is lent; None where nothing is, or it is yet
+            to be said (see :meth:`beside`).
         compiled_as: the number that its names in the file have; None: its own.
     """
 
@@ -59,12 +69,29 @@ class Binary:
     path: Path
     code_key: bytes | None = None
     resources: Mapping[str, int] = field(default_factory=dict)
+    kernel_keys: Mapping[str, bytes] = field(default_factory=dict)
+    lent: frozenset[str] = frozenset()
+    lender: Binary | None = None
     compiled_as: int | None = field(default=None, kw_only=True)
 
     @property
     def namespace(self) -> str:
         """Where its names in the file are."""
         return f"v{self.ident if self.compiled_as is None else self.compiled_as}"
+
+    def beside(self, reference: Binary) -> Binary:
+        """This one with what it is lent by the reference: key and resources are those of both."""
+        if not self.lent:
+            return self
+        theirs = {name: key for name, key in reference.kernel_keys.items() if name in self.lent}
+        # Without its kernels' keys the back end has none.
+        key = code_key({**theirs, **self.kernel_keys}) if self.code_key and theirs else None
+        resources = self.resources_beside(reference)
+        return replace(self, code_key=key, resources=resources, lender=reference)
+
+    def resources_beside(self, reference: Binary) -> Mapping[str, int]:
+        """What it takes together with what it is lent."""
+        return self.resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +118,14 @@ class BlockSize:
     shared: int
 
 
+def code_key(kernel_keys: Mapping[str, bytes]) -> bytes:
+    """128-bit key of all code, given that of each kernel."""
+    digest = xxhash.xxh3_128()
+    for name, key in sorted(kernel_keys.items()):
+        digest.update(f"{name}\0".encode() + key)
+    return digest.digest()
+
+
 class Compiler(Protocol):
     """What a back end's compiler does with a batch (one object per run)."""
 
@@ -115,6 +150,11 @@ class Compiler(Protocol):
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch in shards below ``folder``; results come as shards end."""
+
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """Phenotypes without the kernels that are the reference's, as far as that can be told."""
 
     def of_sources(self, front: str | None = None) -> Compiler:
         """The compiler of the sources that are behind what this one compiles; with another prelude

@@ -20,6 +20,8 @@ _POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
 _STATIC = re.compile(r"__nv_static_\d+__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}_(?P<rest>\w+)")
 """Names with internal linkage where nvcc makes them unique in a program."""
 
+_CODE = re.compile(r"\.(?:text|nv\.constant2)\.(?P<kernel>\w+)\Z")
+"""Sections of one kernel."""
 _MANGLED = re.compile(r"_ZL?(?P<size>\d+)(?P<rest>\w+)")
 
 
@@ -51,15 +53,16 @@ class Content:
         variables: mangled names of ``__constant__`` and ``__device__`` variables, by name.
         pointers: mangled names of what the variables ``gi_kernel_<i>`` and ``gi_symbol_<i>`` point
             at, by these names (see :func:`gi_cuda.backends.cuda.compile.nvcc.pointers`).
-        key: 128-bit xxh3 of everything that decides what the kernels do and how fast: machine
-            code, shared memory, stack, launch bounds, the variables' places and first values.
-            The variant's own name is no part of it, nor are the pointers.
+        keys: for each kernel, by mangled name, 128-bit xxh3 of everything that decides what it does
+            and how fast: machine code, shared memory, stack, launch bounds, the places and first
+            values of all variables of the variant. The variant's own name is no part of it, nor are
+            the pointers.
     """
 
     kernels: Mapping[str, CompiledKernel]
     variables: Mapping[str, str]
     pointers: Mapping[str, str]
-    key: bytes
+    keys: Mapping[str, bytes]
 
 
 def name_parts(symbol: str) -> tuple[str, ...]:
@@ -113,12 +116,21 @@ def _plain(parts: Sequence[str]) -> str:
 
 @dataclass(slots=True)
 class _Parts:
-    """What belongs to one variant, while it is being gathered."""
+    """What belongs to one variant, while it is being gathered.
+
+    Attributes:
+        facts: what decides what its kernels do; by mangled name what concerns one, under "" what
+            may concern all.
+    """
 
     kernels: dict[str, CompiledKernel] = field(default_factory=dict)
     variables: dict[str, str] = field(default_factory=dict)
     pointers: dict[str, str] = field(default_factory=dict)
-    facts: list[tuple[str, bytes]] = field(default_factory=list)
+    facts: dict[str, list[tuple[str, bytes]]] = field(default_factory=lambda: defaultdict(list))
+
+    def keys(self) -> dict[str, bytes]:
+        """The key of each kernel."""
+        return {one: _digest(self.facts[one] + self.facts[""]) for one in self.kernels}
 
 
 def read_cubin(data: bytes) -> dict[int, Content]:
@@ -142,13 +154,13 @@ def read_cubin(data: bytes) -> dict[int, Content]:
         elif symbol.is_variable:
             mine.variables[parts[-1]] = symbol.name
             place = f"{elf.sections[symbol.section].name}+{symbol.value}:{symbol.size}"
-            mine.facts.append((f"variable {plain} {place}", elf.initial(symbol)))
+            mine.facts[""].append((f"variable {plain} {place}", elf.initial(symbol)))
         elif kernel := kernels.get(symbol.name):
             mine.kernels[symbol.name] = kernel
             numbers = f"{kernel.registers} {kernel.local} {kernel.shared}"
             code = elf.content(f".text.{symbol.name}") + elf.content(f".nv.constant2.{symbol.name}")
-            mine.facts.append((f"kernel {plain} {numbers}", code))
-            mine.facts.append((f"bounds {plain}", elf.bounds(symbol.name)))
+            bounds = elf.bounds(symbol.name)
+            mine.facts[symbol.name] += [(f"kernel {plain} {numbers}", code), ("bounds", bounds)]
     relocations = list(elf.relocations())
     for one in relocations:
         if (one.section, one.offset) in ours:
@@ -164,9 +176,12 @@ def read_cubin(data: bytes) -> dict[int, Content]:
         if one.symbol.name in pointed and one.symbol.is_function:
             continue
         place = f"{one.offset} {one.kind} {one.addend}"
-        found[ident].facts.append((f"relocation {_plain(parts)} {place}", b""))
+        section = _CODE.match(elf.sections[one.section].name)
+        mine = found[ident]
+        kernel_name = section["kernel"] if section and section["kernel"] in mine.kernels else ""
+        mine.facts[kernel_name].append((f"relocation {_plain(parts)} {place}", b""))
     return {
-        ident: Content(mine.kernels, mine.variables, mine.pointers, _digest(mine.facts))
+        ident: Content(mine.kernels, mine.variables, mine.pointers, mine.keys())
         for ident, mine in found.items()
     }
 

@@ -43,7 +43,14 @@ from gi_cuda.backends.cuda.compile.staged import (
 )
 from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
-from gi_cuda.backends.protocol.variants import Binary, BlockSize, BuildFailure, Built, Phenotype
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BlockSize,
+    BuildFailure,
+    Built,
+    Phenotype,
+    code_key,
+)
 from gi_cuda.spec.kernel_names import identifier, is_plain, reference
 
 SIZES = Sizes(smallest=4, largest=16, first=1)
@@ -99,6 +106,13 @@ class CudaBinary(Binary):
     kernels: Mapping[str, CompiledKernel] = field(default_factory=dict)
     variables: Mapping[str, str] = field(default_factory=dict)
     confined: bool = False
+
+    def resources_beside(self, reference: Binary) -> Mapping[str, int]:
+        """What the kernel takes that takes most, of its own and of those that it is lent."""
+        assert isinstance(reference, CudaBinary)
+        theirs = [kernel for name, kernel in reference.kernels.items() if name in self.lent]
+        kernels = {kernel.symbol: kernel for kernel in (*self.kernels.values(), *theirs)}
+        return resources(kernels.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -326,13 +340,13 @@ class _Batch:
         cubin = path.with_suffix(".cubin")
         content = read_cubin(cubin.read_bytes()) if cubin.exists() else {}
         found: list[Built | Twin] = []
-        for ident in (p.ident for p in shard):
-            other = self.twins.of(ident)
+        for one in shard:
+            other, own = self.twins.of(one.ident), content.get(one.ident)
             if other is None:
-                built = binary_of(ident, cubin, content.get(ident), self.pointed_at)
+                built = binary_of(one.ident, cubin, own, self.pointed_at, one.lent)
                 found.append(self.compiler.marked(built))
             else:
-                found.append(Twin(ident, other))
+                found.append(Twin(one.ident, other))
         return found
 
 
@@ -410,25 +424,48 @@ def brought_home(finished: Finished, file_name: str) -> Finished:
     return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
 
 
-def binary_of(ident: int, cubin: Path, content: Content | None, names: Mapping[str, str]) -> Built:
+def binary_of(
+    ident: int,
+    cubin: Path,
+    content: Content | None,
+    names: Mapping[str, str],
+    lent: frozenset[str] = frozenset(),
+) -> Built:
     """A variant of a shard that compiled; ``names`` as :func:`pointed_at` gives them."""
     if content is None or not content.kernels:
         return BuildFailure(ident, "the compiled source holds no kernel")
     kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}
-    variables = dict(content.variables)
-    for pointer, symbol in content.pointers.items():
-        if symbol in content.kernels:
-            kernels[names[pointer]] = content.kernels[symbol]
-        else:
-            variables[names[pointer]] = symbol
+    pointers = {names[pointer]: symbol for pointer, symbol in content.pointers.items()}
+    named = {name: symbol for name, symbol in pointers.items() if symbol in content.kernels}
+    kernels |= {name: content.kernels[symbol] for name, symbol in named.items()}
+    others = {name: symbol for name, symbol in pointers.items() if name not in named}
+    variables = {**content.variables, **others}
+    keys = _kernel_keys(content, named)
     return CudaBinary(
         ident,
         cubin,
-        content.key,
+        code_key(keys),
         resources(content.kernels.values()),
-        kernels,
-        variables,
+        keys,
+        lent,
+        kernels=kernels,
+        variables=variables,
     )
+
+
+def _kernel_keys(content: Content, named: Mapping[str, str]) -> dict[str, bytes]:
+    """Keys by the identifiers of kernels; those that have no name of their own share the one that
+    their name in the source is.
+
+    Args:
+        named: symbols of kernels that have, by the identifiers of these.
+    """
+    others: dict[str, list[bytes]] = {}
+    for symbol, key in content.keys.items():
+        if symbol not in named.values():
+            others.setdefault(name_parts(symbol)[-1], []).append(key)
+    keys = {name: b"".join(sorted(found)) for name, found in others.items()}
+    return keys | {name: content.keys[symbol] for name, symbol in named.items()}
 
 
 def resources(kernels: Iterable[CompiledKernel]) -> dict[str, int]:

@@ -104,8 +104,9 @@ class Twins:
         """The variant whose code serves this one too."""
         return self._of.get(ident)
 
-    def enter(self, ident: int, options: tuple[str, ...], key: bytes) -> bool:
+    def enter(self, phenotype: Phenotype, key: bytes) -> bool:
         """Enter a variant's PTX; whether it is another one's."""
+        ident, options = phenotype.ident, (*phenotype.options, *sorted(phenotype.lent))
         if not self.shared:
             return False
         # In one step, so that of two that ask at once one is first.
@@ -217,8 +218,8 @@ def assemble(
         limit: seconds of wall time.
     """
     if isinstance(text, ShardPtx):
-        options = shard[0].options
-        same = {i for i, key in text.keys.items() if twins.enter(i, options, key)}
+        keys = [(one, text.keys[one.ident]) for one in shard if one.ident in text.keys]
+        same = {one.ident for one, key in keys if twins.enter(one, key)}
         if same and len(same) == len(text.parts):
             return Finished(0, "", "")
         text = text.without(same)

@@ -42,11 +42,26 @@ class Bound:
 
 @dataclass(slots=True)
 class CudaProgram:
-    """A variant's module and what was bound of it, by case."""
+    """A variant's module and what was bound of it, by case.
+
+    Attributes:
+        lender: the reference's, where the variant is lent some of its kernels.
+    """
 
     binary: CudaBinary
     module: Any
+    lender: CudaProgram | None = None
     bound: dict[str, Bound] = field(default_factory=dict)
+
+    def holder(self, name: str) -> tuple[CudaBinary, Any]:
+        """The binary that has a kernel or variable of the variant, if any has it, and its module.
+
+        Args:
+            name: its identifier.
+        """
+        if self.lender is not None and name in self.binary.lent:
+            return self.lender.binary, self.lender.module
+        return self.binary, self.module
 
 
 class CudaDevice:
@@ -111,7 +126,8 @@ class CudaDevice:
             LaunchRefused: it is not for this device.
         """
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
-        return CudaProgram(binary, self._context.module(binary.path))
+        lender = self.load(binary.lender) if binary.lender else None
+        return CudaProgram(binary, self._context.module(binary.path), lender)
 
     def unload(self, loaded: CudaProgram) -> None:
         """Forget a variant. Its module stays a while for the others in it."""
@@ -134,12 +150,14 @@ class CudaDevice:
         launch: Launch,
         functions: dict[tuple[str, int], Any],
     ) -> BoundLaunch:
-        kernel = loaded.binary.kernels.get(identifier(launch.kernel))
+        name = identifier(launch.kernel)
+        binary, module = loaded.holder(name)
+        kernel = binary.kernels.get(name)
         if kernel is None:
             raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
         key = (launch.kernel, launch.shared)
         if key not in functions:
-            functions[key] = self._context.function(loaded.module, kernel.symbol, launch.shared)
+            functions[key] = self._context.function(module, kernel.symbol, launch.shared)
         form, values = "@", []
         for argument in launch.args:
             if isinstance(argument, str):
@@ -161,10 +179,12 @@ class CudaDevice:
             if buffer.symbol is None:
                 continue
             # A variant that no longer uses a variable does not have it.
-            symbol = loaded.binary.variables.get(identifier(buffer.symbol))
+            name = identifier(buffer.symbol)
+            binary, module = loaded.holder(name)
+            symbol = binary.variables.get(name)
             if symbol is None:
                 continue
-            address, room = loaded.module.get_global(symbol)
+            address, room = module.get_global(symbol)
             size = plan.sizes[buffer.name] * buffer.dtype.itemsize
             if size > room:
                 raise LaunchRefused(f"{buffer.symbol} has {room} bytes, and the case {size}")

@@ -178,8 +178,8 @@ def _read(data: bytes, cubin: Path, compiler: NvccCompiler, target: Interface) -
         cubin,
         xxhash.xxh3_128_digest(data),
         resources(found.values()) if found else {},
-        found,
-        {identifier(n): s for n, s in _resolved("variable", target.variables, variables)},
+        kernels=found,
+        variables={identifier(n): s for n, s in _resolved("variable", target.variables, variables)},
     )
     return _Found(binary, tuple(kernels), variables, signatures)
 

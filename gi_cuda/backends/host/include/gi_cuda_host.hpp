@@ -34,6 +34,7 @@
 #define __device__ __attribute__((no_icf))
 #define GI_COMMON __attribute__((noclone))
 #endif
+#define GI_NOT_INLINED __attribute__((noinline))
 #define __host__
 #define __constant__
 #define __managed__

@@ -1,0 +1,12 @@
+"""Inputs: small random integers."""
+
+import numpy as np
+
+
+def case(seed: int, n: int) -> dict[str, object]:
+    rng = np.random.default_rng(seed)
+    return {
+        "in": rng.integers(0, 1000, n, dtype=np.int32),
+        "weights": rng.integers(-3, 4, 4, dtype=np.int32),
+        "n": n,
+    }

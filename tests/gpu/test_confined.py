@@ -48,7 +48,6 @@ HARMLESS = {
     " __syncthreads(); out[t] = s[(t + 1) % 100];",
     "some go round more often": "int s = in[t]; for (int k = 0; k < (in[t] & 7); ++k)"
     " { __syncthreads(); s += k; } out[t] = s;",
-    "prints": 'if (t == 0) printf("%d\\n", n); out[t] = in[t];',
 }
 
 HARMFUL = {
@@ -69,7 +68,7 @@ HARMFUL = {
         "parted",
     ),
     "writes far away": ("out[t] = in[t]; out[((long long)n << 44) + t] = 1;", "strayed"),
-    "writes to nowhere": ("int *p = n ? nullptr : out; p[t + 1] = 1;", "strayed"),
+    "writes to nowhere": ("((int *)((size_t)n << 4))[t] = 1;", "strayed"),
     "reads askew": ("out[t] = *(const int *)((const char *)in + n);", "strayed"),
     "reads behind shared memory": (
         "__shared__ int s[256]; s[t] = in[t]; __syncthreads(); out[t] = s[t + n * 100000];",

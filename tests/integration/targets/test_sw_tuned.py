@@ -451,7 +451,7 @@ def test_configurations_compile_for_the_device(tmp_path: Path):
 
 def test_cases_for_the_device_are_real_sized():
     (train,) = cases_for(target(), "cuda", CaseRole.TRAIN)
-    assert train.args["pairs"] == 15000
+    assert train.args["pairs"] == 3000
     held_out = cases_for(target(), "cuda", CaseRole.HELD_OUT)
     assert len(held_out) == 2
     for case in (train, *held_out):

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.cuda.ptx.confine import BASE, CONTROL, SIGNS, SIZE, confine, confined_module
+from gi_cuda.backends.cuda.ptx.confine import confine, confined_module
+from gi_cuda.backends.cuda.ptx.harmless import BASE, CONTROL, SIGNS, SIZE
 
 SHARED = 4096
 END = SHARED + 1024
@@ -212,8 +213,21 @@ def test_what_may_do_harm_and_cannot_be_confined_is_named(text: str) -> None:
 @pytest.mark.parametrize("mask", ["-1", "%r30"])
 def test_a_warp_waits_for_nobody(text: str, mask: str) -> None:
     guard = "@%p3 " if "@" in text else ""
-    wanted = f"{guard}activemask.b32 %gi_lanes; {text.replace('MASK', '%gi_lanes')}"
-    assert confined(text.replace("MASK", mask)) == wanted
+    found = confined(text.replace("MASK", mask))
+    assert found.startswith(f"{guard}activemask.b32 %gi_lanes;")
+    assert found.endswith(f" {text.replace('MASK', '%gi_lanes')}")
+    # Who it is for is looked at, and how many of them are there.
+    assert f"and.b32 %gi_word, %gi_self, {mask};" in found
+    for sign in ("strayed", "alone"):
+        assert f"or.pred %gi_{sign}, %gi_{sign}, %gi_test;" in found
+
+
+def test_a_kernel_whose_warps_work_together_says_who_leaves() -> None:
+    text = KERNEL.format(instruction="redux.sync.add.s32 %r1, %r2, -1;", more="@%p2 exit;")
+    whole = confine(text).text
+    assert "@%p2 red.shared.or.b32 [%gi_slot+128], %gi_self; @%p2 exit;" in whole
+    assert "red.shared.or.b32 [%gi_slot+128], %gi_self; ret;" in whole
+    assert "gi_slot+128" not in confine(KERNEL.format(instruction="bar.sync 0;", more="")).text
 
 
 def test_threads_that_wait_at_a_barrier_say_at_which() -> None:

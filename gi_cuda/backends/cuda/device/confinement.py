@@ -11,7 +11,7 @@ from typing import Any
 
 from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import MemoryCheck
-from gi_cuda.backends.cuda.ptx.confine import CONTROL, SIGNS
+from gi_cuda.backends.cuda.ptx.harmless import CONTROL, SIGNS
 from gi_cuda.backends.protocol.device import POISON, Fate, LaunchRefused
 from gi_cuda.results.measurement import Survival
 
@@ -22,6 +22,7 @@ _FATES: Mapping[str, Fate] = {
     "late": Fate("late", Survival.HUNG, "over its time limit"),
     "strayed": Fate("strayed", Survival.CRASHED, "an access far from all memory of its own"),
     "parted": Fate("parted", Survival.HUNG, "a barrier that not all threads of a warp reach"),
+    "alone": Fate("alone", Survival.HUNG, "waits for threads of its warp that went elsewhere"),
 }
 """What each sign stands for; where several are there the first one counts."""
 

@@ -13,19 +13,23 @@ from __future__ import annotations
 import argparse
 import os
 import tempfile
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from gi_cuda import BACKENDS
+from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import open_subject
-from gi_cuda.grammar import LEVELS
+from gi_cuda.evaluate.rehearsal import rehearsal_of
+from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.report.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import DEFAULT, PRESETS
 
@@ -58,6 +62,41 @@ def _taken(before: _Ticks | None, after: _Ticks | None) -> str:
     return f"; {share:.1%} of all processor time was taken by others on the machine's host"
 
 
+def _alone(run: Run) -> str:
+    """What the last generation takes where nothing else is done: compiling it as it was compiled,
+    and the launches of what was right."""
+    last = run.store.generations()[-1]
+    found, evaluator = run.store.evaluations(last.number), run.evaluator()
+    bred = run.store.individuals(last.number)
+    trials = evaluator.prepare({one.ident: run.subject.read(one.genotype) for one in bred})
+    reference, equipment = evaluator.unmodified(), evaluator.equipment
+    how = rehearsal_of(equipment, reference, evaluator.bounds.sampling)
+    right = {ident for ident, one in found.items() if one.right}
+    seconds = []
+    passes = [(equipment.compiler, right if how else set(trials))]
+    if how is not None:
+        passes.insert(0, (how.compiler, set(trials)))
+    for compiler, some in passes:
+        wanted = [trials[ident].phenotype for ident in sorted(some)]
+        ready = [one for one in wanted if isinstance(one, Phenotype)]
+        assert isinstance(reference.phenotype, Phenotype)
+        lent = compiler.without_lent(ready, reference.phenotype)
+        begun = time.perf_counter()
+        for _ in compiler.compile(lent, run.tools.scratch("alone")):
+            pass
+        seconds.append(time.perf_counter() - begun)
+    launches = sum(
+        sample.variant + sample.reference / equipment.together
+        for ident in right
+        for sample in found[ident].samples
+    )
+    return (
+        f"\nthe last generation took {last.phases.wall:.2f} s; compiling it alone"
+        f" {' + '.join(f'{one:.2f}' for one in seconds)} s, launches of what was right"
+        f" {launches:.2f} s"
+    )
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -67,13 +106,17 @@ def main() -> None:
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
     parser.add_argument("--level", choices=LEVELS, default="source")
+    parser.add_argument("--edits", choices=EDIT_SETS, default="paper")
+    parser.add_argument(
+        "--alone", action="store_true", help="compile the last generation once more"
+    )
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     settings = PRESETS[options.preset].settings.having(options.population, options.generations)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
-        subject = open_subject(options.target, options.backend, options.level)
+        subject = open_subject(options.target, options.backend, options.level, edits=options.edits)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
@@ -84,6 +127,8 @@ def main() -> None:
             generations = run.store.generations()
             best = [run.store.best_ratio(g.number) for g in generations]
             device = run.tools.backend.device()
+            deaths = run.tools.pool.deaths
+            alone = _alone(run) if options.alone else ""
     total = sum((g.phases for g in generations), Phases())
     number = sum(sum(g.outcomes.values()) for g in generations)
     unbuilt = sum(g.outcomes.get(Outcome.NOT_BUILT, 0) for g in generations)
@@ -93,7 +138,8 @@ def main() -> None:
         f"{number / total.wall:.1f} new individuals/s on {device}, compiled on {cores} cores;"
         f" the search's own work"
         f" {total.search / total.wall:.1%}, {total.idle / total.wall:.1%} while all else waits;"
-        f" {1 - unbuilt / number:.1%} compiled{_taken(before, after)}",
+        f" {1 - unbuilt / number:.1%} compiled; {deaths} workers died"
+        f"{_taken(before, after)}{alone}",
         highlight=False,
     )
 

@@ -54,7 +54,7 @@ _OTHERS = """
     typename unsigned using virtual void volatile wchar_t while _Static_assert __extension__
     __inline __inline__ __restrict __restrict__ __const __volatile__ __signed__ __builtin_va_list
 """
-_KEYWORDS = _TYPE_KEYS | _WITH_ARGUMENT | frozenset(_OTHERS.split())
+KEYWORDS = _TYPE_KEYS | _WITH_ARGUMENT | frozenset(_OTHERS.split())
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Tokens:
 
     def names(self, begin: int, end: int) -> set[str]:
         """The identifiers among some tokens."""
-        return {word for word in self.words[begin:end] if WORD.match(word)} - _KEYWORDS
+        return {word for word in self.words[begin:end] if WORD.match(word)} - KEYWORDS
 
     def after_angles(self, at: int, end: int) -> int | None:
         """What follows a list in angle brackets; None where it does not end."""
@@ -360,4 +360,4 @@ def _declared(words: list[str]) -> set[str]:
 
 
 def _names(words: Iterable[str]) -> set[str]:
-    return {word for word in words if WORD.match(word)} - _KEYWORDS
+    return {word for word in words if WORD.match(word)} - KEYWORDS

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from functools import cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 
@@ -45,6 +45,12 @@ def of_program(program: str) -> str:
     """All that a compiler says when it is asked for its version, and what it is told silently."""
     said = run([program, "--version"], limit=20.0).stdout
     return "\n".join([said, *(os.environ.get(name, "") for name in _ENVIRONMENT)])
+
+
+@lru_cache(maxsize=8)
+def of_text(text: str) -> bytes:
+    """Of a preprocessed text, wherever it comes from."""
+    return digest([without_markers(text)])
 
 
 def without_places(options: Iterable[str]) -> list[str]:

@@ -20,7 +20,14 @@ from functools import cached_property, lru_cache
 from itertools import chain
 
 from gi_cuda.backends.compile.declarations import WORD
-from gi_cuda.backends.compile.items import Item, Items, Kind, code_lines, read_items
+from gi_cuda.backends.compile.items import (
+    Item,
+    Items,
+    Kind,
+    code_lines,
+    read_items,
+    with_other_lines,
+)
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.kernel_names import identifier, overload
 
@@ -142,6 +149,11 @@ class Lender:
         begin, end = _changed(self.lines, lines)
         first = bisect_left(items, begin, key=lambda item: item.last)
         last = max(first, bisect_left(items, end, key=lambda item: item.first))
+        if last == first + 1 and (
+            item := with_other_lines(items[first], begin, end, lines[begin : end + more])
+        ):
+            place = items[first].first, more
+            return _edit(items, (first, last), place, [item], self.read.gaps)
         # Lines that belong to several declarations are changed for all of them.
         begin = min([begin, *(item.first for item in items[first:last])])
         while first and items[first - 1].last >= begin:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from gi_cuda.backends.compile.identity import (
     digest,
     of_program,
+    of_text,
     of_tool,
-    without_markers,
     without_places,
 )
 from gi_cuda.backends.compile.job_threads import JobThreads
@@ -148,9 +148,7 @@ class SourceCompiler(ABC):
         program, *words = self._toolchain()
         told = [*words, *without_places(self.options), "", *without_places(options), ""]
         kind = f"{type(self).__name__} {self.shares}"
-        return digest(
-            [of_tool(), kind, of_program(program), *told, *named, "", without_markers(front)]
-        )
+        return digest([of_tool(), kind, of_program(program), *told, *named, "", of_text(front)])
 
     @abstractmethod
     def _toolchain(self) -> Sequence[str]:

@@ -218,7 +218,7 @@ def test_a_warp_waits_for_nobody(text: str, mask: str) -> None:
     assert found.endswith(f" {text.replace('MASK', '%gi_lanes')}")
     # Who it is for is looked at, and how many of them are there.
     assert f"and.b32 %gi_word, %gi_self, {mask};" in found
-    for sign in ("strayed", "alone"):
+    for sign in ("unnamed", "alone"):
         assert f"or.pred %gi_{sign}, %gi_{sign}, %gi_test;" in found
 
 

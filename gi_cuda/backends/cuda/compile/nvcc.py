@@ -148,8 +148,7 @@ class NvccCompiler(SourceCompiler):
 
     def _front(self, options: tuple[str, ...]) -> str | None:
         if ready := self._prepare(options):
-            # The preprocessor lists macros in whatever order.
-            return "\n".join([ready.front, *sorted(ready.macros.splitlines())])
+            return ready.told
         finished = replace(self, options=(*self.options, *options))._preprocess(self.front)
         return finished.stdout if finished.ok else None
 

@@ -32,6 +32,11 @@ class ShardSetup:
     macros: str
 
     @cached_property
+    def told(self) -> str:
+        """What of the prelude decides about code; the preprocessor lists macros in any order."""
+        return "\n".join([self.front, *sorted(self.macros.splitlines())])
+
+    @cached_property
     def _name(self) -> str:
         digest = xxhash.xxh3_64_hexdigest(self.front.encode("utf-8", "surrogateescape"))
         return f"front-{digest}.ii"

@@ -22,6 +22,9 @@ _FATES: Mapping[str, Fate] = {
     "late": Fate("late", Survival.HUNG, "over its time limit"),
     "strayed": Fate("strayed", Survival.CRASHED, "an access far from all memory of its own"),
     "parted": Fate("parted", Survival.HUNG, "a barrier that not all threads of a warp reach"),
+    "unnamed": Fate(
+        "unnamed", Survival.CRASHED, "a thread in an operation of its warp whose mask lacks it"
+    ),
     "alone": Fate("alone", Survival.HUNG, "waits for threads of its warp that went elsewhere"),
 }
 """What each sign stands for; where several are there the first one counts."""

@@ -22,11 +22,12 @@ SIGNS: Mapping[str, int] = {
     "late": CONTROL + 8,
     "strayed": CONTROL + 12,
     "parted": CONTROL + 16,
-    "alone": CONTROL + 20,
+    "unnamed": CONTROL + 20,
+    "alone": CONTROL + 24,
 }
 """Where a word is changed by code that is not done at the deadline, that would have crashed, of
-which threads of a warp are at different barriers, or which waits for threads of its warp that do
-not come."""
+which threads of a warp are at different barriers, where a thread takes part in something that is
+not for it, or which waits for threads of its warp that do not come."""
 
 _WARPS = "gi_warps"
 MODULE = f".shared .align 4 .b8 {_WARPS}[256];\n"
@@ -137,7 +138,8 @@ def _sign(kind: str) -> str:
     return f"st.volatile.global.u32 [%gi_control+{SIGNS[kind] - CONTROL}], 1;"
 
 
-_REPORT = tuple(f"@%gi_{kind} {_sign(kind)}" for kind in ("strayed", "parted", "alone"))
+_KEPT = ("strayed", "parted", "unnamed", "alone")
+_REPORT = tuple(f"@%gi_{kind} {_sign(kind)}" for kind in _KEPT)
 _LEAVING = f"red.shared.or.b32 [%gi_slot+{_GONE}], %gi_self;"
 TICK = (
     "add.u32 %gi_jumps, %gi_jumps, 1;"
@@ -153,16 +155,14 @@ TICK = (
 _DECLARED = (
     ".reg .b64 %gi_control, %gi_deadline, %gi_address, %gi_forced, %gi_away, %gi_edge;",
     ".reg .b32 %gi_jumps, %gi_word, %gi_slot, %gi_end, %gi_last, %gi_lanes, %gi_self;",
-    ".reg .pred %gi_test, %gi_here, %gi_strayed, %gi_parted, %gi_alone;",
+    f".reg .pred %gi_test, %gi_here, {', '.join(f'%gi_{kind}' for kind in _KEPT)};",
     f"mov.u64 %gi_control, {CONTROL};",
     "ld.volatile.global.u64 %gi_deadline, [%gi_control];",
     "mov.u32 %gi_jumps, 0;",
     "mov.u64 %gi_address, 0;",
     "mov.u32 %gi_end, %total_smem_size;",
     f"add.u32 %gi_end, %gi_end, {_RESERVED};",
-    "setp.ne.u32 %gi_strayed, %gi_jumps, 0;",
-    "setp.ne.u32 %gi_parted, %gi_jumps, 0;",
-    "setp.ne.u32 %gi_alone, %gi_jumps, 0;",
+    *(f"setp.ne.u32 %gi_{kind}, %gi_jumps, 0;" for kind in _KEPT),
 )
 _SLOT = (
     # The number of this thread's warp in its block, times four.
@@ -247,8 +247,9 @@ def _stopped(guard: str) -> list[str]:
 def _together(guard: str, opcode: str, operands: str) -> list[str]:
     """An operation of those threads of a warp that are there.
 
-    Who is not among those that it is for crashes on a device. If it is for others, too, it does not
-    wait for those that are no more; for those that went elsewhere it may wait for ever.
+    Of who is not among those that it is for, CUDA does not say what becomes. If it is for others,
+    too, it does not wait for those that are no more; for those that went elsewhere it may wait for
+    ever.
     """
     found = _MASK.fullmatch(operands)
     assert found is not None
@@ -256,7 +257,7 @@ def _together(guard: str, opcode: str, operands: str) -> list[str]:
     return [
         f"{guard}activemask.b32 %gi_lanes;",
         f"and.b32 %gi_word, %gi_self, {mask};",
-        *_noted("setp.eq.u32", "%gi_word, 0", test, "strayed"),
+        *_noted("setp.eq.u32", "%gi_word, 0", test, "unnamed"),
         f"ld.volatile.shared.u32 %gi_word, [%gi_slot+{_GONE}];",
         f"lop3.b32 %gi_word, {mask}, %gi_lanes, %gi_word, {_FIRST_ALONE};",
         *_noted("setp.ne.u32", "%gi_word, 0", test, "alone"),

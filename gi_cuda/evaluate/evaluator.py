@@ -10,7 +10,7 @@ from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.passes import REFERENCE, Equipment, Record, Trial
-from gi_cuda.evaluate.rehearsal import Rehearsal, rehearsal_of
+from gi_cuda.evaluate.rehearsal import Rehearsals, rehearsal_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.subject import Subject
@@ -45,8 +45,7 @@ class Evaluator:
     bounds: Bounds
     memory: PastResults = field(default_factory=PastResults)
     _reference: Trial | None = None
-    _rehearsal: Rehearsal | None = None
-    _tried: bool = False
+    _rehearsals: Rehearsals | None = None
     _spent: Phases = field(default_factory=Phases)
 
     def take_phases(self) -> Phases:
@@ -79,7 +78,8 @@ class Evaluator:
         """Build and measure a batch with the reference in front; yields records as they end.
 
         Where the back end can do that, all rehearse first, in code that does no harm, and only
-        those whose answers are right then are built and measured as they are.
+        those whose answers are right then are built and measured as they are; unless so few would
+        crash or hang that it does not pay.
 
         Records come out once for each individual, whatever it did to its worker. Individuals whose
         machine code was measured before share that measurement, and say so.
@@ -89,19 +89,21 @@ class Evaluator:
         """
         if not batch:
             return
-        if not self._tried:
-            self._tried = True
-            self._rehearsal = rehearsal_of(self.equipment, self.unmodified(), self.bounds.sampling)
+        if self._rehearsals is None:
+            how = rehearsal_of(self.equipment, self.unmodified(), self.bounds.sampling)
+            self._rehearsals = Rehearsals(how)
         work = Batch(
             self.equipment,
             self.unmodified(),
             batch,
             self.bounds.sampling,
             self.memory,
-            self._rehearsal,
+            self._rehearsals.next(),
         )
         try:
-            yield from work.run(stop)
+            for ident, evaluation in work.run(stop):
+                self._rehearsals.enter(evaluation)
+                yield ident, evaluation
         finally:
             self._spent += work.spent
 

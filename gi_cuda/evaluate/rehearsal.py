@@ -11,7 +11,8 @@ from statistics import median
 from gi_cuda.backends.protocol.requests import Measure, Sampling
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
 from gi_cuda.evaluate.passes import Equipment, Trial
-from gi_cuda.results.measurement import Measurement, Sample
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.measurement import Measurement, Sample, Survival
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,12 @@ class Rehearsal:
     Attributes:
         compiler: makes code that does no harm.
         sampling: how it is run.
+        extra: seconds that it costs for what is right: the reference's.
     """
 
     compiler: Compiler
     sampling: Sampling
+    extra: float = 0.0
 
 
 SLACK = 3.0
@@ -36,6 +39,12 @@ LEAST_LIMIT = 0.005
 FIRST_LIMIT = 10.0
 """Seconds that the reference's may take, before its time is known."""
 
+DEATH = 0.3
+"""Seconds for which a worker's death keeps others from the device: 0.2 to 0.7 on an H200."""
+
+MEMORY = 2048
+"""Variants after which the earlier ones count half."""
+
 _RUNS = 4
 _DOUBTS = ("parted", "unnamed", "alone")
 _OVERLOOKED = tuple(
@@ -44,29 +53,58 @@ _OVERLOOKED = tuple(
 """Signs of harm that may not count: there is code that works, and that CUDA does not promise to."""
 
 
+class Rehearsals:
+    """Whether variants rehearse: as long as that saves more than it costs.
+
+    What it saves is the deaths of those that would crash or hang; what it costs is to assemble and
+    run twice what is right. What is wrong costs no more than it would without: it is assembled
+    once in either case.
+
+    Args:
+        how: how they do, if they can.
+    """
+
+    def __init__(self, how: Rehearsal | None) -> None:
+        self._how = how
+        self._right = self._harmful = 0
+
+    def enter(self, evaluation: Evaluation) -> None:
+        """What became of a variant, rehearsed or not."""
+        self._right += evaluation.right
+        self._harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
+        if self._right + self._harmful >= MEMORY:
+            self._right, self._harmful = self._right // 2, self._harmful // 2
+
+    def next(self) -> Rehearsal | None:
+        """How those of the next batch rehearse, if that pays."""
+        if self._how is None or (self._harmful + 1) * DEATH < self._right * self._how.extra:
+            return None
+        return self._how
+
+
 def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> Rehearsal | None:
     """How variants of a reference rehearse best; None where the back end confines nothing, or where
     the reference itself, confined, is not right: then it tells nothing of variants.
 
-    Of several ways it is that in which compiling, by all processors, and running the reference once
-    take least.
+    Of several ways it is that in which the slower one of two, all processors that compile and the
+    device that runs, takes least for the reference.
 
     Args:
         sampling: how variants are measured when they are not confined.
     """
     tried = [_tried(one, equipment, reference, sampling) for one in equipment.compiler.confining()]
-    costs = dict(filter(None, tried))
-    return costs[min(costs)] if costs else None
+    return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
 
 def _tried(
     compiler: Compiler, equipment: Equipment, reference: Trial, sampling: Sampling
 ) -> tuple[float, Rehearsal] | None:
     """A way to rehearse and its seconds; None where the reference is not right in it."""
-    before = _compiling()
+    begun = _compiling()
     confined = _built(compiler, equipment, reference, "confined")
-    cost = (_compiling() - before) / compiler.jobs
+    between = _compiling()
     plain = _built(equipment.compiler, equipment, reference, "plain")
+    compiling, assembling = between - begun, _compiling() - between
     if confined is None or plain is None:
         return None
     programs = equipment.program(reference, confined), equipment.program(reference, plain)
@@ -77,7 +115,8 @@ def _tried(
             times = _times(answer.samples)
             limit = max(LEAST_LIMIT, SLACK * max(times))
             how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
-            return cost + sum(times), Rehearsal(compiler, how)
+            extra = assembling / compiler.jobs + sum(times)
+            return max(compiling / compiler.jobs, sum(times)), Rehearsal(compiler, how, extra)
     return None
 
 

@@ -138,6 +138,7 @@ def _sign(kind: str) -> str:
     return f"st.volatile.global.u32 [%gi_control+{SIGNS[kind] - CONTROL}], 1;"
 
 
+_WIDTHS = (1, 2, 4, 8, 16, 32)
 _KEPT = ("strayed", "parted", "unnamed", "alone")
 _REPORT = tuple(f"@%gi_{kind} {_sign(kind)}" for kind in _KEPT)
 _LEAVING = f"red.shared.or.b32 [%gi_slot+{_GONE}], %gi_self;"
@@ -154,14 +155,15 @@ TICK = (
 
 _DECLARED = (
     ".reg .b64 %gi_control, %gi_deadline, %gi_address, %gi_forced, %gi_away, %gi_edge;",
-    ".reg .b32 %gi_jumps, %gi_word, %gi_slot, %gi_end, %gi_last, %gi_lanes, %gi_self;",
+    ".reg .b32 %gi_jumps, %gi_word, %gi_slot, %gi_end, %gi_lanes, %gi_self;",
+    f".reg .b32 {', '.join(f'%gi_last{width}' for width in _WIDTHS)};",
     f".reg .pred %gi_test, %gi_here, {', '.join(f'%gi_{kind}' for kind in _KEPT)};",
     f"mov.u64 %gi_control, {CONTROL};",
     "ld.volatile.global.u64 %gi_deadline, [%gi_control];",
     "mov.u32 %gi_jumps, 0;",
     "mov.u64 %gi_address, 0;",
     "mov.u32 %gi_end, %total_smem_size;",
-    f"add.u32 %gi_end, %gi_end, {_RESERVED};",
+    *(f"add.u32 %gi_last{width}, %gi_end, {_RESERVED - width};" for width in _WIDTHS),
     *(f"setp.ne.u32 %gi_{kind}, %gi_jumps, 0;" for kind in _KEPT),
 )
 _SLOT = (
@@ -299,21 +301,24 @@ def _access(guard: str, opcode: str, operands: str, function: Function) -> list[
     base, offset = place["base"], place["offset"] or "0"
     if width is None:
         return None
-    steps = [f"add.s64 %gi_address, {base}, {offset};"] if wide else []
-    forced, compare = "%gi_forced", ("setp.ne.u64", "%gi_address, %gi_forced")
+    address, steps = base, []
+    if offset != "0":
+        address = "%gi_address" if wide else "%gi_lanes"
+        steps = [f"add.s{64 if wide else 32} {address}, {base}, {offset};"]
+    forced, compare = "%gi_forced", ("setp.ne.u64", f"{address}, %gi_forced")
     match space[1] if space else "generic":
         case "shared" | "shared::cta":
             if wide:
-                steps.append("cvt.u32.u64 %gi_word, %gi_address;")
-                base, offset = "%gi_word", "0"
-            steps += _in_shared(base, offset, width)
-            forced, compare = "%gi_word", ("setp.ne.u32", "%gi_word, %gi_lanes")
+                steps.append(f"cvt.u32.u64 %gi_lanes, {address};")
+                address = "%gi_lanes"
+            steps += _in_shared(address, width)
+            forced, compare = "%gi_word", ("setp.ne.u32", f"%gi_word, {address}")
         case "global" if wide:
-            steps += _in_window(width, function)
+            steps += _in_window(address, width, function)
         case "local" if wide and function.stack:
-            steps += _in_stack(*function.stack, width)
+            steps += _in_stack(address, *function.stack, width)
         case "generic" if wide:
-            steps += _anywhere(width, function)
+            steps += _anywhere(address, width, function)
         case _:
             return None
     before, after = operands[: place.start()], operands[place.end() :]
@@ -328,20 +333,23 @@ def _tested(guard: str) -> str:
 
 def _noted(opcode: str, operands: str, test: str, kind: str = "strayed") -> list[str]:
     """Enter a sign where a comparison holds and the instruction in question is carried out."""
-    if test:
-        compare, _, of = opcode.rpartition(".")
-        opcode, operands = f"{compare}.and.{of}", f"{operands}, {test}"
-    return [f"{opcode} %gi_test, {operands};", f"or.pred %gi_{kind}, %gi_{kind}, %gi_test;"]
+    compare, _, of = opcode.rpartition(".")
+    if not test:
+        return [f"{compare}.or.{of} %gi_{kind}, {operands}, %gi_{kind};"]
+    return [
+        f"{compare}.and.{of} %gi_test, {operands}, {test};",
+        f"or.pred %gi_{kind}, %gi_{kind}, %gi_test;",
+    ]
 
 
-def _in_window(width: int, function: Function) -> list[str]:
+def _in_window(address: str, width: int, function: Function) -> list[str]:
     steps = [
-        f"and.b64 %gi_forced, %gi_address, {SIZE - width};",
+        f"and.b64 %gi_forced, {address}, {SIZE - width};",
         f"or.b64 %gi_forced, %gi_forced, {BASE};",
     ]
     for name, size in function.variables:
         steps += [
-            f"and.b64 %gi_edge, %gi_address, {-width};",
+            f"and.b64 %gi_edge, {address}, {-width};",
             f"mov.u64 %gi_away, {name};",
             "sub.s64 %gi_away, %gi_edge, %gi_away;",
             f"setp.le.u64 %gi_here, %gi_away, {max(0, size - width)};",
@@ -350,48 +358,44 @@ def _in_window(width: int, function: Function) -> list[str]:
     return steps
 
 
-def _in_shared(base: str, offset: str, width: int) -> list[str]:
-    return [
-        f"add.s32 %gi_lanes, {base}, {offset};",
-        f"sub.s32 %gi_last, %gi_end, {width};",
-        "min.u32 %gi_word, %gi_lanes, %gi_last;",
-        f"and.b32 %gi_word, %gi_word, {-width};",
-    ]
+def _in_shared(address: str, width: int) -> list[str]:
+    last = f"min.u32 %gi_word, {address}, %gi_last{width};"
+    return [last, f"and.b32 %gi_word, %gi_word, {-width};"] if width > 1 else [last]
 
 
-def _in_stack(name: str, size: int, width: int) -> list[str]:
+def _in_stack(address: str, name: str, size: int, width: int) -> list[str]:
     return [
         f"mov.u64 %gi_edge, {name};",
-        "sub.s64 %gi_away, %gi_address, %gi_edge;",
+        f"sub.s64 %gi_away, {address}, %gi_edge;",
         f"min.u64 %gi_away, %gi_away, {max(0, size - width)};",
         f"and.b64 %gi_away, %gi_away, {-width};",
         "add.s64 %gi_forced, %gi_edge, %gi_away;",
     ]
 
 
-def _anywhere(width: int, function: Function) -> list[str]:
+def _anywhere(address: str, width: int, function: Function) -> list[str]:
     """An address of which only the device knows what memory it means."""
     steps = [
-        *_in_window(width, function),
-        "isspacep.const %gi_here, %gi_address;",
-        "selp.b64 %gi_forced, %gi_address, %gi_forced, %gi_here;",
-        "cvta.to.shared.u64 %gi_away, %gi_address;",
+        *_in_window(address, width, function),
+        f"isspacep.const %gi_here, {address};",
+        f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;",
+        f"cvta.to.shared.u64 %gi_away, {address};",
         "cvt.u32.u64 %gi_word, %gi_away;",
-        *_in_shared("%gi_word", "0", width),
+        *_in_shared("%gi_word", width),
         "cvt.u64.u32 %gi_away, %gi_word;",
         "cvta.shared.u64 %gi_away, %gi_away;",
-        "isspacep.shared %gi_here, %gi_address;",
+        f"isspacep.shared %gi_here, {address};",
         "selp.b64 %gi_forced, %gi_away, %gi_forced, %gi_here;",
-        "isspacep.local %gi_here, %gi_address;",
+        f"isspacep.local %gi_here, {address};",
     ]
     if function.stack is None:  # it is that of a function that called this one
-        return [*steps, "selp.b64 %gi_forced, %gi_address, %gi_forced, %gi_here;"]
+        return [*steps, f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;"]
     name, size = function.stack
     return [
         *steps,
         f"mov.u64 %gi_edge, {name};",
         "cvta.local.u64 %gi_edge, %gi_edge;",
-        "sub.s64 %gi_away, %gi_address, %gi_edge;",
+        f"sub.s64 %gi_away, {address}, %gi_edge;",
         f"min.u64 %gi_away, %gi_away, {max(0, size - width)};",
         f"and.b64 %gi_away, %gi_away, {-width};",
         "add.s64 %gi_away, %gi_edge, %gi_away;",
@@ -414,9 +418,10 @@ def _copy(guard: str, opcode: str, operands: str, function: Function) -> list[st
     width, test = int(size[1]), _tested(guard)
     return [
         f"add.s64 %gi_address, {out['base']}, {out['offset'] or 0};",
-        *_in_window(width, function),
+        *_in_window("%gi_address", width, function),
         *_noted("setp.ne.u64", "%gi_address, %gi_forced", test),
-        *_in_shared(into["base"], into["offset"] or "0", width),
+        f"add.s32 %gi_lanes, {into['base']}, {into['offset'] or 0};",
+        *_in_shared("%gi_lanes", width),
         *_noted("setp.ne.u32", "%gi_word, %gi_lanes", test),
         f"{guard}{opcode} [%gi_word], [%gi_forced]{operands[out.end() :]};",
     ]
@@ -429,4 +434,4 @@ def _width(opcode: str) -> int | None:
         return None
     bits = int(kind[1]) * (2 if kind[2] else 1)
     width = bits // 8 * (int(vector[1]) if vector else 1)
-    return width if width and width & (width - 1) == 0 else None
+    return width if width in _WIDTHS else None

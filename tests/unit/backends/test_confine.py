@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gi_cuda.backends.cuda.ptx.addresses import BASE, SIZE
 from gi_cuda.backends.cuda.ptx.confine import confine, confined_module
-from gi_cuda.backends.cuda.ptx.harmless import BASE, CONTROL, SIGNS, SIZE
+from gi_cuda.backends.cuda.ptx.harmless import CONTROL, SIGNS
 
 SHARED = 4096
 END = SHARED + 1024

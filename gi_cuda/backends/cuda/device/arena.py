@@ -15,7 +15,7 @@ import ctypes
 from typing import Any
 
 from gi_cuda.backends.cuda.device.context import Context
-from gi_cuda.backends.cuda.ptx.harmless import BASE
+from gi_cuda.backends.cuda.ptx.addresses import BASE
 from gi_cuda.backends.protocol.device import LaunchRefused
 
 UNIT = 256 * 2**20

@@ -31,15 +31,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from gi_cuda.backends.cuda.ptx.function import Function, Jump, Line, Piece
 from gi_cuda.backends.cuda.ptx.harmless import (
     MODULE,
     STATEMENT,
     TICK,
     WARP_WIDE,
-    Function,
-    Jump,
-    Line,
-    Piece,
     harmless,
     prologue,
 )
@@ -52,6 +49,13 @@ _VARIABLE = re.compile(
     r"[^\n]*?\.global\s+(?:\.align\s+\d+\s+)?\.[busf](\d+)\s+([\w$]+)(?:\[(\d+)\])?"
 )
 _STACK = re.compile(r"\.local\s+(?:\.align\s+\d+\s+)?\.b8\s+([\w$]+)\[(\d+)\]")
+_HARMLESS = (
+    "mov add sub mul mad fma selp setp set and or xor not neg abs min max shl shr shf cvt cvta lop3"
+    " prmt div rem rcp sqrt rsqrt ex2 lg2 sin cos bfe bfi popc clz"
+)
+_ORDINARY = frozenset(f"\t{name}" for name in _HARMLESS.split())
+"""How a line begins whose instruction does no harm: most are like that."""
+
 _ENTRY = re.compile(r"^(?:\.(?:visible|weak|extern)\s+)?\.entry\b", re.M)
 _CALL = re.compile(r"(?<![\w$%.])call\b")
 _HEAD_END = re.compile(r"^[ \t]*\.address_size[^\n]*\n", re.M)
@@ -115,6 +119,9 @@ def _confined_body(body: str, function: Function, left: set[str]) -> str:
     passed: set[str] = set()
     number = 0
     for line in _lines(body):
+        if line.partition(".")[0] in _ORDINARY and line.find(";") == len(line) - 1:
+            parts += line, "\n"
+            continue
         done = known.get(line)
         if done is None:
             done = known[line] = _confined_line(line, function)

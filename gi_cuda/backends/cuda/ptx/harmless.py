@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
 
-BASE = 1 << 44
-"""The first address of the window in which the buffers of rehearsals lie in every process, a
-multiple of :data:`SIZE`; far from where programs on Linux have anything."""
-
-SIZE = 1 << 35
-"""Bytes of that window; a power of two."""
+from gi_cuda.backends.cuda.ptx.addresses import BASE, WIDTHS, access, copy, noted, tested
+from gi_cuda.backends.cuda.ptx.function import Function, Jump, Numbered, Piece
 
 CONTROL = BASE + (1 << 34)
 """Where the deadline lies, in nanoseconds of the device's clock; behind it the signs."""
@@ -57,13 +50,7 @@ STATEMENT = re.compile(
 )
 """Instructions that may do harm, or where something is to be done."""
 
-_PLACE = re.compile(r"\[\s*(?P<base>%[\w$]+)\s*(?:\+\s*(?P<offset>-?\w+)\s*)?\]")
 _MASK = re.compile(r"(?P<before>.*?)(?P<mask>-?[%\w$]+)\s*\Z", re.S)
-_SPACE = re.compile(r"\.(global|shared(?:::\w+)?|local|const|param(?:::\w+)?)(?=\.|\Z)")
-_TYPE = re.compile(r"\.(?:[busf]|bf)(\d+)(x2)?(?=\.|\Z)")
-_VECTOR = re.compile(r"\.v([248])(?=\.|\Z)")
-_COPY = re.compile(r"cp\.async\.c[ag]\.shared\.global(?:\.L2::\w+)*")
-_COPIED = re.compile(r"\]\s*,\s*(\d+)")
 _STOPS = re.compile(r"\b__assertfail\b")
 _UNKNOWN = re.compile(r"\s*(?:\([^)]*\)\s*,)?\s*(?:malloc\b|free\b|%)")
 _WHOLE_BLOCK = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?:sync|red)\b")
@@ -71,74 +58,10 @@ WARP_WIDE = re.compile(r"(?:shfl|vote|match|redux|elect)\.(?:[\w.]*\.)?sync\b|ba
 """What threads of a warp do together, those of a mask that is the last operand."""
 
 
-@dataclass(frozen=True)
-class Function:
-    """What has to be known of a function to confine its instructions.
-
-    Attributes:
-        entry: whether it is a kernel.
-        warps: whether threads of a warp do something together anywhere in its module.
-        registers: bits of registers, by the letters that their names begin with, and of those that
-            were declared one by one, by name.
-        variables: those of the module in global memory that it names, with their bytes.
-        stack: name and bytes of the memory of its own; None where it has none.
-        lines: of such functions, what has become of lines.
-    """
-
-    entry: bool
-    warps: bool
-    registers: tuple[tuple[str, int], ...]
-    variables: tuple[tuple[str, int], ...]
-    stack: tuple[str, int] | None
-    lines: dict[str, str | Line] = field(default_factory=dict, compare=False)
-
-    @cached_property
-    def _widths(self) -> Mapping[str, int]:
-        return dict(self.registers)
-
-    def width(self, register: str) -> int:
-        """Bits of a register."""
-        widths = self._widths
-        return widths.get(register) or widths.get(register.rstrip("0123456789"), 64)
-
-
-@dataclass(frozen=True, slots=True)
-class Jump:
-    """A jump: where to, and the instruction."""
-
-    target: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Numbered:
-    """What needs a number of its own in its function; the text by that number."""
-
-    text: Callable[[int], str]
-
-
-Piece: TypeAlias = str | Jump | Numbered
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A line of which it depends on others what becomes of it.
-
-    Attributes:
-        labels: that stand in it.
-        left: opcodes that may do harm and are left as they are.
-    """
-
-    labels: Sequence[str]
-    pieces: Sequence[Piece]
-    left: Sequence[str]
-
-
 def _sign(kind: str) -> str:
     return f"st.volatile.global.u32 [%gi_control+{SIGNS[kind] - CONTROL}], 1;"
 
 
-_WIDTHS = (1, 2, 4, 8, 16, 32)
 _KEPT = ("strayed", "parted", "unnamed", "alone")
 _REPORT = tuple(f"@%gi_{kind} {_sign(kind)}" for kind in _KEPT)
 _LEAVING = f"red.shared.or.b32 [%gi_slot+{_GONE}], %gi_self;"
@@ -156,14 +79,14 @@ TICK = (
 _DECLARED = (
     ".reg .b64 %gi_control, %gi_deadline, %gi_address, %gi_forced, %gi_away, %gi_edge;",
     ".reg .b32 %gi_jumps, %gi_word, %gi_slot, %gi_end, %gi_lanes, %gi_self;",
-    f".reg .b32 {', '.join(f'%gi_last{width}' for width in _WIDTHS)};",
+    f".reg .b32 {', '.join(f'%gi_last{width}' for width in WIDTHS)};",
     f".reg .pred %gi_test, %gi_here, {', '.join(f'%gi_{kind}' for kind in _KEPT)};",
     f"mov.u64 %gi_control, {CONTROL};",
     "ld.volatile.global.u64 %gi_deadline, [%gi_control];",
     "mov.u32 %gi_jumps, 0;",
     "mov.u64 %gi_address, 0;",
     "mov.u32 %gi_end, %total_smem_size;",
-    *(f"add.u32 %gi_last{width}, %gi_end, {_RESERVED - width};" for width in _WIDTHS),
+    *(f"add.u32 %gi_last{width}, %gi_end, {_RESERVED - width};" for width in WIDTHS),
     *(f"setp.ne.u32 %gi_{kind}, %gi_jumps, 0;" for kind in _KEPT),
 )
 _SLOT = (
@@ -208,7 +131,7 @@ def harmless(found: re.Match[str], function: Function) -> Sequence[Piece] | None
     guard = found["guard"] or ""
     match name:
         case "ld" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" | "mbarrier":
-            return _joined(_access(guard, opcode, operands, function))
+            return _joined(access(guard, opcode, operands, function))
         case "bra":
             return [Jump(operands.split()[-1], found[0])]
         case "brx":
@@ -226,7 +149,7 @@ def harmless(found: re.Match[str], function: Function) -> Sequence[Piece] | None
         case "suld" | "sust" | "sured":
             return [f"{guard}{opcode.replace('.trap', '.zero')}{operands};"]
         case "cp":
-            return _joined(_copy(guard, opcode, operands, function))
+            return _joined(copy(guard, opcode, operands, function))
     if WARP_WIDE.match(opcode):
         return _joined(_together(guard, opcode, operands))
     if _WHOLE_BLOCK.match(opcode):
@@ -241,7 +164,7 @@ def _joined(steps: Sequence[str] | None) -> Sequence[str] | None:
 def _stopped(guard: str) -> list[str]:
     """In place of what stops the device."""
     strays = "setp.eq.u32 %gi_test, %gi_jumps, %gi_jumps;"
-    if test := _tested(guard):
+    if test := tested(guard):
         strays = f"setp.eq.and.u32 %gi_test, %gi_jumps, %gi_jumps, {test};"
     return [strays, "or.pred %gi_strayed, %gi_strayed, %gi_test;", *_REPORT, "@%gi_test exit;"]
 
@@ -255,14 +178,14 @@ def _together(guard: str, opcode: str, operands: str) -> list[str]:
     """
     found = _MASK.fullmatch(operands)
     assert found is not None
-    mask, test = found["mask"], _tested(guard)
+    mask, test = found["mask"], tested(guard)
     return [
         f"{guard}activemask.b32 %gi_lanes;",
         f"and.b32 %gi_word, %gi_self, {mask};",
-        *_noted("setp.eq.u32", "%gi_word, 0", test, "unnamed"),
+        *noted("setp.eq.u32", "%gi_word, 0", test, "unnamed"),
         f"ld.volatile.shared.u32 %gi_word, [%gi_slot+{_GONE}];",
         f"lop3.b32 %gi_word, {mask}, %gi_lanes, %gi_word, {_FIRST_ALONE};",
-        *_noted("setp.ne.u32", "%gi_word, 0", test, "alone"),
+        *noted("setp.ne.u32", "%gi_word, 0", test, "alone"),
         f"{guard}{opcode}{found['before']}%gi_lanes;",
     ]
 
@@ -282,156 +205,9 @@ def _barrier(guard: str, opcode: str, operands: str) -> Sequence[Piece] | None:
             f"{guard}bar.warp.sync -1;",
             f"mov.u32 %gi_word, {number};",
             f"{guard}ld.volatile.shared.u32 %gi_word, [%gi_slot];",
-            *_noted("setp.ne.u32", f"%gi_word, {number}", "", "parted"),
+            *noted("setp.ne.u32", f"%gi_word, {number}", "", "parted"),
             f"{guard}{each}{operands};",
         ]
         return " ".join(steps)
 
     return [Numbered(text)]
-
-
-def _access(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
-    """A load, store or atomic operation."""
-    space = _SPACE.search(opcode)
-    place = _PLACE.search(operands)
-    if place is None or (space and space[1].startswith(("param", "const"))):
-        return []
-    width = 16 if "matrix" in opcode else _width(opcode)
-    wide = function.width(place["base"]) == 64
-    base, offset = place["base"], place["offset"] or "0"
-    if width is None:
-        return None
-    address, steps = base, []
-    if offset != "0":
-        address = "%gi_address" if wide else "%gi_lanes"
-        steps = [f"add.s{64 if wide else 32} {address}, {base}, {offset};"]
-    forced, compare = "%gi_forced", ("setp.ne.u64", f"{address}, %gi_forced")
-    match space[1] if space else "generic":
-        case "shared" | "shared::cta":
-            if wide:
-                steps.append(f"cvt.u32.u64 %gi_lanes, {address};")
-                address = "%gi_lanes"
-            steps += _in_shared(address, width)
-            forced, compare = "%gi_word", ("setp.ne.u32", f"%gi_word, {address}")
-        case "global" if wide:
-            steps += _in_window(address, width, function)
-        case "local" if wide and function.stack:
-            steps += _in_stack(address, *function.stack, width)
-        case "generic" if wide:
-            steps += _anywhere(address, width, function)
-        case _:
-            return None
-    before, after = operands[: place.start()], operands[place.end() :]
-    last = f"{guard}{opcode}{before}[{forced}]{after};"
-    return [*steps, *_noted(*compare, _tested(guard)), last]
-
-
-def _tested(guard: str) -> str:
-    """The predicate that a guard asks for."""
-    return guard.strip().removeprefix("@").strip()
-
-
-def _noted(opcode: str, operands: str, test: str, kind: str = "strayed") -> list[str]:
-    """Enter a sign where a comparison holds and the instruction in question is carried out."""
-    compare, _, of = opcode.rpartition(".")
-    if not test:
-        return [f"{compare}.or.{of} %gi_{kind}, {operands}, %gi_{kind};"]
-    return [
-        f"{compare}.and.{of} %gi_test, {operands}, {test};",
-        f"or.pred %gi_{kind}, %gi_{kind}, %gi_test;",
-    ]
-
-
-def _in_window(address: str, width: int, function: Function) -> list[str]:
-    steps = [
-        f"and.b64 %gi_forced, {address}, {SIZE - width};",
-        f"or.b64 %gi_forced, %gi_forced, {BASE};",
-    ]
-    for name, size in function.variables:
-        steps += [
-            f"and.b64 %gi_edge, {address}, {-width};",
-            f"mov.u64 %gi_away, {name};",
-            "sub.s64 %gi_away, %gi_edge, %gi_away;",
-            f"setp.le.u64 %gi_here, %gi_away, {max(0, size - width)};",
-            "selp.b64 %gi_forced, %gi_edge, %gi_forced, %gi_here;",
-        ]
-    return steps
-
-
-def _in_shared(address: str, width: int) -> list[str]:
-    last = f"min.u32 %gi_word, {address}, %gi_last{width};"
-    return [last, f"and.b32 %gi_word, %gi_word, {-width};"] if width > 1 else [last]
-
-
-def _in_stack(address: str, name: str, size: int, width: int) -> list[str]:
-    return [
-        f"mov.u64 %gi_edge, {name};",
-        f"sub.s64 %gi_away, {address}, %gi_edge;",
-        f"min.u64 %gi_away, %gi_away, {max(0, size - width)};",
-        f"and.b64 %gi_away, %gi_away, {-width};",
-        "add.s64 %gi_forced, %gi_edge, %gi_away;",
-    ]
-
-
-def _anywhere(address: str, width: int, function: Function) -> list[str]:
-    """An address of which only the device knows what memory it means."""
-    steps = [
-        *_in_window(address, width, function),
-        f"isspacep.const %gi_here, {address};",
-        f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;",
-        f"cvta.to.shared.u64 %gi_away, {address};",
-        "cvt.u32.u64 %gi_word, %gi_away;",
-        *_in_shared("%gi_word", width),
-        "cvt.u64.u32 %gi_away, %gi_word;",
-        "cvta.shared.u64 %gi_away, %gi_away;",
-        f"isspacep.shared %gi_here, {address};",
-        "selp.b64 %gi_forced, %gi_away, %gi_forced, %gi_here;",
-        f"isspacep.local %gi_here, {address};",
-    ]
-    if function.stack is None:  # it is that of a function that called this one
-        return [*steps, f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;"]
-    name, size = function.stack
-    return [
-        *steps,
-        f"mov.u64 %gi_edge, {name};",
-        "cvta.local.u64 %gi_edge, %gi_edge;",
-        f"sub.s64 %gi_away, {address}, %gi_edge;",
-        f"min.u64 %gi_away, %gi_away, {max(0, size - width)};",
-        f"and.b64 %gi_away, %gi_away, {-width};",
-        "add.s64 %gi_away, %gi_edge, %gi_away;",
-        "selp.b64 %gi_forced, %gi_away, %gi_forced, %gi_here;",
-    ]
-
-
-def _copy(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
-    """An asynchronous copy from global to shared memory."""
-    places = list(_PLACE.finditer(operands))
-    if not places:
-        return []
-    size = _COPIED.search(operands, places[-1].start())
-    plain = _COPY.fullmatch(opcode)
-    if plain is None or len(places) != 2 or size is None:
-        return None
-    into, out = places
-    if function.width(into["base"]) != 32 or function.width(out["base"]) != 64:
-        return None
-    width, test = int(size[1]), _tested(guard)
-    return [
-        f"add.s64 %gi_address, {out['base']}, {out['offset'] or 0};",
-        *_in_window("%gi_address", width, function),
-        *_noted("setp.ne.u64", "%gi_address, %gi_forced", test),
-        f"add.s32 %gi_lanes, {into['base']}, {into['offset'] or 0};",
-        *_in_shared("%gi_lanes", width),
-        *_noted("setp.ne.u32", "%gi_word, %gi_lanes", test),
-        f"{guard}{opcode} [%gi_word], [%gi_forced]{operands[out.end() :]};",
-    ]
-
-
-def _width(opcode: str) -> int | None:
-    """Bytes that an access reads or writes at once; None where that is not understood."""
-    kind, vector = _TYPE.search(opcode), _VECTOR.search(opcode)
-    if kind is None:
-        return None
-    bits = int(kind[1]) * (2 if kind[2] else 1)
-    width = bits // 8 * (int(vector[1]) if vector else 1)
-    return width if width in _WIDTHS else None

@@ -1,0 +1,171 @@
+"""PTX addresses forced to where they do no harm: see :mod:`gi_cuda.backends.cuda.ptx.confine`."""
+
+from __future__ import annotations
+
+import re
+
+from gi_cuda.backends.cuda.ptx.function import Function
+
+BASE = 1 << 44
+"""The first address of the window in which the buffers of rehearsals lie in every process, a
+multiple of :data:`SIZE`; far from where programs on Linux have anything."""
+
+SIZE = 1 << 35
+"""Bytes of that window; a power of two."""
+
+WIDTHS = (1, 2, 4, 8, 16, 32)
+"""Bytes that an access may have."""
+
+_PLACE = re.compile(r"\[\s*(?P<base>%[\w$]+)\s*(?:\+\s*(?P<offset>-?\w+)\s*)?\]")
+_SPACE = re.compile(r"\.(global|shared(?:::\w+)?|local|const|param(?:::\w+)?)(?=\.|\Z)")
+_TYPE = re.compile(r"\.(?:[busf]|bf)(\d+)(x2)?(?=\.|\Z)")
+_VECTOR = re.compile(r"\.v([248])(?=\.|\Z)")
+_COPY = re.compile(r"cp\.async\.c[ag]\.shared\.global(?:\.L2::\w+)*")
+_COPIED = re.compile(r"\]\s*,\s*(\d+)")
+
+
+def access(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
+    """A load, store or atomic operation."""
+    space = _SPACE.search(opcode)
+    place = _PLACE.search(operands)
+    if place is None or (space and space[1].startswith(("param", "const"))):
+        return []
+    width = 16 if "matrix" in opcode else _width(opcode)
+    wide = function.width(place["base"]) == 64
+    base, offset = place["base"], place["offset"] or "0"
+    if width is None:
+        return None
+    address, steps = base, []
+    if offset != "0":
+        address = "%gi_address" if wide else "%gi_lanes"
+        steps = [f"add.s{64 if wide else 32} {address}, {base}, {offset};"]
+    forced, compare = "%gi_forced", ("setp.ne.u64", f"{address}, %gi_forced")
+    match space[1] if space else "generic":
+        case "shared" | "shared::cta":
+            if wide:
+                steps.append(f"cvt.u32.u64 %gi_lanes, {address};")
+                address = "%gi_lanes"
+            steps += _in_shared(address, width)
+            forced, compare = "%gi_word", ("setp.ne.u32", f"%gi_word, {address}")
+        case "global" if wide:
+            steps += _in_window(address, width, function)
+        case "local" if wide and function.stack:
+            steps += _in_stack(address, *function.stack, width)
+        case "generic" if wide:
+            steps += _anywhere(address, width, function)
+        case _:
+            return None
+    before, after = operands[: place.start()], operands[place.end() :]
+    last = f"{guard}{opcode}{before}[{forced}]{after};"
+    return [*steps, *noted(*compare, tested(guard)), last]
+
+
+def tested(guard: str) -> str:
+    """The predicate that a guard asks for."""
+    return guard.strip().removeprefix("@").strip()
+
+
+def noted(opcode: str, operands: str, test: str, kind: str = "strayed") -> list[str]:
+    """Enter a sign where a comparison holds and the instruction in question is carried out."""
+    compare, _, of = opcode.rpartition(".")
+    if not test:
+        return [f"{compare}.or.{of} %gi_{kind}, {operands}, %gi_{kind};"]
+    return [
+        f"{compare}.and.{of} %gi_test, {operands}, {test};",
+        f"or.pred %gi_{kind}, %gi_{kind}, %gi_test;",
+    ]
+
+
+def _in_window(address: str, width: int, function: Function) -> list[str]:
+    steps = [
+        f"and.b64 %gi_forced, {address}, {SIZE - width};",
+        f"or.b64 %gi_forced, %gi_forced, {BASE};",
+    ]
+    for name, size in function.variables:
+        steps += [
+            f"and.b64 %gi_edge, {address}, {-width};",
+            f"mov.u64 %gi_away, {name};",
+            "sub.s64 %gi_away, %gi_edge, %gi_away;",
+            f"setp.le.u64 %gi_here, %gi_away, {max(0, size - width)};",
+            "selp.b64 %gi_forced, %gi_edge, %gi_forced, %gi_here;",
+        ]
+    return steps
+
+
+def _in_shared(address: str, width: int) -> list[str]:
+    last = f"min.u32 %gi_word, {address}, %gi_last{width};"
+    return [last, f"and.b32 %gi_word, %gi_word, {-width};"] if width > 1 else [last]
+
+
+def _in_stack(address: str, name: str, size: int, width: int) -> list[str]:
+    return [
+        f"mov.u64 %gi_edge, {name};",
+        f"sub.s64 %gi_away, {address}, %gi_edge;",
+        f"min.u64 %gi_away, %gi_away, {max(0, size - width)};",
+        f"and.b64 %gi_away, %gi_away, {-width};",
+        "add.s64 %gi_forced, %gi_edge, %gi_away;",
+    ]
+
+
+def _anywhere(address: str, width: int, function: Function) -> list[str]:
+    """An address of which only the device knows what memory it means."""
+    steps = [
+        *_in_window(address, width, function),
+        f"isspacep.const %gi_here, {address};",
+        f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;",
+        f"cvta.to.shared.u64 %gi_away, {address};",
+        "cvt.u32.u64 %gi_word, %gi_away;",
+        *_in_shared("%gi_word", width),
+        "cvt.u64.u32 %gi_away, %gi_word;",
+        "cvta.shared.u64 %gi_away, %gi_away;",
+        f"isspacep.shared %gi_here, {address};",
+        "selp.b64 %gi_forced, %gi_away, %gi_forced, %gi_here;",
+        f"isspacep.local %gi_here, {address};",
+    ]
+    if function.stack is None:  # it is that of a function that called this one
+        return [*steps, f"selp.b64 %gi_forced, {address}, %gi_forced, %gi_here;"]
+    name, size = function.stack
+    return [
+        *steps,
+        f"mov.u64 %gi_edge, {name};",
+        "cvta.local.u64 %gi_edge, %gi_edge;",
+        f"sub.s64 %gi_away, {address}, %gi_edge;",
+        f"min.u64 %gi_away, %gi_away, {max(0, size - width)};",
+        f"and.b64 %gi_away, %gi_away, {-width};",
+        "add.s64 %gi_away, %gi_edge, %gi_away;",
+        "selp.b64 %gi_forced, %gi_away, %gi_forced, %gi_here;",
+    ]
+
+
+def copy(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
+    """An asynchronous copy from global to shared memory."""
+    places = list(_PLACE.finditer(operands))
+    if not places:
+        return []
+    size = _COPIED.search(operands, places[-1].start())
+    plain = _COPY.fullmatch(opcode)
+    if plain is None or len(places) != 2 or size is None:
+        return None
+    into, out = places
+    if function.width(into["base"]) != 32 or function.width(out["base"]) != 64:
+        return None
+    width, test = int(size[1]), tested(guard)
+    return [
+        f"add.s64 %gi_address, {out['base']}, {out['offset'] or 0};",
+        *_in_window("%gi_address", width, function),
+        *noted("setp.ne.u64", "%gi_address, %gi_forced", test),
+        f"add.s32 %gi_lanes, {into['base']}, {into['offset'] or 0};",
+        *_in_shared("%gi_lanes", width),
+        *noted("setp.ne.u32", "%gi_word, %gi_lanes", test),
+        f"{guard}{opcode} [%gi_word], [%gi_forced]{operands[out.end() :]};",
+    ]
+
+
+def _width(opcode: str) -> int | None:
+    """Bytes that an access reads or writes at once; None where that is not understood."""
+    kind, vector = _TYPE.search(opcode), _VECTOR.search(opcode)
+    if kind is None:
+        return None
+    bits = int(kind[1]) * (2 if kind[2] else 1)
+    width = bits // 8 * (int(vector[1]) if vector else 1)
+    return width if width in WIDTHS else None

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
 from gi_cuda.errors import UserError

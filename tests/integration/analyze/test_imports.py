@@ -15,7 +15,7 @@ from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.cuda.backend import open_nvcc
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.ptx.batch import ptx_of, source_ptx
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Built, Variant

@@ -12,7 +12,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.driver import query
 from gi_cuda.backends.cuda.ptx.batch import PtxCompiler, kernels_in, own_functions, ptx_of
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant

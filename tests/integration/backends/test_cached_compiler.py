@@ -18,7 +18,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.cached import CachedCompiler, keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.cuda.backend import cuda_compiler
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import find_compiler

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure

@@ -12,7 +12,8 @@ import pytest
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.cuda.backend import cuda_compiler
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Variant
 from gi_cuda.spec.kernel_names import identifier

@@ -19,8 +19,10 @@ from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import attribute
 from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary, NvccCompiler, shard_text
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx, same_code
+from gi_cuda.backends.cuda.compile.texts import shard_text
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Phenotype, Variant

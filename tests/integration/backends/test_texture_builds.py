@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.compile.batch import build_batch
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device.textures import (
     FORMATS,
     Linear,

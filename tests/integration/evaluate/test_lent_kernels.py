@@ -12,7 +12,7 @@ from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.compile.shards import Sizes
 from gi_cuda.backends.compile.source import SourceCompiler
 from gi_cuda.backends.cuda.backend import open_nvcc
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype

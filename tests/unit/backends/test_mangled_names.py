@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
-from gi_cuda.backends.cuda.compile.nvcc import shard_text, without_c_linkage
+from gi_cuda.backends.cuda.compile.texts import shard_text, without_c_linkage
 from gi_cuda.backends.protocol.variants import Phenotype
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,12}", fullmatch=True)

@@ -8,23 +8,20 @@ points at it, and the cubin's relocations say where to. Compiling needs no GPU.
 
 from __future__ import annotations
 
-import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
-from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
+from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
 from gi_cuda.backends.cuda.compile.cubin import (
-    CompiledKernel,
-    Content,
     name_parts,
     owner,
     read_cubin,
@@ -41,17 +38,22 @@ from gi_cuda.backends.cuda.compile.staged import (
     prepare,
     same_code,
 )
+from gi_cuda.backends.cuda.compile.texts import (
+    COUNTER,
+    brought_home,
+    pointed_at,
+    pointers,
+    shard_text,
+)
 from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
-    BuildFailure,
     Built,
     Phenotype,
-    code_key,
 )
-from gi_cuda.spec.kernel_names import identifier, is_plain, reference
+from gi_cuda.spec.kernel_names import identifier
 
 SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
@@ -73,46 +75,6 @@ compiles is enough."""
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
-
-_COUNTER = """
-__attribute__((device)) unsigned gi_loop_most[{loops}];
-static __attribute__((device, always_inline)) inline
-bool gi_loop(unsigned loop, unsigned iterations) {{
-  if (iterations > *(volatile unsigned *)(gi_loop_most + loop))
-    atomicMax(gi_loop_most + loop, iterations);
-  return true;
-}}
-"""
-"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
-
-_COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
-_C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
-_ASSEMBLER = re.compile(r"^ptxas\b[^\n]*?\b(?:error|fatal)\s*:\s*([^\n]*)", re.M)
-_MANGLED = re.compile(r"_ZN\w+")
-
-
-@dataclass(frozen=True, slots=True)
-class CudaBinary(Binary):
-    """A variant in a cubin.
-
-    Attributes:
-        kernels: as compiled, by the identifier of their name in the source (see
-            :func:`gi_cuda.spec.kernel_names.identifier`).
-        variables: mangled names of the variant's ``__constant__`` and ``__device__`` variables, by
-            the identifier of theirs.
-        confined: whether it is made to do no harm.
-    """
-
-    kernels: Mapping[str, CompiledKernel] = field(default_factory=dict)
-    variables: Mapping[str, str] = field(default_factory=dict)
-    confined: bool = False
-
-    def resources_beside(self, reference: Binary) -> Mapping[str, int]:
-        """What the kernel takes that takes most, of its own and of those that it is lent."""
-        assert isinstance(reference, CudaBinary)
-        theirs = [kernel for name, kernel in reference.kernels.items() if name in self.lent]
-        kernels = {kernel.symbol: kernel for kernel in (*self.kernels.values(), *theirs)}
-        return resources(kernels.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -225,7 +187,7 @@ class NvccCompiler(SourceCompiler):
         that they then have the same code."""
         options = group[0].options
         if options not in self._reached and self.names and len(group) >= WORTH:
-            said = (_COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
+            said = (COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
             names = self.names.union(*map(identifiers, said))
             whole = self._prepare(options)
             part = whole.within_reach_of(names) if whole else None
@@ -357,126 +319,3 @@ def _disassembled(disassembler: Path, cubin: Path, written: int) -> str:
         written: when the cubin was, in nanoseconds.
     """
     return run([disassembler, "-c", cubin], limit=COMPILE_LIMIT).stdout
-
-
-def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
-    """What follows a variant's text to make known what its names stand for; plain ones go without.
-
-    A variable on the device that points at a kernel makes the compiler instantiate it, and leaves
-    a relocation with its mangled name in the cubin.
-    """
-    lines = [
-        f"__device__ auto *gi_kernel_{i} = &{reference(name)};"
-        for i, name in enumerate(kernels)
-        if not is_plain(name)
-    ]
-    lines += [
-        f"__device__ auto *gi_symbol_{i} = &{name};"
-        for i, name in enumerate(symbols)
-        if not is_plain(name)
-    ]
-    return "\n".join(lines)
-
-
-def pointed_at(kernels: Sequence[str], symbols: Sequence[str]) -> dict[str, str]:
-    """For each variable of :func:`pointers` the identifier of the name that it stands for."""
-    found = {f"gi_kernel_{i}": name for i, name in enumerate(kernels)}
-    found |= {f"gi_symbol_{i}": name for i, name in enumerate(symbols)}
-    return {pointer: identifier(name) for pointer, name in found.items() if not is_plain(name)}
-
-
-def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
-    """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
-    parts = [front, declared(namespaces)]
-    seen = joined(namespaces)
-    for phenotype in shard:
-        name = f"v{phenotype.ident}"
-        text = without_c_linkage(phenotype.text)
-        loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
-        counter = _COUNTER.format(loops=max(loops) + 1) if loops else ""
-        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
-        parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
-    return "".join(parts)
-
-
-def without_c_linkage(text: str) -> str:
-    """Preprocessed text whose functions all have mangled names; lines stay where they are.
-
-    C linkage ignores namespaces, so the kernels of two variants would be one.
-    """
-    if '"C' not in text:
-        return text
-    return _C_LINKAGE.sub(
-        lambda m: "\n" * m[0].count("\n") + ("inline namespace gi_c {" if m[1] else ""), text
-    )
-
-
-def brought_home(finished: Finished, file_name: str) -> Finished:
-    """A compiler's output, with ptxas's messages about kernels told of their variants' sources."""
-    home = []
-    for message in _ASSEMBLER.findall(finished.stderr):
-        for symbol in _MANGLED.findall(message):
-            parts = name_parts(symbol)
-            if (ident := owner(parts)) is not None:
-                said = message.replace(symbol, "::".join(parts[1:]))
-                home.append(f"v{ident}/{file_name}(1): error: {said}\n")
-    return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
-
-
-def binary_of(
-    ident: int,
-    cubin: Path,
-    content: Content | None,
-    names: Mapping[str, str],
-    lent: frozenset[str] = frozenset(),
-) -> Built:
-    """A variant of a shard that compiled; ``names`` as :func:`pointed_at` gives them."""
-    if content is None or not content.kernels:
-        return BuildFailure(ident, "the compiled source holds no kernel")
-    kernels = {name_parts(symbol)[-1]: kernel for symbol, kernel in content.kernels.items()}
-    pointers = {names[pointer]: symbol for pointer, symbol in content.pointers.items()}
-    named = {name: symbol for name, symbol in pointers.items() if symbol in content.kernels}
-    kernels |= {name: content.kernels[symbol] for name, symbol in named.items()}
-    others = {name: symbol for name, symbol in pointers.items() if name not in named}
-    variables = {**content.variables, **others}
-    keys = _kernel_keys(content, named)
-    return CudaBinary(
-        ident,
-        cubin,
-        code_key(keys),
-        resources(content.kernels.values()),
-        keys,
-        lent,
-        kernels=kernels,
-        variables=variables,
-    )
-
-
-def _kernel_keys(content: Content, named: Mapping[str, str]) -> dict[str, bytes]:
-    """Keys by the identifiers of kernels; those that have no name of their own share the one that
-    their name in the source is.
-
-    Args:
-        named: symbols of kernels that have, by the identifiers of these.
-    """
-    others: dict[str, list[bytes]] = {}
-    for symbol, key in content.keys.items():
-        if symbol not in named.values():
-            others.setdefault(name_parts(symbol)[-1], []).append(key)
-    keys = {name: b"".join(sorted(found)) for name, found in others.items()}
-    return keys | {name: content.keys[symbol] for name, symbol in named.items()}
-
-
-def resources(kernels: Iterable[CompiledKernel]) -> dict[str, int]:
-    """What the kernel that takes most takes, of each resource.
-
-    ``registers`` and ``local`` (bytes of stack, spilled registers among them) are per thread,
-    ``shared`` (static) per block, ``code`` is the bytes of machine code of all kernels.
-    """
-    kernels = list(kernels)
-    return {
-        "registers": max(kernel.registers for kernel in kernels),
-        "local": max(kernel.local for kernel in kernels),
-        "shared": max(kernel.shared for kernel in kernels),
-        "code": sum(kernel.code for kernel in kernels),
-    }

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gi_cuda.backends.cuda.compile.nvcc import CudaBinary
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device.buffers import Buffers, mended
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context

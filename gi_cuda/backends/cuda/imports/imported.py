@@ -12,14 +12,10 @@ import xxhash
 
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.compile.shards import first_error
+from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of, resources
 from gi_cuda.backends.cuda.compile.cubin import kernels_of, plain_name, read_cubin
-from gi_cuda.backends.cuda.compile.nvcc import (
-    CudaBinary,
-    NvccCompiler,
-    binary_of,
-    pointed_at,
-    resources,
-)
+from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.compile.texts import pointed_at
 from gi_cuda.backends.cuda.imports.interface import Interface
 from gi_cuda.backends.cuda.imports.llvm import ptx_of_ir
 from gi_cuda.backends.cuda.imports.signature import Signature, difference, in_cubin, in_ptx, spelled

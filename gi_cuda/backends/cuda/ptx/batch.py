@@ -22,17 +22,11 @@ from gi_cuda.backends.compile.identity import digest, of_program, of_tool, witho
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.shards import build, first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
+from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
-from gi_cuda.backends.cuda.compile.nvcc import (
-    CONFINED,
-    CudaBinary,
-    NvccCompiler,
-    binary_of,
-    brought_home,
-    pointed_at,
-    shard_text,
-)
+from gi_cuda.backends.cuda.compile.nvcc import CONFINED, NvccCompiler
 from gi_cuda.backends.cuda.compile.stages import find_stages
+from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
 from gi_cuda.backends.cuda.ptx.module import blocks, named_by
 from gi_cuda.backends.cuda.ptx.names import SymbolNames, pair
 from gi_cuda.backends.protocol.variants import (

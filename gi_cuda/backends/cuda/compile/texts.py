@@ -1,0 +1,92 @@
+"""The CUDA text of a shard, and messages about it told of its variants."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gi_cuda.backends.compile.namespaces import declared, joined
+from gi_cuda.backends.compile.process import Finished
+from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
+from gi_cuda.backends.protocol.variants import Phenotype
+from gi_cuda.spec.kernel_names import identifier, is_plain, reference
+
+COUNTER = """
+__attribute__((device)) unsigned gi_loop_most[{loops}];
+static __attribute__((device, always_inline)) inline
+bool gi_loop(unsigned loop, unsigned iterations) {{
+  if (iterations > *(volatile unsigned *)(gi_loop_most + loop))
+    atomicMax(gi_loop_most + loop, iterations);
+  return true;
+}}
+"""
+"""What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
+
+_COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
+_C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
+_ASSEMBLER = re.compile(r"^ptxas\b[^\n]*?\b(?:error|fatal)\s*:\s*([^\n]*)", re.M)
+_MANGLED = re.compile(r"_ZN\w+")
+
+
+def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
+    """What follows a variant's text to make known what its names stand for; plain ones go without.
+
+    A variable on the device that points at a kernel makes the compiler instantiate it, and leaves
+    a relocation with its mangled name in the cubin.
+    """
+    lines = [
+        f"__device__ auto *gi_kernel_{i} = &{reference(name)};"
+        for i, name in enumerate(kernels)
+        if not is_plain(name)
+    ]
+    lines += [
+        f"__device__ auto *gi_symbol_{i} = &{name};"
+        for i, name in enumerate(symbols)
+        if not is_plain(name)
+    ]
+    return "\n".join(lines)
+
+
+def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
+    """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
+    parts = [front, declared(namespaces)]
+    seen = joined(namespaces)
+    for phenotype in shard:
+        name = f"v{phenotype.ident}"
+        text = without_c_linkage(phenotype.text)
+        loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
+        counter = COUNTER.format(loops=max(loops) + 1) if loops else ""
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
+        parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
+    return "".join(parts)
+
+
+def without_c_linkage(text: str) -> str:
+    """Preprocessed text whose functions all have mangled names; lines stay where they are.
+
+    C linkage ignores namespaces, so the kernels of two variants would be one.
+    """
+    if '"C' not in text:
+        return text
+    return _C_LINKAGE.sub(
+        lambda m: "\n" * m[0].count("\n") + ("inline namespace gi_c {" if m[1] else ""), text
+    )
+
+
+def brought_home(finished: Finished, file_name: str) -> Finished:
+    """A compiler's output, with ptxas's messages about kernels told of their variants' sources."""
+    home = []
+    for message in _ASSEMBLER.findall(finished.stderr):
+        for symbol in _MANGLED.findall(message):
+            parts = name_parts(symbol)
+            if (ident := owner(parts)) is not None:
+                said = message.replace(symbol, "::".join(parts[1:]))
+                home.append(f"v{ident}/{file_name}(1): error: {said}\n")
+    return Finished(finished.status, finished.stdout, "".join([*home, finished.stderr]))
+
+
+def pointed_at(kernels: Sequence[str], symbols: Sequence[str]) -> dict[str, str]:
+    """For each variable of :func:`pointers` the identifier of the name that it stands for."""
+    found = {f"gi_kernel_{i}": name for i, name in enumerate(kernels)}
+    found |= {f"gi_symbol_{i}": name for i, name in enumerate(symbols)}
+    return {pointer: identifier(name) for pointer, name in found.items() if not is_plain(name)}

@@ -89,6 +89,7 @@ def _measured(variant: Program, reference: Program) -> Measurement:
 class PretendedBackend:
     depth: int = 1
     together: int = 4
+    slack: float = 3.0
 
     def processes(self, workers: int) -> Processes:
         return Processes(workers)

@@ -20,8 +20,8 @@ from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, last_words
 from gi_cuda.errors import UserError
 
-MODULES = 4
-"""Cubins kept loaded. Variants of one shard come one after another."""
+MODULES = 12
+"""Cubins kept loaded. Variants of one shard come one after another, those of several in between."""
 
 SPIN = 2e-4
 """Seconds of polling without a pause, then with pauses of ``NAP``; most kernels end within."""

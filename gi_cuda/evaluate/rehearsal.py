@@ -111,7 +111,9 @@ def _tried(
     for overlooked in _OVERLOOKED:
         first = Sampling(screen=_RUNS, most=_RUNS, limit=FIRST_LIMIT, overlooked=overlooked)
         answer = equipment.pool.one(Measure(*programs, first))
-        if isinstance(answer, Measurement) and answer.correct:
+        if not isinstance(answer, Measurement):
+            return None
+        if answer.correct:
             times = _times(answer.samples)
             limit = max(LEAST_LIMIT, SLACK * max(times))
             how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)

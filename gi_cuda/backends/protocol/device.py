@@ -82,7 +82,8 @@ class Device(Protocol):
     def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds on the device's clock.
 
-        Past ``limit`` seconds the process ends as hung.
+        Past ``limit`` seconds the process ends as hung; confined launches end by themselves then,
+        and that is their fate.
         """
 
     def backwards(self) -> AbstractContextManager[bool]:

@@ -19,9 +19,11 @@ not, CUDA does not say what happens, and mostly it is an endless wait.
 Jumps backwards are counted, and now and then one looks at the clock. Past the deadline, which lies
 where the device finds it (:data:`CONTROL`), threads leave.
 
-Left as they are (:func:`left_alone` names them): barriers for some of a block's threads, addresses
-that only other units than threads use (bulk copies, matrix loads), calls through pointers, calls of
-the device's own ``malloc`` and ``free``. Fetches from textures give zeros outside their memory.
+Left as they are, and told in :attr:`Confined.left`: barriers for some of a block's threads or for a
+cluster, memory of other blocks of a cluster, bulk copies, calls through pointers, the device's own
+``malloc`` and ``free``. Nothing is done about endless recursion, about matrix instructions that
+read memory by descriptors, and about constant memory, where what lies outside is zero on the
+devices that were tried. Fetches from textures give zeros outside their memory.
 """
 
 from __future__ import annotations

@@ -230,10 +230,10 @@ class Batch:
 
     def _promote(self) -> None:
         """Have those compiled as they are that were right in their rehearsal, as soon as they are
-        worth a compiler."""
+        worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
-        if len(self._right) >= WORTH_BUILDING or self._rehearsing.idle:
+        if len(self._right) >= WORTH_BUILDING or not self._rehearsing.compiles:
             self._measuring.build(self._right)
             self._right = []
 

@@ -69,6 +69,9 @@ CONFINED = tuple(
 second runs in half the time. With so many registers a block of any size can be launched, whatever
 its kernel says of that."""
 
+_ASSEMBLED = 2
+"""Variants that are worth an assembler of their own."""
+
 TRIED = 4
 """Most variants that are compiled in both ways to see whether they have the same code; one that
 compiles is enough."""
@@ -153,7 +156,7 @@ class NvccCompiler(SourceCompiler):
     ) -> Iterator[Built | Twin]:
         """Of variants whose PTX is there."""
         folder.mkdir(parents=True, exist_ok=True)
-        jobs = max(1, min(self.jobs, len(phenotypes) // self.sizes.smallest))
+        jobs = max(1, min(self.jobs, len(phenotypes) // _ASSEMBLED))
         prepared = {one.options: self._prepare(one.options) for one in phenotypes}
         compile_shard = partial(batch.assemble, prepared)
         yield from build(

@@ -68,6 +68,7 @@ class Equipment:
 
     Attributes:
         compiler: the back end's.
+        uncached: the same, doing all of its work itself: for those who ask what that takes.
         pool: workers of a session on the target.
         folder: where binaries may be written; emptied before each batch.
         cases: names of the cases that give fitness.
@@ -75,6 +76,7 @@ class Equipment:
     """
 
     compiler: Compiler
+    uncached: Compiler
     pool: Pool[int]
     folder: Path
     cases: tuple[str, ...]

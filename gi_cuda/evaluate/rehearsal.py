@@ -92,18 +92,23 @@ def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> 
     Args:
         sampling: how variants are measured when they are not confined.
     """
-    tried = [_tried(one, equipment, reference, sampling) for one in equipment.compiler.confining()]
+    ways = zip(equipment.compiler.confining(), equipment.uncached.confining(), strict=True)
+    tried = [_tried(*way, equipment, reference, sampling) for way in ways]
     return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
 
 def _tried(
-    compiler: Compiler, equipment: Equipment, reference: Trial, sampling: Sampling
+    compiler: Compiler,
+    uncached: Compiler,
+    equipment: Equipment,
+    reference: Trial,
+    sampling: Sampling,
 ) -> tuple[float, Rehearsal] | None:
     """A way to rehearse and its seconds; None where the reference is not right in it."""
     begun = _compiling()
-    confined = _built(compiler, equipment, reference, "confined")
+    confined = _built(uncached, equipment, reference, "confined")
     between = _compiling()
-    plain = _built(equipment.compiler, equipment, reference, "plain")
+    plain = _built(equipment.uncached, equipment, reference, "plain")
     compiling, assembling = between - begun, _compiling() - between
     if confined is None or plain is None:
         return None

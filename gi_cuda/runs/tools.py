@@ -51,7 +51,12 @@ class Tools:
     def equipment(self) -> Equipment:
         """What batches of individuals are built and measured with."""
         return Equipment(
-            self.compiler, self.pool, self.scratch("batch"), self.train(), self.backend.together
+            self.compiler,
+            self.uncached,
+            self.pool,
+            self.scratch("batch"),
+            self.train(),
+            self.backend.together,
         )
 
     def replicates(self, role: CaseRole, limit: float, name: str) -> Replicates:

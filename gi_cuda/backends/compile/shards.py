@@ -69,7 +69,7 @@ class Sizes:
             yield from (len(range(i, number, jobs)) for i in range(min(number, jobs)))
             return
         for shard in range(1, 2 * jobs if self.first else 0):
-            if number <= self.largest * jobs:
+            if number <= self.largest * jobs // 2:
                 break
             size = max(self.first, self.largest * shard // (2 * jobs))
             yield size

@@ -70,7 +70,10 @@ def _alone(run: Run) -> str:
     bred = run.store.individuals(last.number)
     trials = evaluator.prepare({one.ident: run.subject.read(one.genotype) for one in bred})
     reference, equipment = evaluator.unmodified(), evaluator.equipment
-    how = rehearsal_of(equipment, reference, evaluator.bounds.sampling)
+    # What failed its rehearsal has no machine code of its own.
+    rehearsed = any(one.built and one.code_key is None for one in found.values())
+    sampling = evaluator.bounds.sampling
+    how = rehearsal_of(equipment, reference, sampling) if rehearsed else None
     right = {ident for ident, one in found.items() if one.right}
     seconds = []
     passes = [(equipment.compiler, right if how else set(trials))]

@@ -6,6 +6,7 @@ wrong, a Python check whatever its function says, and anything that cannot be ju
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -32,7 +33,7 @@ class Judgement:
         return self.penalty == 0
 
 
-class OutputCheck(Table):
+class OutputCheck(Table, ABC):
     """One way to judge outputs: a table ``[oracle]`` of one kind, and what it means.
 
     A kind has a field `kind`, its own name, and one for each further key.
@@ -67,6 +68,7 @@ class OutputCheck(Table):
         """What outputs are judged against, from those of reference runs: the first one's."""
         return runs[0]
 
+    @abstractmethod
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
         """Judge `outputs`, all of which have the type and length of the reference's.
 
@@ -74,7 +76,6 @@ class OutputCheck(Table):
             case: the case's values by name.
             reference: from `prepare`.
         """
-        raise NotImplementedError
 
 
 class ValueCheck(OutputCheck):
@@ -82,13 +83,13 @@ class ValueCheck(OutputCheck):
 
     __slots__ = ()
 
+    @abstractmethod
     def wrong(self, got: Array, reference: Any) -> Mask:
         """Which values of a buffer are wrong; `reference` is what `prepare` gave for it."""
-        raise NotImplementedError
 
+    @abstractmethod
     def expected(self, reference: Any, index: int) -> object:
         """What a value should have been, for the reason."""
-        raise NotImplementedError
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Any) -> Judgement:
         """The number of wrong values; the reason tells of the first one."""

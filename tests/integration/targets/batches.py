@@ -97,6 +97,16 @@ def _outputs(subject: Subject, device: HostDevice, one: Built, case: CaseData) -
     return {name: values.copy() for name, values in device.outputs(case_plan).items()}
 
 
+def penalty_of(
+    subject: Subject, case: CaseData, answers: Outputs | str, expected: Outputs
+) -> float:
+    """What the target's oracle says of answers, where others are right."""
+    if isinstance(answers, str):
+        return float("inf")
+    oracle = subject.target.oracle
+    return oracle.penalty(case.values, answers, oracle.reference([expected]))
+
+
 def outputs_apart(
     subject: Subject, chosen: Sequence[Built], case: CaseData
 ) -> Iterator[Outputs | str]:

@@ -18,6 +18,7 @@ from .batches import (
     configurations,
     outputs,
     outputs_apart,
+    penalty_of,
     phenotypes,
     replaced,
 )
@@ -94,10 +95,7 @@ def expected(name: str) -> Outputs:
 
 
 def penalty(name: str, answers: Outputs | str) -> float:
-    if isinstance(answers, str):
-        return float("inf")
-    oracle = subject().target.oracle
-    return oracle.penalty(case_of(name).values, answers, oracle.reference([expected(name)]))
+    return penalty_of(subject(), case_of(name), answers, expected(name))
 
 
 def chosen_configurations() -> list[Configuration]:

@@ -60,7 +60,7 @@ def storm(run: Run, number: int) -> None:
     found = equipment.compiler.preprocess(variants)
     trials = {i: Trial(standard, one, "") for i, one in found.items()}
     sampling = evaluator.bounds.sampling
-    how = rehearsal_of(equipment, reference, sampling)
+    how = rehearsal_of(run.subject, equipment, reference, sampling)
     before, begun = equipment.pool.deaths, time.perf_counter()
     work = Batch(equipment, reference, trials, sampling, PastResults(), how)
     words = Counter(str(one.outcome) for _, one in work.run(lambda: False))

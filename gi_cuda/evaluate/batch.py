@@ -18,17 +18,27 @@ from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.evidence import DeviceEvidence
 from gi_cuda.evaluate.fatal_edits import FatalEdits
-from gi_cuda.evaluate.passes import REFERENCE, Equipment, LentKernels, Pass, Record, Trial
+from gi_cuda.evaluate.passes import (
+    REFERENCE,
+    Equipment,
+    LentKernels,
+    Pass,
+    Record,
+    Trial,
+    TrialBuilder,
+)
 from gi_cuda.evaluate.rehearsal import Rehearsal
 from gi_cuda.evaluate.scheduler import Answer, Answered
+from gi_cuda.evaluate.schemata import SchemaBuilder
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import is_suspicious
 
-WORTH_BUILDING = 8
-"""Right rehearsals after which a compiler is started for them."""
+WORTH_BUILDING = 2
+"""Right rehearsals, for each compiler process, after which they are built as they are: starting one
+costs about what one variant does."""
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
@@ -128,25 +138,24 @@ class Batch:
         numbers, lent = count(1), LentKernels()
         self._measuring = Pass(
             equipment,
-            equipment.compiler,
+            TrialBuilder(equipment.compiler, self._trials, lent),
             equipment.folder / "measured",
-            self._trials,
             sampling,
             memory.codes,
             numbers,
-            lent,
         )
         self._rehearsing: Pass | None = None
         if rehearsal is not None:
+            self._schemata = SchemaBuilder(
+                rehearsal.compiler, self._trials, lent, rehearsal.subject
+            )
             self._rehearsing = Pass(
                 equipment,
-                rehearsal.compiler,
+                self._schemata,
                 equipment.folder / "rehearsed",
-                self._trials,
                 rehearsal.sampling,
                 memory.rehearsed,
                 numbers,
-                lent,
             )
         self._right: list[int] = []
         self._evidence: DeviceEvidence[Held] = DeviceEvidence()
@@ -233,7 +242,8 @@ class Batch:
         worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
-        if len(self._right) >= WORTH_BUILDING or not self._rehearsing.compiles:
+        enough = WORTH_BUILDING * self._equipment.compiler.jobs
+        if len(self._right) >= enough or self._rehearsing.idle:
             self._measuring.build(self._right)
             self._right = []
 
@@ -295,7 +305,12 @@ class Batch:
         """What is to be told of an individual now, if anything."""
         if one is not self._rehearsing:
             yield ident, evaluation
-        elif evaluation.right or evaluation.survival is Survival.REFUSED:
-            self._right.append(ident)
-        else:
-            yield ident, replace(evaluation, resources={}, code_key=None)
+            return
+        believed, again = self._schemata.judged(ident, evaluation)
+        if again:
+            one.build(again)
+        for number, said in believed:
+            if said.right or said.survival is Survival.REFUSED:
+                self._right.append(number)
+            else:
+                yield number, replace(said, resources={}, code_key=None)

@@ -90,7 +90,9 @@ class Evaluator:
         if not batch:
             return
         if self._rehearsals is None:
-            how = rehearsal_of(self.equipment, self.unmodified(), self.bounds.sampling)
+            how = rehearsal_of(
+                self.subject, self.equipment, self.unmodified(), self.bounds.sampling
+            )
             self._rehearsals = Rehearsals(how)
         work = Batch(
             self.equipment,

@@ -104,19 +104,45 @@ class LentKernels:
         return [self._known.get(ident, one) for ident, one in own.items()]
 
 
+class TrialBuilder:
+    """Builds trials of a batch, each lent those kernels of the reference that it does not change.
+
+    Args:
+        compiler: that builds them.
+        trials: by number; the reference among them.
+        lent: what several builders of a batch have in common.
+    """
+
+    def __init__(self, compiler: Compiler, trials: Mapping[int, Trial], lent: LentKernels) -> None:
+        self.compiler = compiler
+        self.trials = trials
+        self._lent = lent
+
+    def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
+        """What becomes of some of the trials."""
+        found = [self.trials[ident].phenotype for ident in idents]
+        yield from (one for one in found if isinstance(one, BuildFailure))
+        yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
+
+    def compiled(self, ready: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """What becomes of texts of a batch."""
+        reference = self.trials[REFERENCE].phenotype
+        if isinstance(reference, Phenotype):
+            ready = self._lent.of(self.compiler, ready, reference)
+        yield from self.compiler.compile(ready, folder)
+
+
 class Pass:
-    """Trials of a batch that are built by one compiler and measured in one way, each beside the
-    reference, which is built in the same way.
+    """Trials of a batch that are built and measured in one way, each beside the reference, which is
+    built in the same way.
 
     Args:
         equipment: to do it with.
-        compiler: that builds them.
+        builder: of trials.
         folder: where binaries may be written; emptied first.
-        trials: by number; the reference among them.
         sampling: how they are measured.
         known: individual and record by machine code, of all that was measured so before.
         numbers: of tasks.
-        lent: what the passes of a batch have in common.
 
     Attributes:
         base: the reference, once it is built.
@@ -125,13 +151,11 @@ class Pass:
     def __init__(
         self,
         equipment: Equipment,
-        compiler: Compiler,
+        builder: TrialBuilder,
         folder: Path,
-        trials: Mapping[int, Trial],
         sampling: Sampling,
         known: dict[bytes, Record],
         numbers: Iterator[int],
-        lent: LentKernels,
     ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         self.sampling = sampling
@@ -139,32 +163,21 @@ class Pass:
             equipment.together, numbers, rehearsal=not sampling.most
         )
         self._equipment = equipment
-        self._compiler = compiler
+        self._builder = builder
         self._folder = folder
-        self._trials = trials
+        self._trials = builder.trials
         self._known = known
         self._builds: list[BackgroundBuild] = []
         self._numbers = count()
-        self._lent = lent
         self.base: Program | None = None
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
         self._twins: dict[bytes, list[int]] = {}
 
     def build(self, idents: Sequence[int]) -> None:
-        """Begin to compile some of the trials as one batch, each lent those kernels of the
-        reference that it does not change."""
+        """Begin to build some of the trials as one batch."""
         folder = self._folder / str(next(self._numbers))
-        self._builds.append(BackgroundBuild(self._built(tuple(idents), folder)))
-
-    def _built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
-        found = [self._trials[ident].phenotype for ident in idents]
-        yield from (one for one in found if isinstance(one, BuildFailure))
-        ready = [one for one in found if isinstance(one, Phenotype)]
-        reference = self._trials[REFERENCE].phenotype
-        if isinstance(reference, Phenotype):
-            ready = self._lent.of(self._compiler, ready, reference)
-        yield from self._compiler.compile(ready, folder)
+        self._builds.append(BackgroundBuild(self._builder.built(tuple(idents), folder)))
 
     @property
     def news(self) -> list[int]:
@@ -226,7 +239,7 @@ class Pass:
     def next(self) -> Task[int] | None:
         """What workers can be given now, if anything."""
         more = self.compiles
-        return None if self._compiler.disturbs and more else self.scheduler.next(more=more)
+        return None if self._builder.compiler.disturbs and more else self.scheduler.next(more=more)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""

@@ -13,6 +13,7 @@ from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
 from gi_cuda.evaluate.passes import Equipment, Trial
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.subject import Subject
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,16 +23,26 @@ class Rehearsal:
     Attributes:
         compiler: makes code that does no harm.
         sampling: how it is run.
+        subject: whose variants they are.
         extra: seconds that it costs for what is right: the reference's.
+        saved: seconds that it saves for what is wrong.
     """
 
     compiler: Compiler
     sampling: Sampling
+    subject: Subject
     extra: float = 0.0
+    saved: float = 0.0
 
 
 SLACK = 3.0
 """A rehearsal over this multiple of the reference's own is over."""
+
+TOGETHER = 8
+"""Variants that a schema has as a rule, which is compiled in the time of one."""
+
+DETOUR = 2.0
+"""Times as long as by itself that a variant may run in a schema."""
 
 LEAST_LIMIT = 0.005
 """Seconds a rehearsal may always take."""
@@ -56,9 +67,8 @@ _OVERLOOKED = tuple(
 class Rehearsals:
     """Whether variants rehearse: as long as that saves more than it costs.
 
-    What it saves is the deaths of those that would crash or hang; what it costs is to assemble and
-    run twice what is right. What is wrong costs no more than it would without: it is assembled
-    once in either case.
+    What it saves is the deaths of those that would crash or hang and, in schemata, to compile those
+    that are wrong; what it costs is to build and run twice what is right.
 
     Args:
         how: how they do, if they can.
@@ -66,23 +76,29 @@ class Rehearsals:
 
     def __init__(self, how: Rehearsal | None) -> None:
         self._how = how
-        self._right = self._harmful = 0
+        self._right = self._wrong = self._harmful = 0
 
     def enter(self, evaluation: Evaluation) -> None:
         """What became of a variant, rehearsed or not."""
         self._right += evaluation.right
+        self._wrong += evaluation.built and not evaluation.right
         self._harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
-        if self._right + self._harmful >= MEMORY:
-            self._right, self._harmful = self._right // 2, self._harmful // 2
+        if self._right + self._wrong >= MEMORY:
+            self._right //= 2
+            self._wrong //= 2
+            self._harmful //= 2
 
     def next(self) -> Rehearsal | None:
         """How those of the next batch rehearse, if that pays."""
-        if self._how is None or (self._harmful + 1) * DEATH < self._right * self._how.extra:
+        if self._how is None:
             return None
-        return self._how
+        saved = (self._harmful + 1) * DEATH + self._wrong * self._how.saved
+        return self._how if self._right * self._how.extra <= saved else None
 
 
-def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> Rehearsal | None:
+def rehearsal_of(
+    subject: Subject, equipment: Equipment, reference: Trial, sampling: Sampling
+) -> Rehearsal | None:
     """How variants of a reference rehearse best; None where the back end confines nothing, or where
     the reference itself, confined, is not right: then it tells nothing of variants.
 
@@ -90,16 +106,20 @@ def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> 
     device that runs, takes least for the reference.
 
     Args:
+        subject: whose reference it is.
+        equipment: to try them with.
+        reference: as it is compiled.
         sampling: how variants are measured when they are not confined.
     """
     ways = zip(equipment.compiler.confining(), equipment.uncached.confining(), strict=True)
-    tried = [_tried(*way, equipment, reference, sampling) for way in ways]
+    tried = [_tried(*way, subject, equipment, reference, sampling) for way in ways]
     return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
 
 def _tried(
     compiler: Compiler,
     uncached: Compiler,
+    subject: Subject,
     equipment: Equipment,
     reference: Trial,
     sampling: Sampling,
@@ -120,10 +140,23 @@ def _tried(
             return None
         if answer.correct:
             times = _times(answer.samples)
-            limit = max(LEAST_LIMIT, SLACK * max(times))
-            how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
-            extra = assembling / compiler.jobs + sum(times)
-            return max(compiling / compiler.jobs, sum(times)), Rehearsal(compiler, how, extra)
+            together = TOGETHER if subject.parsed.in_schema({}) else 1
+            slack = SLACK * (DETOUR if together > 1 else 1)
+            how = replace(
+                sampling.untimed(),
+                limit=max(LEAST_LIMIT, slack * max(times)),
+                overlooked=overlooked,
+            )
+            building = compiling / compiler.jobs
+            twice = building / together if together > 1 else assembling / compiler.jobs
+            rehearsal = Rehearsal(
+                compiler,
+                how,
+                subject,
+                extra=twice + sum(times),
+                saved=building * (1 - 1 / together),
+            )
+            return max(building / together, sum(times)), rehearsal
     return None
 
 

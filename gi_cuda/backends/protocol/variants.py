@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import xxhash
 
@@ -63,6 +63,8 @@ class Binary:
         lender: the reference's binary, which has what is lent; None where nothing is, or it is yet
             to be said (see :meth:`beside`).
         compiled_as: the number that its names in the file have; None: its own.
+        chosen: its number in the schema that the file holds (see
+            :meth:`gi_cuda.grammar.ParsedText.schema`); 0: it is none of a schema.
     """
 
     ident: int
@@ -73,11 +75,22 @@ class Binary:
     lent: frozenset[str] = frozenset()
     lender: Binary | None = None
     compiled_as: int | None = field(default=None, kw_only=True)
+    chosen: int = field(default=0, kw_only=True)
 
     @property
     def namespace(self) -> str:
         """Where its names in the file are."""
         return f"v{self.ident if self.compiled_as is None else self.compiled_as}"
+
+    def member(self, ident: int, chosen: int) -> Self:
+        """A variant out of this schema, whose machine code is not its own.
+
+        Args:
+            ident: the variant's number.
+            chosen: that in the schema.
+        """
+        own = self.ident if self.compiled_as is None else self.compiled_as
+        return replace(self, ident=ident, compiled_as=own, chosen=chosen, code_key=None)
 
     def beside(self, reference: Binary) -> Binary:
         """This one with what it is lent by the reference: key and resources are those of both."""

@@ -14,7 +14,7 @@ from gi_cuda.results.measurement import Survival
 RIGHT = Evaluation(built=True, survival=Survival.NORMAL, penalty=0.0)
 WRONG = Evaluation(built=True, survival=Survival.NORMAL, penalty=1.0)
 DEAD = lost(Survival.HUNG, "over its time limit")
-HOW = Rehearsal(cast(Any, None), Sampling(), extra=DEATH / 64)
+HOW = Rehearsal(cast(Any, None), Sampling(), cast(Any, None), extra=DEATH / 64)
 
 
 def after(right: int = 0, dead: int = 0, wrong: int = 0) -> Rehearsals:

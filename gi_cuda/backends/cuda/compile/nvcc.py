@@ -142,11 +142,14 @@ class NvccCompiler(SourceCompiler):
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
-        batch = _Batch(self, Twins(self.shares), pointed_at(self.kernels, self.symbols))
+        # Those who assemble what was translated so far go on with it.
+        translated = dict(self._translated)
+        names = pointed_at(self.kernels, self.symbols)
+        batch = _Batch(self, Twins(self.shares), names, translated)
         if self.way.confined:
             self._translated.clear()
-        known = [one for one in phenotypes if (one.ident, one.key) in self._translated]
-        others = [one for one in phenotypes if (one.ident, one.key) not in self._translated]
+        known = [one for one in phenotypes if (one.ident, one.key) in translated]
+        others = [one for one in phenotypes if (one.ident, one.key) not in translated]
         parts = [self._assembled(batch, known, folder)] if known else []
         parts += [self._compiled(batch, others, folder)] if others else []
         return batch.twins.follow(chain.from_iterable(parts))
@@ -225,10 +228,6 @@ class NvccCompiler(SourceCompiler):
             if one.ident in module.parts:
                 self._translated[one.ident, one.key] = module.of(one.ident)
 
-    def translated(self, shard: Sequence[Phenotype]) -> ShardPtx:
-        """The PTX of variants, of each of which it is remembered."""
-        return join_parts([self._translated[one.ident, one.key] for one in shard])
-
     def marked(self, built: Built) -> Built:
         """What was built, saying whether it is confined."""
         if isinstance(built, CudaBinary) and self.way.confined:
@@ -251,11 +250,12 @@ class NvccCompiler(SourceCompiler):
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A batch that is being compiled."""
+    """A batch that is being compiled; of what it has PTX already."""
 
     compiler: NvccCompiler
     twins: Twins
     pointed_at: Mapping[str, str]
+    translated: Mapping[tuple[int, bytes], ShardPtx]
 
     def compile(
         self,
@@ -298,7 +298,8 @@ class _Batch:
         """Assemble variants that were translated before."""
         ready = prepared[shard[0].options]
         assert ready is not None, "it translated them"
-        return self._assemble(ready, shard, self.compiler.translated(shard), path)
+        module = join_parts([self.translated[one.ident, one.key] for one in shard])
+        return self._assemble(ready, shard, module, path)
 
     def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
         cubin = path.with_suffix(".cubin")

@@ -26,18 +26,25 @@ from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Buffer, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
 
-_PREPARING = 4
+_PREPARING = 5
 """What preparing and timing a run puts into the stream, at most, besides one piece a buffer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A variant on one case: its launches, the variables of its own that are buffers, and whether
-    its code is confined."""
+    """A variant on one case.
+
+    Attributes:
+        bindings: its launches.
+        variables: those of its own that are buffers.
+        confined: whether its code is.
+        choice: where a schema reads which of its variants it is; None where it does not.
+    """
 
     bindings: Bindings[BoundLaunch]
     variables: Mapping[str, Region]
     confined: bool
+    choice: int | None
 
 
 @dataclass(slots=True)
@@ -139,7 +146,7 @@ class CudaDevice:
             functions: dict[tuple[str, int], Any] = {}
             bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
             variables = dict(self._variables(loaded, plan))
-            bound = Bound(bindings, variables, loaded.binary.confined)
+            bound = Bound(bindings, variables, loaded.binary.confined, _choice(loaded))
             loaded.bound[plan.case] = bound
         return bound
 
@@ -258,7 +265,10 @@ class CudaDevice:
             before(plan)
             for region in bound.variables.values():
                 self._memory.restore(region)
-            if loaded.binary.confined:
+            if bound.choice is not None:
+                chosen = loaded.binary.chosen
+                self._drv.memset_d32_async(bound.choice, chosen, 1, self._context.stream)
+            if bound.confined:
                 self._confinement.begin(self._buffers.control(plan), limit)
             begin.record(self._context.stream)
             self._context.launch_all(calls, limit)
@@ -368,6 +378,12 @@ class CudaDevice:
             return [int(count) for count in counts[:loops]]
 
         yield most
+
+
+def _choice(loaded: CudaProgram) -> int | None:
+    """Address of the variable that schemata read, if a variant is one of a schema."""
+    symbol = loaded.binary.variables.get("gi_chosen") if loaded.binary.chosen else None
+    return None if symbol is None else int(loaded.module.get_global(symbol)[0])
 
 
 def _nothing(_: CasePlan) -> None:

@@ -1,0 +1,142 @@
+"""Batches put into schemata: many variants in one text, which is compiled once for all of them.
+
+See :meth:`gi_cuda.grammar.ParsedText.schema`. Compiling one takes about as long as one of its
+variants would. What variants do in a schema is believed where one of them was right: if none is,
+the schema itself may be at fault, and they are built by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias
+
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BuildFailure,
+    Built,
+    Compiler,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.evaluate.passes import LentKernels, Record, Trial, TrialBuilder
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.subject import Subject
+
+SMALLEST, LARGEST = 4, 32
+"""Variants in a schema, where so many go together: as many as leave something to each compiler."""
+
+
+Group: TypeAlias = tuple[int, ...]
+"""Numbers of variants that are one text, in their order there."""
+
+
+class SchemaBuilder(TrialBuilder):
+    """Builds the trials of a batch in schemata, as far as they can be in any.
+
+    Args:
+        compiler, trials, lent: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
+        subject: whose variants they are.
+    """
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        trials: Mapping[int, Trial],
+        lent: LentKernels,
+        subject: Subject,
+    ) -> None:
+        super().__init__(compiler, trials, lent)
+        self._subject = subject
+        self._numbers = count(max(trials) + 1)
+        self._groups: dict[int, Group] = {}
+        self._unproven: dict[Group, list[Record]] = {}
+
+    def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
+        """What becomes of some of the trials. Those that are built once more are by themselves."""
+        again = [ident for ident in idents if ident in self._groups]
+        groups = self._together([ident for ident in idents if ident not in self._groups])
+        while groups or again:
+            alone = [*again, *(group[0] for group in groups if len(group) == 1)]
+            begun = {next(self._numbers): group for group in groups if len(group) > 1}
+            found = [*(self.trials[ident].phenotype for ident in alone), *self._texts(begun)]
+            groups, again = [], []
+            for built in self._compiled(found, folder / str(next(self._numbers))):
+                group = begun.get(built.ident)
+                if group is None:
+                    yield built
+                elif isinstance(built, Binary):
+                    yield from self._members(group, built)
+                else:
+                    middle = len(group) // 2
+                    groups += [group[:middle], group[middle:]]
+
+    def _compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
+        yield from (one for one in found if isinstance(one, BuildFailure))
+        yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
+
+    def _members(self, group: Group, binary: Binary) -> Iterator[Binary]:
+        self._unproven[group] = []
+        for number, member in enumerate(group, 1):
+            self._groups[member] = group
+            yield binary.member(member, number)
+
+    def _together(self, idents: Sequence[int]) -> list[Group]:
+        """Trials in groups that can be one text; what cannot be with others is a group of its own.
+
+        Neighbours in a group change the same kernels, so that what they leave to the reference is
+        left out of their text as well.
+        """
+        alike: dict[object, list[tuple[int, int]]] = {}
+        groups: list[Group] = []
+        subject = self._subject
+        for ident in idents:
+            trial = self.trials[ident]
+            expansions = None if trial.genotype is None else subject.expansions(trial.genotype)
+            if (
+                expansions is None
+                or isinstance(trial.phenotype, BuildFailure)
+                or not subject.parsed.in_schema(expansions)
+            ):
+                groups.append((ident,))
+                continue
+            configuration = trial.configuration
+            key = frozenset(subject.macros(configuration).items()), subject.options(configuration)
+            first = min((subject.order[name] for name in expansions), default=0)
+            alike.setdefault(key, []).append((first, ident))
+        size = sum(map(len, alike.values())) // self.compiler.jobs
+        size = min(max(size, SMALLEST), LARGEST)
+        for found in alike.values():
+            members = tuple(ident for _, ident in sorted(found))
+            share = -(-len(members) // -(-len(members) // size))
+            groups += [members[at : at + share] for at in range(0, len(members), share)]
+        return groups
+
+    def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
+        """The schemata of groups, under their numbers."""
+        subject, variants = self._subject, []
+        for ident, group in groups.items():
+            genotypes = [self.trials[member].genotype for member in group]
+            expansions = [subject.expansions(one) for one in genotypes if one is not None]
+            configuration = self.trials[group[0]].configuration
+            text = subject.parsed.schema(expansions)
+            macros, options = subject.macros(configuration), subject.options(configuration)
+            variants.append(Variant(ident, text, macros, options))
+        return self.compiler.preprocess(variants).values() if variants else ()
+
+    def judged(self, ident: int, evaluation: Evaluation) -> tuple[list[Record], list[int]]:
+        """What can be believed once a trial has been judged, and which trials are to be built by
+        themselves."""
+        record = ident, evaluation
+        group = self._groups.get(ident, ())
+        waiting = self._unproven.get(group)
+        if waiting is None:
+            return [record], []
+        waiting.append(record)
+        if evaluation.right:
+            return self._unproven.pop(group), []
+        if len(waiting) < len(group):
+            return [], []
+        del self._unproven[group]
+        return [], list(group)

@@ -20,7 +20,7 @@ from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.rehearsal import Rehearsal, rehearsal_of
+from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.results.evaluation import Evaluation
@@ -66,7 +66,7 @@ def compare(run: Run, number: int, seed: int) -> None:
         f"a confined launch may take {how.sampling.limit * 1e3:.1f} ms, others"
         f" {sampling.limit * 1e3:.1f} ms; overlooked: {sorted(how.sampling.overlooked)}"
     )
-    rehearsed = _outcomes(evaluator, reference, trials, how)
+    rehearsed = _outcomes(evaluator, reference, trials, of_all(how, trials))
     free = _outcomes(evaluator, reference, trials, None)
     # What fails in its rehearsal has no machine code of its own.
     words = {
@@ -78,7 +78,7 @@ def compare(run: Run, number: int, seed: int) -> None:
     for (one, other), count in table.most_common():
         print(f"{one:20} {other:10} {count:5}")
     for i in drawn:
-        if rehearsed[i].right != free[i].right:
+        if rehearsed[i].right != (free[i].right or bool(rehearsed[i].code_key)):
             for name, found in ((words[i], rehearsed[i]), ("as it is", free[i])):
                 print(f"{drawn[i]}: {name}: {_word(found)} {found.message[:150]}")
 
@@ -94,14 +94,14 @@ def _outcomes(
     evaluator: Evaluator,
     reference: Trial,
     trials: Mapping[int, Trial],
-    how: Rehearsal | None,
+    first: FirstRun | None,
 ) -> dict[int, Evaluation]:
     """What becomes of each, with or without a rehearsal."""
     equipment = evaluator.equipment
     pool = equipment.pool
     begun, before = time.perf_counter(), pool.deaths
     sampling = evaluator.bounds.sampling.untimed()
-    work = Batch(equipment, reference, trials, sampling, PastResults(), how)
+    work = Batch(equipment, reference, trials, sampling, PastResults(), first)
     found = dict(work.run(lambda: False))
     seconds = time.perf_counter() - begun
     print(f"{len(found)} in {seconds:.1f} s; workers that died: {pool.deaths - before}")

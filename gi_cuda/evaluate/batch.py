@@ -27,7 +27,7 @@ from gi_cuda.evaluate.passes import (
     Trial,
     TrialBuilder,
 )
-from gi_cuda.evaluate.rehearsal import Rehearsal
+from gi_cuda.evaluate.rehearsal import FirstRun
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.evaluate.schemata import SchemaBuilder
 from gi_cuda.genome import Edit
@@ -107,7 +107,7 @@ def _evaluation(answer: Answer, floor: float) -> Evaluation:
 class Batch:
     """Builds and measures trials beside the reference, once.
 
-    Where they rehearse, all are first built confined, and those whose answers are right then are
+    Those that rehearse are first built confined, and those of them whose answers are right then are
     built and measured as they are; while the first are measured, the last are still compiled.
 
     Args:
@@ -116,7 +116,7 @@ class Batch:
         trials: the batch, by their numbers.
         sampling: how they are measured.
         memory: is asked and told.
-        rehearsal: how they rehearse, if they do.
+        first: which of them rehearse, if any do.
 
     Attributes:
         spent: wall time by phase, once it is over.
@@ -129,7 +129,7 @@ class Batch:
         trials: Mapping[int, Trial],
         sampling: Sampling,
         memory: PastResults,
-        rehearsal: Rehearsal | None = None,
+        first: FirstRun | None = None,
     ) -> None:
         self.spent = Phases()
         self._equipment = equipment
@@ -145,15 +145,17 @@ class Batch:
             numbers,
         )
         self._rehearsing: Pass | None = None
-        if rehearsal is not None:
+        self._actors = first.actors if first else frozenset[int]()
+        if first is not None:
+            how = first.how
             self._schemata = SchemaBuilder(
-                rehearsal.compiler, self._trials, lent, rehearsal.subject
+                how.compiler, self._trials, lent, how.subject, first.groups
             )
             self._rehearsing = Pass(
                 equipment,
                 self._schemata,
                 equipment.folder / "rehearsed",
-                rehearsal.sampling,
+                how.sampling,
                 memory.rehearsed,
                 numbers,
             )
@@ -178,11 +180,11 @@ class Batch:
         pool, paused = self._equipment.pool, 0.0
         begun = time.perf_counter()
         try:
+            others = self._in_order()
             if self._rehearsing is not None:
-                self._rehearsing.build(self._in_order())
-                self._measuring.build([REFERENCE])
-            else:
-                self._measuring.build(self._in_order())
+                self._rehearsing.build([REFERENCE, *filter(self._actors.__contains__, others)])
+            direct = (one for one in others if one not in self._actors)
+            self._measuring.build([REFERENCE, *direct])
             # Workers that are not there yet open the device beside the compiler.
             pool.restock()
             while not self._over and not stop():
@@ -231,11 +233,11 @@ class Batch:
             pool.submit(Task(number, Measure(base, base, sampling), alone=True))
 
     def _in_order(self) -> list[int]:
-        """The reference, then those that will probably crash: while one is cleared away nothing
-        can be measured, but there is still much to compile."""
-        reference, *others = self._trials
+        """The batch, those first that will probably crash: while one is cleared away nothing can be
+        measured, but there is still much to compile."""
+        others = (ident for ident in self._trials if ident != REFERENCE)
         fatal = self._memory.fatal_edits
-        return [reference, *sorted(others, key=lambda i: fatal.of(self._trials[i].edits) is None)]
+        return sorted(others, key=lambda i: fatal.of(self._trials[i].edits) is None)
 
     def _promote(self) -> None:
         """Have those compiled as they are that were right in their rehearsal, as soon as they are

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
@@ -11,9 +12,23 @@ from statistics import median
 from gi_cuda.backends.protocol.requests import Measure, Sampling
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
 from gi_cuda.evaluate.passes import Equipment, Trial
+from gi_cuda.evaluate.schemata import Group, grouped
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a rehearsal takes and gives, besides that nobody dies; the reference's seconds.
+
+    Attributes:
+        extra: that it costs for what is right.
+        saved: that it saves for what is wrong.
+    """
+
+    extra: float
+    saved: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +39,38 @@ class Rehearsal:
         compiler: makes code that does no harm.
         sampling: how it is run.
         subject: whose variants they are.
-        extra: seconds that it costs for what is right: the reference's.
-        saved: seconds that it saves for what is wrong.
+        alone: what that costs and saves for a variant by itself.
+        together: the same for one that is in a schema.
     """
 
     compiler: Compiler
     sampling: Sampling
     subject: Subject
-    extra: float = 0.0
-    saved: float = 0.0
+    alone: Balance
+    together: Balance
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """Which trials of a batch rehearse, and how.
+
+    Attributes:
+        how: all do.
+        groups: those that do so in one text.
+    """
+
+    how: Rehearsal
+    groups: tuple[Group, ...]
+
+    @property
+    def actors(self) -> frozenset[int]:
+        """The numbers of all of them."""
+        return frozenset(member for group in self.groups for member in group)
+
+
+def of_all(how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun:
+    """All trials of a batch rehearse."""
+    return FirstRun(how, tuple(grouped(how.subject, trials, how.compiler)))
 
 
 SLACK = 3.0
@@ -64,36 +102,59 @@ _OVERLOOKED = tuple(
 """Signs of harm that may not count: there is code that works, and that CUDA does not promise to."""
 
 
-class Rehearsals:
-    """Whether variants rehearse: as long as that saves more than it costs.
+@dataclass(slots=True)
+class Tally:
+    """What became of variants of one sort.
 
-    What it saves is the deaths of those that would crash or hang and, in schemata, to compile those
-    that are wrong; what it costs is to build and run twice what is right.
-
-    Args:
-        how: how they do, if they can.
+    Attributes:
+        right, wrong: how many were; those that did not compile are neither.
+        harmful: how many of those that were wrong crashed or hung.
     """
 
-    def __init__(self, how: Rehearsal | None) -> None:
-        self._how = how
-        self._right = self._wrong = self._harmful = 0
+    right: int = 0
+    wrong: int = 0
+    harmful: int = 0
 
     def enter(self, evaluation: Evaluation) -> None:
-        """What became of a variant, rehearsed or not."""
-        self._right += evaluation.right
-        self._wrong += evaluation.built and not evaluation.right
-        self._harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
-        if self._right + self._wrong >= MEMORY:
-            self._right //= 2
-            self._wrong //= 2
-            self._harmful //= 2
+        """One more."""
+        self.right += evaluation.right
+        self.wrong += evaluation.built and not evaluation.right
+        self.harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
+        if self.right + self.wrong >= MEMORY:
+            self.right //= 2
+            self.wrong //= 2
+            self.harmful //= 2
 
-    def next(self) -> Rehearsal | None:
-        """How those of the next batch rehearse, if that pays."""
-        if self._how is None:
-            return None
-        saved = (self._harmful + 1) * DEATH + self._wrong * self._how.saved
-        return self._how if self._right * self._how.extra <= saved else None
+    def favours(self, balance: Balance) -> bool:
+        """Whether rehearsals of such variants save more than they cost."""
+        saved = (self.harmful + 1) * DEATH + self.wrong * balance.saved
+        return self.right * balance.extra <= saved
+
+
+class Rehearsals:
+    """Which variants rehearse: those for whose like that saves more than it costs.
+
+    What it saves is the deaths of those that would crash or hang and, in schemata, to compile those
+    that are wrong; what it costs is to build and run twice what is right. Variants whose code is
+    the reference's, in another configuration, are seldom wrong; so they are judged by themselves.
+    """
+
+    def __init__(self) -> None:
+        self._tallies = {True: Tally(), False: Tally()}
+
+    def enter(self, trial: Trial, evaluation: Evaluation) -> None:
+        """What became of a variant, rehearsed or not."""
+        self._tallies[bool(trial.edits)].enter(evaluation)
+
+    def first_run(self, how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun | None:
+        """Those of a batch that are to rehearse, if there are any."""
+        found = []
+        for group in of_all(how, trials).groups:
+            edited = any(trials[member].edits for member in group)
+            balance = how.together if len(group) > 1 else how.alone
+            if self._tallies[edited].favours(balance):
+                found.append(group)
+        return FirstRun(how, tuple(found)) if found else None
 
 
 def rehearsal_of(
@@ -148,14 +209,10 @@ def _tried(
                 overlooked=overlooked,
             )
             building = compiling / compiler.jobs
-            twice = building / together if together > 1 else assembling / compiler.jobs
-            rehearsal = Rehearsal(
-                compiler,
-                how,
-                subject,
-                extra=twice + sum(times),
-                saved=building * (1 - 1 / together),
-            )
+            alone = Balance(assembling / compiler.jobs + sum(times))
+            share = building / together
+            schema = Balance(share + sum(times), building - share)
+            rehearsal = Rehearsal(compiler, how, subject, alone, schema)
             return max(building / together, sum(times)), rehearsal
     return None
 

@@ -32,12 +32,48 @@ Group: TypeAlias = tuple[int, ...]
 """Numbers of variants that are one text, in their order there."""
 
 
+def grouped(subject: Subject, trials: Mapping[int, Trial], compiler: Compiler) -> list[Group]:
+    """Trials in groups that can be one text; what cannot be with others is a group of its own.
+
+    Neighbours in a group change the same kernels, so that what they leave to the reference is left
+    out of their text as well.
+
+    Args:
+        subject: whose variants they are.
+        trials: by number.
+        compiler: of schemata.
+    """
+    alike: dict[object, list[tuple[int, int]]] = {}
+    groups: list[Group] = []
+    for ident, trial in trials.items():
+        expansions = None if trial.genotype is None else subject.expansions(trial.genotype)
+        if (
+            expansions is None
+            or isinstance(trial.phenotype, BuildFailure)
+            or not subject.parsed.in_schema(expansions)
+        ):
+            groups.append((ident,))
+            continue
+        macros = frozenset(subject.macros(trial.configuration).items())
+        options = compiler.deciding(subject.options(trial.configuration))
+        first = min((subject.order[name] for name in expansions), default=0)
+        alike.setdefault((macros, options), []).append((first, ident))
+    size = sum(map(len, alike.values())) // compiler.jobs
+    size = min(max(size, SMALLEST), LARGEST)
+    for found in alike.values():
+        members = tuple(ident for _, ident in sorted(found))
+        share = -(-len(members) // -(-len(members) // size))
+        groups += [members[at : at + share] for at in range(0, len(members), share)]
+    return groups
+
+
 class SchemaBuilder(TrialBuilder):
-    """Builds the trials of a batch in schemata, as far as they can be in any.
+    """Builds trials of a batch in schemata.
 
     Args:
         compiler, trials, lent: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
         subject: whose variants they are.
+        groups: those that are one text.
     """
 
     def __init__(
@@ -46,17 +82,20 @@ class SchemaBuilder(TrialBuilder):
         trials: Mapping[int, Trial],
         lent: LentKernels,
         subject: Subject,
+        groups: Iterable[Group],
     ) -> None:
         super().__init__(compiler, trials, lent)
         self._subject = subject
+        self._wanted = {member: group for group in groups for member in group if len(group) > 1}
         self._numbers = count(max(trials) + 1)
-        self._groups: dict[int, Group] = {}
+        self._of: dict[int, Group] = {}
         self._unproven: dict[Group, list[Record]] = {}
 
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
-        """What becomes of some of the trials. Those that are built once more are by themselves."""
-        again = [ident for ident in idents if ident in self._groups]
-        groups = self._together([ident for ident in idents if ident not in self._groups])
+        """What becomes of some of the trials. Those of which a schema is built come as its members,
+        and when they are built once more by themselves."""
+        again = [i for i in idents if i not in self._wanted]
+        groups = list(dict.fromkeys(self._wanted.pop(i) for i in idents if i in self._wanted))
         while groups or again:
             alone = [*again, *(group[0] for group in groups if len(group) == 1)]
             begun = {next(self._numbers): group for group in groups if len(group) > 1}
@@ -79,39 +118,8 @@ class SchemaBuilder(TrialBuilder):
     def _members(self, group: Group, binary: Binary) -> Iterator[Binary]:
         self._unproven[group] = []
         for number, member in enumerate(group, 1):
-            self._groups[member] = group
+            self._of[member] = group
             yield binary.member(member, number)
-
-    def _together(self, idents: Sequence[int]) -> list[Group]:
-        """Trials in groups that can be one text; what cannot be with others is a group of its own.
-
-        Neighbours in a group change the same kernels, so that what they leave to the reference is
-        left out of their text as well.
-        """
-        alike: dict[object, list[tuple[int, int]]] = {}
-        groups: list[Group] = []
-        subject = self._subject
-        for ident in idents:
-            trial = self.trials[ident]
-            expansions = None if trial.genotype is None else subject.expansions(trial.genotype)
-            if (
-                expansions is None
-                or isinstance(trial.phenotype, BuildFailure)
-                or not subject.parsed.in_schema(expansions)
-            ):
-                groups.append((ident,))
-                continue
-            configuration = trial.configuration
-            key = frozenset(subject.macros(configuration).items()), subject.options(configuration)
-            first = min((subject.order[name] for name in expansions), default=0)
-            alike.setdefault(key, []).append((first, ident))
-        size = sum(map(len, alike.values())) // self.compiler.jobs
-        size = min(max(size, SMALLEST), LARGEST)
-        for found in alike.values():
-            members = tuple(ident for _, ident in sorted(found))
-            share = -(-len(members) // -(-len(members) // size))
-            groups += [members[at : at + share] for at in range(0, len(members), share)]
-        return groups
 
     def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
         """The schemata of groups, under their numbers."""
@@ -121,15 +129,15 @@ class SchemaBuilder(TrialBuilder):
             expansions = [subject.expansions(one) for one in genotypes if one is not None]
             configuration = self.trials[group[0]].configuration
             text = subject.parsed.schema(expansions)
-            macros, options = subject.macros(configuration), subject.options(configuration)
-            variants.append(Variant(ident, text, macros, options))
+            options = self.compiler.deciding(subject.options(configuration))
+            variants.append(Variant(ident, text, subject.macros(configuration), options))
         return self.compiler.preprocess(variants).values() if variants else ()
 
     def judged(self, ident: int, evaluation: Evaluation) -> tuple[list[Record], list[int]]:
         """What can be believed once a trial has been judged, and which trials are to be built by
         themselves."""
         record = ident, evaluation
-        group = self._groups.get(ident, ())
+        group = self._of.get(ident, ())
         waiting = self._unproven.get(group)
         if waiting is None:
             return [record], []

@@ -72,6 +72,10 @@ class CachedCompiler:
         """The compiler's."""
         return self.inner.identity(options)
 
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """The compiler's."""
+        return self.inner.deciding(options)
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Nothing of this is kept: it is what tells whether the rest is there."""
         return self.inner.preprocess(variants)

@@ -158,6 +158,9 @@ class Compiler(Protocol):
         """A hash of all that decides which code it makes of phenotypes with these options, besides
         their texts: tools, headers, options of its own. None where that cannot be told."""
 
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of a variant's options that can decide what it answers, as this one compiles it."""
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a whole batch with one process; every variant's number is in the answer."""
 

@@ -8,6 +8,7 @@ points at it, and the cubin's relocations say where to. Compiling needs no GPU.
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -76,6 +77,8 @@ TRIED = 4
 """Most variants that are compiled in both ways to see whether they have the same code; one that
 compiles is enough."""
 
+_REGISTERS = re.compile(r"--?maxrregcount=")
+
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
 
@@ -134,6 +137,12 @@ class NvccCompiler(SourceCompiler):
     def command(self) -> list[str | Path]:
         """How nvcc is called, whatever it is to make."""
         return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
+
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """All but how many registers a thread may use, where confined code has its own number."""
+        if not self.way.confined:
+            return options
+        return tuple(one for one in options if not _REGISTERS.match(one))
 
     def confining(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -61,7 +62,8 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 first shards are done, the sooner their variants can be measured."""
 
 WORTH = 32
-"""Fewest variants in a batch for which it pays to find out which part of the headers is needed."""
+"""Fewest variants with the same options for which it pays to find out which part of the headers they
+need."""
 
 CONFINED = tuple(
     Way(confined_module, (level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1")
@@ -107,6 +109,7 @@ class NvccCompiler(SourceCompiler):
     _reached: dict[tuple[str, ...], ShardSetup | None] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _seen: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False, compare=False)
     _translated: dict[tuple[int, bytes], ShardPtx] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -201,7 +204,8 @@ class NvccCompiler(SourceCompiler):
         """The prelude as far as variants with the same options need it; None where it is not known
         that they then have the same code."""
         options = group[0].options
-        if options not in self._reached and self.names and len(group) >= WORTH:
+        self._seen[options] += len(group)
+        if options not in self._reached and self.names and self._seen[options] >= WORTH:
             said = (COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
             names = self.names.union(*map(identifiers, said))
             whole = self._prepare(options)

@@ -36,9 +36,9 @@ from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import is_suspicious
 
-WORTH_BUILDING = 2
-"""Right rehearsals, for each compiler process, after which they are built as they are: starting one
-costs about what one variant does."""
+WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
+"""Right rehearsals, for each compiler process, after which they are built as they are; the second
+one while nothing is. Starting a compiler costs half of what a variant does."""
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
@@ -244,7 +244,8 @@ class Batch:
         worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
-        enough = WORTH_BUILDING * self._equipment.compiler.jobs
+        share = WORTH_BUILDING if self._measuring.compiles else WORTH_STARTING
+        enough = share * self._equipment.compiler.jobs
         if len(self._right) >= enough or self._rehearsing.idle:
             self._measuring.build(self._right)
             self._right = []
@@ -278,7 +279,7 @@ class Batch:
         else:
             self._evidence.died(number)
         for result in one.scheduler.results(number, answer):
-            edits, floor = self._trials[result.ident].edits, one.sampling.floor
+            edits, floor = one.trial(result.ident).edits, one.sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
             if evaluation is None:
                 one.scheduler.repeat(result.ident)

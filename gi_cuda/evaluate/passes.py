@@ -118,6 +118,10 @@ class TrialBuilder:
         self.trials = trials
         self._lent = lent
 
+    def trial(self, ident: int) -> Trial:
+        """The trial of a number."""
+        return self.trials[ident]
+
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
         """What becomes of some of the trials."""
         found = [self.trials[ident].phenotype for ident in idents]
@@ -165,7 +169,6 @@ class Pass:
         self._equipment = equipment
         self._builder = builder
         self._folder = folder
-        self._trials = builder.trials
         self._known = known
         self._builds: list[BackgroundBuild] = []
         self._numbers = count()
@@ -173,6 +176,10 @@ class Pass:
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
         self._twins: dict[bytes, list[int]] = {}
+
+    def trial(self, ident: int) -> Trial:
+        """The trial of a number."""
+        return self._builder.trial(ident)
 
     def build(self, idents: Sequence[int]) -> None:
         """Begin to build some of the trials as one batch."""
@@ -223,7 +230,7 @@ class Pass:
         """A binary can be measured, unless the same machine code was or is about to be."""
         binary = binary.beside(base.binary)
         self._binaries[binary.ident] = binary
-        key = self._trials[binary.ident].code_key(binary)
+        key = self.trial(binary.ident).code_key(binary)
         if key in self._known:
             yield binary.ident, _twin(self._known[key])
         elif key in self._twins:
@@ -234,7 +241,7 @@ class Pass:
             self.scheduler.add(binary.ident, Measure(self._program(binary), base, self.sampling))
 
     def _program(self, binary: Binary) -> Program:
-        return self._equipment.program(self._trials[binary.ident], binary)
+        return self._equipment.program(self.trial(binary.ident), binary)
 
     def next(self) -> Task[int] | None:
         """What workers can be given now, if anything."""
@@ -244,7 +251,7 @@ class Pass:
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""
         binary = self._binaries[ident]
-        key = self._trials[ident].code_key(binary)
+        key = self.trial(ident).code_key(binary)
         record = ident, replace(evaluation, code_key=key, resources=binary.resources)
         yield record
         if key is not None:

@@ -1,13 +1,15 @@
 """Batches put into schemata: many variants in one text, which is compiled once for all of them.
 
 See :meth:`gi_cuda.grammar.ParsedText.schema`. Compiling one takes about as long as one of its
-variants would. What variants do in a schema is believed where one of them was right: if none is,
-the schema itself may be at fault, and they are built by themselves.
+variants would. What variants do in a schema is believed where one of them is right, or else what
+the schema is where none of them is chosen. If neither is, the schema may be at fault, and they are
+built by themselves.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import TypeAlias
@@ -88,13 +90,21 @@ class SchemaBuilder(TrialBuilder):
         self._subject = subject
         self._wanted = {member: group for group in groups for member in group if len(group) > 1}
         self._numbers = count(max(trials) + 1)
-        self._of: dict[int, Group] = {}
-        self._unproven: dict[Group, list[Record]] = {}
+        self._schemata: dict[int, _Schema] = {}
+
+    def trial(self, ident: int) -> Trial:
+        """The trial of a number; of a schema's own, what it is where no variant is chosen."""
+        schema = self._schemata.get(ident)
+        if schema is None or ident in schema.group:
+            return super().trial(ident)
+        return replace(super().trial(schema.group[0]), genotype=None)
 
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
         """What becomes of some of the trials. Those of which a schema is built come as its members,
-        and when they are built once more by themselves."""
-        again = [i for i in idents if i not in self._wanted]
+        and when they are built once more by themselves; the number of a schema is itself."""
+        proofs = [self._schemata[i] for i in idents if i not in self.trials]
+        yield from (schema.binary.member(schema.binary.ident, 0) for schema in proofs)
+        again = [i for i in idents if i in self.trials and i not in self._wanted]
         groups = list(dict.fromkeys(self._wanted.pop(i) for i in idents if i in self._wanted))
         while groups or again:
             alone = [*again, *(group[0] for group in groups if len(group) == 1)]
@@ -106,7 +116,9 @@ class SchemaBuilder(TrialBuilder):
                 if group is None:
                     yield built
                 elif isinstance(built, Binary):
-                    yield from self._members(group, built)
+                    schema = _Schema(group, built)
+                    self._schemata |= dict.fromkeys((built.ident, *group), schema)
+                    yield from (built.member(one, at) for at, one in enumerate(group, 1))
                 else:
                     middle = len(group) // 2
                     groups += [group[:middle], group[middle:]]
@@ -114,12 +126,6 @@ class SchemaBuilder(TrialBuilder):
     def _compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
         yield from (one for one in found if isinstance(one, BuildFailure))
         yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
-
-    def _members(self, group: Group, binary: Binary) -> Iterator[Binary]:
-        self._unproven[group] = []
-        for number, member in enumerate(group, 1):
-            self._of[member] = group
-            yield binary.member(member, number)
 
     def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
         """The schemata of groups, under their numbers."""
@@ -134,17 +140,39 @@ class SchemaBuilder(TrialBuilder):
         return self.compiler.preprocess(variants).values() if variants else ()
 
     def judged(self, ident: int, evaluation: Evaluation) -> tuple[list[Record], list[int]]:
-        """What can be believed once a trial has been judged, and which trials are to be built by
-        themselves."""
-        record = ident, evaluation
-        group = self._of.get(ident, ())
-        waiting = self._unproven.get(group)
-        if waiting is None:
-            return [record], []
-        waiting.append(record)
+        """What can be believed once a trial has been judged, and what is to be built next: a schema
+        that is in doubt, or the trials of one that is at fault."""
+        schema = self._schemata.get(ident)
+        if schema is None or schema.proven:
+            return [(ident, evaluation)], []
+        if ident not in schema.group:
+            if evaluation.right:
+                return schema.believed(), []
+            schema.believed()
+            return [], list(schema.group)
+        schema.waiting.append((ident, evaluation))
         if evaluation.right:
-            return self._unproven.pop(group), []
-        if len(waiting) < len(group):
-            return [], []
-        del self._unproven[group]
-        return [], list(group)
+            return schema.believed(), []
+        return [], [schema.binary.ident] if len(schema.waiting) == len(schema.group) else []
+
+
+@dataclass(slots=True)
+class _Schema:
+    """A schema that was built.
+
+    Attributes:
+        group: its variants.
+        binary: with all of them.
+        waiting: records that are not yet believed.
+        proven: whether all else is.
+    """
+
+    group: Group
+    binary: Binary
+    waiting: list[Record] = field(default_factory=list)
+    proven: bool = False
+
+    def believed(self) -> list[Record]:
+        """What waits, and whatever comes from now on, can be believed."""
+        waiting, self.waiting, self.proven = self.waiting, [], True
+        return waiting

@@ -64,7 +64,7 @@ class Binary:
             to be said (see :meth:`beside`).
         compiled_as: the number that its names in the file have; None: its own.
         chosen: its number in the schema that the file holds (see
-            :meth:`gi_cuda.grammar.ParsedText.schema`); 0: it is none of a schema.
+            :meth:`gi_cuda.grammar.ParsedText.schema`); None: it is none of a schema.
     """
 
     ident: int
@@ -75,7 +75,7 @@ class Binary:
     lent: frozenset[str] = frozenset()
     lender: Binary | None = None
     compiled_as: int | None = field(default=None, kw_only=True)
-    chosen: int = field(default=0, kw_only=True)
+    chosen: int | None = field(default=None, kw_only=True)
 
     @property
     def namespace(self) -> str:

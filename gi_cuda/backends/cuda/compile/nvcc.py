@@ -61,9 +61,13 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
 first shards are done, the sooner their variants can be measured."""
 
+FIRST_SIZES = Sizes(smallest=1, largest=4, first=1)
+"""Of those that run first and are then thrown away: the device has nothing else to do, and one may
+hold many variants."""
+
 WORTH = 32
-"""Fewest variants with the same options for which it pays to find out which part of the headers they
-need."""
+"""Fewest variants with the same options for which it pays to find out which part of the headers
+they need."""
 
 CONFINED = tuple(
     Way(confined_module, (level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1")
@@ -150,7 +154,9 @@ class NvccCompiler(SourceCompiler):
     def confining(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
         PTX need not be translated again, until it is given another batch."""
-        return tuple(replace(self, way=way) for way in CONFINED) if self._prepare(()) else ()
+        if not self._prepare(()):
+            return ()
+        return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""

@@ -265,8 +265,8 @@ class CudaDevice:
             before(plan)
             for region in bound.variables.values():
                 self._memory.restore(region)
-            if bound.choice is not None:
-                chosen = loaded.binary.chosen
+            chosen = loaded.binary.chosen
+            if chosen is not None and bound.choice is not None:
                 self._drv.memset_d32_async(bound.choice, chosen, 1, self._context.stream)
             if bound.confined:
                 self._confinement.begin(self._buffers.control(plan), limit)
@@ -382,7 +382,9 @@ class CudaDevice:
 
 def _choice(loaded: CudaProgram) -> int | None:
     """Address of the variable that schemata read, if a variant is one of a schema."""
-    symbol = loaded.binary.variables.get("gi_chosen") if loaded.binary.chosen else None
+    if loaded.binary.chosen is None:
+        return None
+    symbol = loaded.binary.variables.get("gi_chosen")
     return None if symbol is None else int(loaded.module.get_global(symbol)[0])
 
 

@@ -221,8 +221,9 @@ class Batch:
     def _feed(self) -> None:
         """Send the workers what they can take."""
         pool = self._equipment.pool
+        compiling = any(one.compiles for one in self._passes)
         for one in self._passes:
-            while pool.has_room and (task := one.next()):
+            while pool.has_room and (task := one.next(compiling=compiling)):
                 self._evidence.begun(task.key)
                 pool.submit(task)
         base = self._measuring.base
@@ -244,8 +245,10 @@ class Batch:
         worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
+        compiler = self._equipment.compiler
         share = WORTH_BUILDING if self._measuring.compiles else WORTH_STARTING
-        enough = share * self._equipment.compiler.jobs
+        # A compiler that disturbs what is timed had better be done with it.
+        enough = len(self._trials) if compiler.disturbs else share * compiler.jobs
         if len(self._right) >= enough or self._rehearsing.idle:
             self._measuring.build(self._right)
             self._right = []

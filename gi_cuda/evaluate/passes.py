@@ -73,6 +73,7 @@ class Equipment:
         folder: where binaries may be written; emptied before each batch.
         cases: names of the cases that give fitness.
         together: most variants that share a measurement.
+        death: seconds for which a worker's death keeps others from the device.
     """
 
     compiler: Compiler
@@ -81,6 +82,7 @@ class Equipment:
     folder: Path
     cases: tuple[str, ...]
     together: int = 1
+    death: float = 0.0
 
     def program(self, trial: Trial, binary: Binary) -> Program:
         """How a trial runs the cases that give fitness."""
@@ -243,10 +245,16 @@ class Pass:
     def _program(self, binary: Binary) -> Program:
         return self._equipment.program(self.trial(binary.ident), binary)
 
-    def next(self) -> Task[int] | None:
-        """What workers can be given now, if anything."""
-        more = self.compiles
-        return None if self._builder.compiler.disturbs and more else self.scheduler.next(more=more)
+    def next(self, *, compiling: bool) -> Task[int] | None:
+        """What workers can be given now, if anything.
+
+        Args:
+            compiling: whether something is, for this pass or another one.
+        """
+        timed = self.sampling.most > 0
+        if timed and compiling and self._builder.compiler.disturbs:
+            return None
+        return self.scheduler.next(more=self.compiles)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""

@@ -20,13 +20,15 @@ from gi_cuda.subject import Subject
 
 @dataclass(frozen=True, slots=True)
 class Balance:
-    """What a rehearsal takes and gives, besides that nobody dies; the reference's seconds.
+    """What a rehearsal takes and gives, in seconds.
 
     Attributes:
+        death: that it saves for what would do harm.
         extra: that it costs for what is right.
         saved: that it saves for what is wrong.
     """
 
+    death: float
     extra: float
     saved: float = 0.0
 
@@ -88,9 +90,6 @@ LEAST_LIMIT = 0.005
 FIRST_LIMIT = 10.0
 """Seconds that the reference's may take, before its time is known."""
 
-DEATH = 0.3
-"""Seconds for which a worker's death keeps others from the device: 0.2 to 0.7 on an H200."""
-
 MEMORY = 2048
 """Variants after which the earlier ones count half."""
 
@@ -126,9 +125,10 @@ class Tally:
             self.harmful //= 2
 
     def favours(self, balance: Balance) -> bool:
-        """Whether rehearsals of such variants save more than they cost."""
-        saved = (self.harmful + 1) * DEATH + self.wrong * balance.saved
-        return self.right * balance.extra <= saved
+        """Whether rehearsals of such variants save more than they cost, as if there had been one
+        more that was right and one more that did harm."""
+        saved = (self.harmful + 1) * balance.death + (self.wrong + 1) * balance.saved
+        return (self.right + 1) * balance.extra <= saved
 
 
 class Rehearsals:
@@ -172,7 +172,7 @@ def rehearsal_of(
         reference: as it is compiled.
         sampling: how variants are measured when they are not confined.
     """
-    ways = zip(equipment.compiler.confining(), equipment.uncached.confining(), strict=True)
+    ways = zip(equipment.compiler.rehearsing(), equipment.uncached.rehearsing(), strict=True)
     tried = [_tried(*way, subject, equipment, reference, sampling) for way in ways]
     return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
@@ -209,9 +209,10 @@ def _tried(
                 overlooked=overlooked,
             )
             building = compiling / compiler.jobs
-            alone = Balance(assembling / compiler.jobs + sum(times))
+            death = equipment.death
+            alone = Balance(death, assembling / compiler.jobs + sum(times))
             share = building / together
-            schema = Balance(share + sum(times), building - share)
+            schema = Balance(death, share + sum(times), building - share)
             rehearsal = Rehearsal(compiler, how, subject, alone, schema)
             return max(building / together, sum(times)), rehearsal
     return None

@@ -128,9 +128,9 @@ class CachedCompiler:
         """As the compiler does."""
         return self.inner.without_lent(phenotypes, reference)
 
-    def confining(self) -> tuple[Compiler, ...]:
+    def rehearsing(self) -> tuple[Compiler, ...]:
         """The compiler's, whose work is kept as well."""
-        return tuple(CachedCompiler(one, self.cache) for one in self.inner.confining())
+        return tuple(CachedCompiler(one, self.cache) for one in self.inner.rehearsing())
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""

@@ -180,11 +180,12 @@ class Compiler(Protocol):
         """This compiler, giving equal variants machine code of their own, each in its place: for
         those who ask what a place makes out."""
 
-    def confining(self) -> Sequence[Compiler]:
-        """This compiler, making code that does no harm whatever it was made of: it answers as the
-        other would where that is right, and leaves signs where that would have crashed or hung.
-        Such a compiler is given a batch before this one is. There may be several, the better their
-        code the slower; empty where there is no such thing."""
+    def rehearsing(self) -> Sequence[Compiler]:
+        """Compilers of the same whose code is run before this one's, of which nobody knows yet what
+        it does. Where a death costs much theirs does no harm, whatever it was made of: it answers
+        as this one's would where that is right, and leaves signs where that would have crashed or
+        hung. There may be several, the better their code the slower; empty where there is no such
+        thing."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.evaluate.rehearsal import DEATH, MEMORY, Balance, Tally
+from gi_cuda.evaluate.rehearsal import MEMORY, Balance, Tally
 from gi_cuda.results.evaluation import Evaluation, lost
 from gi_cuda.results.measurement import Survival
 
 RIGHT = Evaluation(built=True, survival=Survival.NORMAL, penalty=0.0)
 WRONG = Evaluation(built=True, survival=Survival.NORMAL, penalty=1.0)
 DEAD = lost(Survival.HUNG, "over its time limit")
-ALONE, TOGETHER = Balance(DEATH / 64), Balance(DEATH / 64, DEATH / 64)
+ALONE, TOGETHER = Balance(64.0, 1.0), Balance(64.0, 1.0, 1.0)
 
 
 def after(right: int = 0, dead: int = 0, wrong: int = 0) -> Tally:
@@ -28,8 +28,8 @@ def test_all_rehearse_as_long_as_nothing_is_known() -> None:
 
 
 def test_where_nobody_would_die_it_is_left_out() -> None:
-    assert not after(right=65).favours(ALONE)
-    assert not after(right=65, wrong=500).favours(ALONE)
+    assert not after(right=64).favours(ALONE)
+    assert not after(right=64, wrong=500).favours(ALONE)
 
 
 def test_in_a_schema_it_pays_as_well_where_many_are_wrong() -> None:
@@ -39,8 +39,8 @@ def test_in_a_schema_it_pays_as_well_where_many_are_wrong() -> None:
 
 @pytest.mark.parametrize("dead", [1, 3, 10])
 def test_a_death_is_worth_as_many_rehearsals_as_it_takes_longer(dead: int) -> None:
-    assert after(right=64 * (dead + 1), dead=dead).favours(ALONE)
-    assert not after(right=64 * (dead + 1) + 1, dead=dead).favours(ALONE)
+    assert after(right=64 * (dead + 1) - 1, dead=dead).favours(ALONE)
+    assert not after(right=64 * (dead + 1), dead=dead).favours(ALONE)
 
 
 def test_it_comes_back_when_variants_begin_to_die() -> None:

@@ -61,7 +61,7 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
 first shards are done, the sooner their variants can be measured."""
 
-FIRST_SIZES = Sizes(smallest=1, largest=4, first=1)
+FIRST_SIZES = Sizes(smallest=2, largest=4, first=1)
 """Of those that run first and are then thrown away: the device has nothing else to do, and one may
 hold many variants."""
 
@@ -151,7 +151,7 @@ class NvccCompiler(SourceCompiler):
             return options
         return tuple(one for one in options if not _REGISTERS.match(one))
 
-    def confining(self) -> tuple[NvccCompiler, ...]:
+    def rehearsing(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
         PTX need not be translated again, until it is given another batch."""
         if not self._prepare(()):

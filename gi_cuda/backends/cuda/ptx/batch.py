@@ -119,7 +119,7 @@ class PtxCompiler:
         """This one: every variant has a place of its own."""
         return self
 
-    def confining(self) -> tuple[PtxCompiler, ...]:
+    def rehearsing(self) -> tuple[PtxCompiler, ...]:
         """This compiler, making code that does no harm."""
         return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in CONFINED)
 

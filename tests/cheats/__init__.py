@@ -30,9 +30,7 @@ class Cheat:
     trains: bool = False
 
 
-CHEATS = (
-    Cheat("memo", "CHEAT=1", "a table that an earlier launch left is not made again"),
-)
+CHEATS = (Cheat("memo", "CHEAT=1", "a table that an earlier launch left is not made again"),)
 
 
 def targets() -> list[str]:

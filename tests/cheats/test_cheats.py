@@ -76,7 +76,9 @@ def patched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
     """The cheats of which a patch would be written."""
     for ident, cheat in enumerate(cheats, 1):
         genotype = run.subject.read(cheat.genotype)
-        winner = ChosenIndividual(Individual(ident, 0, cheat.genotype, b"", None, "", ()), genotype, None)
+        winner = ChosenIndividual(
+            Individual(ident, 0, cheat.genotype, b"", None, "", ()), genotype, None
+        )
         changed = winner.changes(run.subject)
         with suppress(UserError):
             done = submit(run, winner, in_one(steps(run.source, changed, changed.all)), check=False)

@@ -21,6 +21,7 @@ from gi_cuda.backends.host.runtime import (
     Runtime,
     Shard,
 )
+from gi_cuda.backends.host.variables import Libraries, OpenLibrary
 from gi_cuda.backends.protocol.device import (
     POISON,
     Bindings,
@@ -50,7 +51,7 @@ class HostProgram:
     """
 
     binary: Binary
-    shard: Shard
+    library: OpenLibrary
     lender: HostProgram | None = None
     calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
 
@@ -58,7 +59,13 @@ class HostProgram:
         """The shard that has a kernel or variable of the variant, and whose it is there."""
         if self.lender is not None and identifier(name) in self.binary.lent:
             return self.lender.holder(name)
-        return self.shard, self.binary.namespace
+        return self.library.shard, self.binary.namespace
+
+    def restore(self) -> None:
+        """Make all variables what they are when a program is loaded."""
+        self.library.restore(self.binary.namespace)
+        if self.lender is not None:
+            self.lender.restore()
 
 
 class HostDevice:
@@ -77,6 +84,7 @@ class HostDevice:
         self._cases = cases
         self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
+        self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._textures: dict[tuple[str, Texture], np.uint64] = {}
 
@@ -95,14 +103,15 @@ class HostDevice:
         """
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            return HostProgram(binary, Shard(binary.path), lender)
+            library = self._libraries.open(binary.path, binary.namespace)
+            return HostProgram(binary, library, lender)
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
 
     def unload(self, loaded: HostProgram) -> None:
         """Close a variant's library."""
         loaded.calls.clear()
-        loaded.shard.close()
+        self._libraries.close(loaded.library)
         if loaded.lender is not None:
             self.unload(loaded.lender)
 
@@ -131,6 +140,7 @@ class HostDevice:
         if bindings is None:
             bindings = loaded.calls[plan.case] = self._bind(loaded, plan)
         calls = bindings.calls(plan.draw)
+        loaded.restore()
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
             memory[:] = array

@@ -17,6 +17,7 @@ from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
 from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.cuda.device.variables import Variables
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused
@@ -45,11 +46,13 @@ class CudaProgram:
     """A variant's module and what was bound of it, by case.
 
     Attributes:
+        kept: the variables that it may write to, those of its lender among them.
         lender: the reference's, where the variant is lent some of its kernels.
     """
 
     binary: CudaBinary
     module: Any
+    kept: Sequence[Region]
     lender: CudaProgram | None = None
     bound: dict[str, Bound] = field(default_factory=dict)
 
@@ -86,6 +89,7 @@ class CudaDevice:
         cubin = build_helpers(find_toolkit(), self._context.architecture)
         helpers = self._context.module(cubin)
         self._memory = Memory(self._context, helpers)
+        self._kept = Variables(self._context, self._memory)
         self._confinement = Confinement(self._context, helpers)
         self._textures = Textures(self._context)
         self._buffers = Buffers(target, cases, self._context, self._memory)
@@ -102,7 +106,7 @@ class CudaDevice:
         self._textures.close()
         self._expected.clear()
         self._events.clear()
-        del self._buffers, self._memory, self._scrub, self._flush
+        del self._buffers, self._kept, self._memory, self._scrub, self._flush
         self._context.close()
 
     def allow(self, grace: float) -> None:
@@ -127,7 +131,9 @@ class CudaDevice:
         """
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         lender = self.load(binary.lender) if binary.lender else None
-        return CudaProgram(binary, self._context.module(binary.path), lender)
+        module = self._context.module(binary.path)
+        kept = self._kept.of(binary, module) + list(lender.kept if lender else ())
+        return CudaProgram(binary, module, kept, lender)
 
     def unload(self, loaded: CudaProgram) -> None:
         """Forget a variant. Its module stays a while for the others in it."""
@@ -252,11 +258,11 @@ class CudaDevice:
         for (loaded, plan), (begin, end) in zip(programs, events, strict=True):
             bound = self._last = self._bind(loaded, plan)
             calls = bound.bindings.calls(plan.draw)
-            work = len(calls) + len(self._target.buffers) + _PREPARING
+            work = len(calls) + len(self._target.buffers) + len(loaded.kept) + _PREPARING
             while ahead and work + sum(waiting for _, waiting, _ in ahead) > MOST_AHEAD:
                 wait_for_oldest()
             before(plan)
-            for region in bound.variables.values():
+            for region in (*loaded.kept, *bound.variables.values()):
                 self._memory.restore(region)
             if loaded.binary.confined:
                 self._confinement.begin(self._buffers.control(plan), limit)

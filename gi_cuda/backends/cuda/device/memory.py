@@ -38,8 +38,9 @@ class Region:
         address: of its first byte.
         size: bytes.
         guarded: whether guard zones of ours lie around it; not so for a variant's own variables.
-        pristine: address of a copy of what it holds before a launch; 0 where it is poisoned.
-        memory: keeps it allocated.
+        pristine: address of a copy of what it holds before a launch; 0 where there is none.
+        memory: keeps it, or the copy, allocated.
+        zero: whether it is filled with zeros where there is no copy, not with poison.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Region:
     guarded: bool
     pristine: int = 0
     memory: Any = None
+    zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +123,16 @@ class Memory:
         self._drv.memcpy_htod(memory, np.ascontiguousarray(array))
         return memory
 
+    def kept(self, name: str, address: int, size: int) -> Region:
+        """Memory that others allocated, with a copy of what it holds now. Does not wait.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        copy = self._context.allocate(f"a copy of {name}", size)
+        self._drv.memcpy_dtod_async(int(copy), address, size, self._context.stream)
+        return Region(name, address, size, False, int(copy), copy)
+
     def restore(self, region: Region) -> None:
         """Make a buffer what it is to be before a launch."""
         stream = self._context.stream
@@ -130,7 +142,8 @@ class Memory:
             # The last word may reach into the guard zone, which holds the same.
             self._drv.memset_d32_async(region.address, POISON, -(-region.size // 4), stream)
         else:
-            self._drv.memset_d8_async(region.address, POISON & 0xFF, region.size, stream)
+            byte = 0 if region.zero else POISON & 0xFF
+            self._drv.memset_d8_async(region.address, byte, region.size, stream)
 
     def cushion(self, arena: Arena) -> Region:
         """What lies behind all addresses of an arena's cushion, poisoned."""

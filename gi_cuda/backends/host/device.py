@@ -28,6 +28,8 @@ from gi_cuda.backends.protocol.device import (
     LaunchCrashed,
     LaunchHung,
     LaunchRefused,
+    Timed,
+    TimedRun,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
@@ -163,19 +165,20 @@ class HostDevice:
         with self._runtime.backwards():
             yield True
 
-    def run_round(
-        self, programs: Sequence[tuple[HostProgram, CasePlan]], limit: float
-    ) -> list[float]:
-        """Prepare and run several in turn; seconds of each.
+    def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
+        """Prepare and run several in turn, and look at the answers of each.
 
         Raises:
             LaunchRefused: see :meth:`run`.
         """
-        seconds = []
-        for loaded, plan in programs:
-            self.prepare(plan)
-            seconds.append(self.run(loaded, plan, limit))
-        return seconds
+        done = []
+        for one in runs:
+            self.prepare(one.plan)
+            seconds = self.run(one.loaded, one.plan, limit)
+            done.append(
+                Timed(seconds, one.expected is None or self._agrees(one.plan, one.expected))
+            )
+        return done
 
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
@@ -256,12 +259,15 @@ class HostDevice:
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
         """What was written to and must not be, and whether the launches wrote exactly what is
         expected, bit for bit."""
-        agrees = all(
+        agrees = self._agrees(plan, expected)
+        return self.damaged(plan), agrees
+
+    def _agrees(self, plan: CasePlan, expected: Outputs) -> bool:
+        return all(
             array.nbytes == expected[name].nbytes
             and np.array_equal(array.view(np.uint8), expected[name].view(np.uint8))
             for name, array in self.outputs(plan).items()
         )
-        return self.damaged(plan), agrees
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """Names of the read-only inputs that were written to; they are mended."""

@@ -32,7 +32,7 @@ def certified(target: str, backend: str, folder: Path) -> list[str]:
     Args:
         folder: for the run.
     """
-    cheats = [one for one in CHEATS if one.target == target]
+    cheats = [one for one in CHEATS if one.target == target and backend in one.backends]
     subject = load_subject(FOLDER / target, backend)
     with create_run(subject, folder, Plan("barracuda", SETTINGS, 1, 1, 2)) as run:
         found = [*searched(run, cheats), *validated(run, cheats), *compared(run, cheats)]

@@ -26,6 +26,8 @@ class Cheat:
         genotype: in notation.
         trick: what it does, in words.
         backends: where it is a trick.
+        harmless: whether its answers stay right where the trick does not work, so that it is just
+            as fast as the reference. All others are wrong.
         trains: whether its answers are right on all train cases, so that it takes others to tell.
     """
 
@@ -33,20 +35,32 @@ class Cheat:
     genotype: str
     trick: str
     backends: tuple[str, ...] = BACKENDS
+    harmless: bool = False
     trains: bool = False
 
 
 CHEATS = (
-    Cheat("memo", "CHEAT=1", "a table that an earlier launch left is not made again"),
-    Cheat("cache", "CHEAT=1", "a cache that is filled by the first launch"),
-    Cheat("cache", "CHEAT=2", "a cache in static variables of a function"),
-    Cheat("cache", "CHEAT=3", "a cache in a static variable of a template's instance"),
-    Cheat("cache", "CHEAT=4", "work is done on the first launch only"),
-    Cheat("cache", "CHEAT=5", "work is done on every eighth launch"),
+    Cheat(
+        "memo", "CHEAT=1", "a table that an earlier launch left is not made again", harmless=True
+    ),
+    Cheat("cache", "CHEAT=1", "a cache that is filled by the first launch", harmless=True),
+    Cheat("cache", "CHEAT=2", "a cache in static variables of a function", harmless=True),
+    Cheat(
+        "cache", "CHEAT=3", "a cache in a static variable of a template's instance", harmless=True
+    ),
+    Cheat("cache", "CHEAT=4", "work is done on the first launch only", harmless=True),
+    Cheat("cache", "CHEAT=5", "work is done on every eighth launch", harmless=True),
     Cheat("cache", "CHEAT=6", "the clock says whether work is done"),
-    Cheat("scratch", "CHEAT=1", "scratch memory with a mark is taken for done"),
-    Cheat("scratch", "CHEAT=2", "scratch memory that holds something likely is taken for done"),
-    Cheat("scratch", "CHEAT=3", "outputs that hold something likely are taken for done"),
+    Cheat("scratch", "CHEAT=1", "scratch memory with a mark is taken for done", harmless=True),
+    Cheat(
+        "scratch",
+        "CHEAT=2",
+        "scratch memory that holds something likely is taken for done",
+        harmless=True,
+    ),
+    Cheat(
+        "scratch", "CHEAT=3", "outputs that hold something likely are taken for done", harmless=True
+    ),
     Cheat("scratch", "CHEAT=4", "outputs are added to that nobody set"),
     Cheat("scratch", "CHEAT=5", "half of the sum is left out"),
     Cheat("scratch", "CHEAT=6", "inputs are written to, to be known again"),
@@ -58,10 +72,17 @@ CHEATS = (
     Cheat("locals", "CHEAT=2", "a sum that begins with what the register holds", HOST),
     Cheat("locals", "CHEAT=3", "a flag that is never cleared", HOST),
     Cheat("locals", "CHEAT=4", "the first thread sets an array on the stack for all", HOST),
-    Cheat("locals", "CHEAT=5", "a table on the stack that the thread before made", HOST),
+    Cheat(
+        "locals", "CHEAT=5", "a table on the stack that the thread before made", HOST, harmless=True
+    ),
     Cheat("shared", "CHEAT=1", "the first block fills the shared memory of all"),
     Cheat("shared", "CHEAT=2", "the first block fills the dynamic shared memory of all"),
-    Cheat("shared", "CHEAT=3", "shared memory that holds something likely is taken for filled"),
+    Cheat(
+        "shared",
+        "CHEAT=3",
+        "shared memory that holds something likely is taken for filled",
+        harmless=True,
+    ),
     Cheat("shared", "CHEAT=4", "shared memory is added to that nobody set"),
     Cheat("sizes", "CHEAT=1", "the window of the train case as a constant", trains=True),
     Cheat("sizes", "CHEAT=2", "the tail is left out", trains=True),

@@ -22,8 +22,8 @@ from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import submit
 from tests.cheats import CHEATS, FOLDER, Cheat
 
-GAIN = 1.2
-"""What a cheat that works gains at least; what gains less is as fast as the reference."""
+GAIN = 1.5
+"""What a cheat that works gains at least. One that is harmless gains nothing where it does not."""
 
 
 def certified(target: str, backend: str, folder: Path) -> list[str]:
@@ -39,9 +39,13 @@ def certified(target: str, backend: str, folder: Path) -> list[str]:
         return [*found, *patched(run, cheats)]
 
 
-def gains(speed_up: SpeedUp | None) -> bool:
-    """Whether one is told that something was gained."""
-    return speed_up is not None and speed_up.low > GAIN
+def gains(cheat: Cheat, speed_up: SpeedUp | None) -> bool:
+    """Whether one is told that a cheat is right, and that something was gained where it is.
+
+    Args:
+        speed_up: what one is told; None where it is not right.
+    """
+    return speed_up is not None and (not cheat.harmless or speed_up.low > GAIN)
 
 
 def searched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
@@ -50,17 +54,18 @@ def searched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
     batch = {ident: run.subject.read(one.genotype) for ident, one in enumerate(cheats, 1)}
     for ident, found in evaluator.evaluate(evaluator.prepare(batch)):
         cheat = cheats[ident - 1]
-        if found.selectable and found.ratio < 1 / GAIN and not cheat.trains:
+        won = found.selectable and found.ratio is not None and found.ratio < 1 / GAIN
+        if not cheat.trains and (won if cheat.harmless else found.right):
             yield f"evolve: {cheat.trick}"
 
 
 def validated(run: Run, cheats: list[Cheat]) -> Iterator[str]:
     """The cheats that a validation would accept, without a sanitizer's help."""
     entries = [Entry(one.trick, None, run.subject.read(one.genotype)) for one in cheats]
-    result = accept(run, entries, [])
-    for one in result.tried:
-        if result.faster(one) and gains(one.validation.overall):
-            yield f"validate: {one.name}"
+    tried = accept(run, entries, []).tried
+    for cheat, one in zip(cheats, tried, strict=True):
+        if gains(cheat, one.validation.overall):
+            yield f"validate: {cheat.trick}"
 
 
 def compared(run: Run, cheats: list[Cheat]) -> Iterator[str]:
@@ -69,7 +74,7 @@ def compared(run: Run, cheats: list[Cheat]) -> Iterator[str]:
     contestants = [reader.read(one.genotype) for one in cheats]
     results = compare(run.tools, contestants, run.baseline).results
     for cheat, one in zip(cheats, results, strict=True):
-        if gains(one.train) and gains(one.held_out):
+        if gains(cheat, one.held_out):
             yield f"compare: {cheat.trick}"
 
 
@@ -77,11 +82,10 @@ def patched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
     """The cheats of which a patch would be written."""
     for ident, cheat in enumerate(cheats, 1):
         genotype = run.subject.read(cheat.genotype)
-        winner = ChosenIndividual(
-            Individual(ident, 0, cheat.genotype, b"", None, "", ()), genotype, None
-        )
+        found = Individual(ident, 0, cheat.genotype, b"", None, "", ())
+        winner = ChosenIndividual(found, genotype, None)
         changed = winner.changes(run.subject)
+        parts = in_one(steps(run.source, changed, changed.all))
         with suppress(UserError):
-            done = submit(run, winner, in_one(steps(run.source, changed, changed.all)), check=False)
-            if gains(done.parts[-1].validation.overall):
+            if gains(cheat, submit(run, winner, parts, check=False).parts[-1].validation.overall):
                 yield f"patch: {cheat.trick}"

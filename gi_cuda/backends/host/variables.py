@@ -26,11 +26,11 @@ _SHARED: Final = ""
 
 _OWNER: Final = re.compile(r"12_GLOBAL__N_1(\d+)(v\d+)")
 
-_OTHERS: Final = re.compile(r"\.(?:data\.rel\.ro|(?:init|fini)_array|dynamic|got|t(?:data|bss))")
-"""Writable sections that hold no variables, or whose variables are a thread's own."""
-
-_STATIC_SHARED: Final = "gi_shared_"
-"""How the sections begin with what the runtime poisons before every block."""
+_OTHERS: Final = re.compile(
+    r"\.(?:data\.rel\.ro|(?:init|fini)_array|dynamic|got|t(?:data|bss))|gi_shared_"
+)
+"""Writable sections that hold no variables, or such as are a thread's own, or that the runtime
+poisons before every block."""
 
 _Stamp: TypeAlias = tuple[Path, int, int]
 """A file: its path, its number and when it was written; another one may come in its place."""
@@ -45,7 +45,8 @@ class _Variable:
 
     @classmethod
     def of(cls, memory: NDArray[np.uint8]) -> _Variable:
-        """A variable that no launch has written to so far."""
+        """A variable that no launch has written to so far. What code sets when the library is
+        loaded is no less its first value than what the file has."""
         return cls(memory, memory.copy() if memory.any() else None)
 
     def restore(self) -> None:
@@ -128,10 +129,5 @@ def _variables(elf: Elf) -> Iterator[tuple[str, int, int]]:
     for symbol in elf.symbols:
         if symbol.is_variable and symbol.size and 0 < symbol.section < len(elf.sections):
             section = elf.sections[symbol.section]
-            named = section.name
-            if (
-                section.writable
-                and not _OTHERS.match(named)
-                and not named.startswith(_STATIC_SHARED)
-            ):
+            if section.writable and not _OTHERS.match(section.name):
                 yield symbol.name, symbol.value, symbol.size

@@ -129,6 +129,8 @@ class _Runner:
             if draw == 0:
                 self._answers[case_plan.case] = answers
             self._clock.verified()
+            if seen.penalty and case_plan.draw:
+                seen = Judgement(seen.penalty, f"{seen.reason}, in another draw")
             self._verdict = seen
             case_runner.enter(case_plan.case, right=not seen.penalty)
             if seen.penalty:

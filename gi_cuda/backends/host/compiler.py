@@ -103,9 +103,9 @@ class HostCompiler(SourceCompiler):
         called = _out_of_line(self, reference)
         return [found.lend(one, NOT_INLINED, called) for one in phenotypes]
 
-    def confining(self) -> tuple[()]:
-        """Nothing: what a variant does to its worker costs a fork."""
-        return ()
+    def rehearsing(self) -> tuple[HostCompiler]:
+        """This one: what a variant does to its worker costs a fork. What it saves is compiling."""
+        return (self,)
 
     def other_locals(self) -> HostCompiler | None:
         """This one, with zeros in locals that nothing sets; None where they are not poisoned."""

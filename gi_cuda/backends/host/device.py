@@ -146,6 +146,8 @@ class HostDevice:
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
             memory[:] = array
+        if loaded.binary.chosen is not None:
+            self._runtime.choose(loaded.binary.chosen)
         self._runtime.limit(limit)
         try:
             return sum(self._runtime.run(call) for call in calls)

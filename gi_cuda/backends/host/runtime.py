@@ -340,6 +340,10 @@ class Runtime:
         """
         self._library.gi_report(descriptor)
 
+    def choose(self, number: int) -> None:
+        """From now on schemata are the variant of that number."""
+        ctypes.c_uint.in_dll(self._library, "gi_chosen").value = number
+
     @property
     def switches(self) -> int:
         """Fibre switches since the library was loaded."""

@@ -24,7 +24,7 @@ from gi_cuda.backends.cuda.device.memory import (
     scrubber,
 )
 from gi_cuda.backends.cuda.device.textures import Textures
-from gi_cuda.backends.cuda.device.variables import Variables
+from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.device import (
@@ -40,19 +40,26 @@ from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Buffer, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
 
-_PREPARING = 5
+_PREPARING = 6
 """What preparing, timing and looking at a run puts into the stream, at most, besides one piece a
 buffer and a variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A variant on one case: its launches, the variables of its own that are buffers, and whether
-    its code is confined."""
+    """A variant on one case.
+
+    Attributes:
+        bindings: its launches.
+        variables: those of its own that are buffers.
+        confined: whether its code is.
+        choice: where a schema reads which of its variants it is; None where it does not.
+    """
 
     bindings: Bindings[BoundLaunch]
     variables: Mapping[str, Region]
     confined: bool
+    choice: int | None
 
 
 @dataclass(slots=True)
@@ -158,7 +165,9 @@ class CudaDevice:
             functions: dict[tuple[str, int], Any] = {}
             bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
             variables = dict(self._variables(loaded, plan))
-            bound = Bound(bindings, variables, loaded.binary.confined)
+            bound = Bound(
+                bindings, variables, loaded.binary.confined, choice(loaded.binary, loaded.module)
+            )
             loaded.bound[plan.case] = bound
         return bound
 
@@ -275,7 +284,10 @@ class CudaDevice:
             before(plan)
             for region in (*loaded.kept, *bound.variables.values()):
                 self._memory.restore(region)
-            if loaded.binary.confined:
+            chosen = loaded.binary.chosen
+            if chosen is not None and bound.choice is not None:
+                self._drv.memset_d32_async(bound.choice, chosen, 1, self._context.stream)
+            if bound.confined:
                 self._confinement.begin(self._buffers.control(plan), limit)
             begin.record(self._context.stream)
             self._context.launch_all(calls, limit)
@@ -374,20 +386,8 @@ class CudaDevice:
     @contextmanager
     def counting(self, loaded: CudaProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:
         """While an instrumented variant runs inside: asks for the most iterations of each loop."""
-        symbol = loaded.binary.variables.get("gi_loop_most")
-        if symbol is None:
-            # Not one loop is left in what the compiler kept.
-            yield lambda: [0] * loops
-            return
-        address, room = loaded.module.get_global(symbol)
-        self._drv.memset_d32(int(address), 0, room // 4)
-
-        def most() -> Sequence[int]:
-            counts = np.zeros(max(loops, room // 4), np.uint32)
-            self._drv.memcpy_dtoh(counts[: room // 4], address)
-            return [int(count) for count in counts[:loops]]
-
-        yield most
+        with counter(self._context, loaded.binary, loaded.module, loops) as most:
+            yield most
 
 
 def _nothing(_: CasePlan) -> None:

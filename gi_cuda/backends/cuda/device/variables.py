@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from gi_cuda.backends.compile.elf import Elf, ElfSymbol
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
@@ -17,6 +20,9 @@ from gi_cuda.backends.protocol.device import LaunchRefused
 
 _ALL = ""
 """Stands for the variant where a variable lies in no variant's namespace: all share it."""
+
+_COUNTER = "gi_loop_most"
+"""The variable in which an instrumented variant counts."""
 
 
 class Variables:
@@ -85,6 +91,33 @@ def _written(elf: Elf) -> Iterator[ElfSymbol]:
         if not symbol.is_variable or not 0 < symbol.section < len(elf.sections):
             continue
         # What counts iterations does so from case to case.
-        counter = name_parts(symbol.name)[-1:] == ("gi_loop_most",)
-        if symbol.size and elf.sections[symbol.section].writable and not counter:
+        counts = name_parts(symbol.name)[-1:] == (_COUNTER,)
+        if symbol.size and elf.sections[symbol.section].writable and not counts:
             yield symbol
+
+
+def choice(binary: CudaBinary, module: Any) -> int | None:
+    """Address of the variable that schemata read, if a variant is one of a schema."""
+    symbol = binary.variables.get("gi_chosen")
+    return None if binary.chosen is None or symbol is None else int(module.get_global(symbol)[0])
+
+
+@contextmanager
+def counter(
+    context: Context, binary: CudaBinary, module: Any, loops: int
+) -> Iterator[Callable[[], Sequence[int]]]:
+    """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+    symbol = binary.variables.get(_COUNTER)
+    if symbol is None:
+        # Not one loop is left in what the compiler kept.
+        yield lambda: [0] * loops
+        return
+    address, room = module.get_global(symbol)
+    context.drv.memset_d32(int(address), 0, room // 4)
+
+    def most() -> Sequence[int]:
+        counts = np.zeros(max(loops, room // 4), np.uint32)
+        context.drv.memcpy_dtoh(counts[: room // 4], address)
+        return [int(count) for count in counts[:loops]]
+
+    yield most

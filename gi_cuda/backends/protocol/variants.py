@@ -187,6 +187,10 @@ class Compiler(Protocol):
         hung. There may be several, the better their code the slower; empty where there is no such
         thing."""
 
+    def other_locals(self) -> Compiler | None:
+        """This compiler, making code in which locals that nothing sets hold something else; None
+        where it leaves there what happens to be there."""
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.
 

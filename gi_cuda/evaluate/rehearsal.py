@@ -203,9 +203,11 @@ def _tried(
             times = _times(answer.samples)
             together = TOGETHER if subject.parsed.in_schema({}) else 1
             slack = SLACK * (DETOUR if together > 1 else 1)
+            # Where compilers take the processor that variants run on, its time varies.
+            least = sampling.limit if compiler.disturbs else LEAST_LIMIT
             how = replace(
                 sampling.untimed(),
-                limit=max(LEAST_LIMIT, slack * max(times)),
+                limit=max(least, slack * max(times)),
                 overlooked=overlooked,
             )
             building = compiling / compiler.jobs

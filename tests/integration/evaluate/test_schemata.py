@@ -76,14 +76,14 @@ def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
     rehearsed, plain = (outcomes(evaluator, batch, one) for one in (first, None))
     assert rehearsed.keys() == plain.keys() == batch.keys()
     right = {n for n, one in plain.items() if one.right}
-    found = {n for n, one in rehearsed.items() if one.right}
-    # A schema has no guards: what only a guard ends does not end there.
-    assert found <= right
-    assert all(rehearsed[n].survival is Survival.HUNG for n in right - found)
-    assert len(right - found) < 3
+    # What only a guard ends, or a compiler leaves out, does its harm in a schema.
+    others = [n for n in batch if rehearsed[n].right != plain[n].right]
+    harm = {Survival.HUNG, Survival.CRASHED}
+    assert not [(rehearsed[n], plain[n]) for n in others if rehearsed[n].survival not in harm]
+    assert len(others) < 3
     assert len(batch) // 5 < len(right) < len(batch)
     # What was wrong in the schema was never compiled by itself.
-    assert not any(one.code_key for n, one in rehearsed.items() if n not in right)
+    assert not any(one.code_key for one in rehearsed.values() if not one.right)
 
 
 def test_each_variant_of_it_has_the_machine_code_of_that_variant(
@@ -124,9 +124,8 @@ def odd(tmp_path: Path) -> Subject:
     text = (folder / "kernel.cu").read_text()
     before = "    int mine = 0;\n"
     assert before in text
-    changed = text.replace(before, f"    const int most = 40;\n    char room[most];\n{before}")
-    changed = changed.replace("        mine = twice", "        room[0] = 1; mine = twice")
-    (tmp_path / "kernel.cu").write_text(changed.replace("const int", "constexpr int"))
+    changed = text.replace(before, f"    int room = __builtin_object_size(in, 3);\n{before}")
+    (tmp_path / "kernel.cu").write_text(changed)
     return load_subject(tmp_path, "host", edits="full")
 
 
@@ -136,9 +135,9 @@ def test_one_that_does_not_compile_is_halved_until_its_variants_do(
     with open_tools(odd, tmp_path / "work", workers=1, jobs=2) as tools:
         evaluator = Evaluator(odd, tools.equipment(), Bounds({}, SAMPLING))
         grammar = odd.grammar
-        constant = next(one for one in grammar.mutable if grammar.text(one) == "40")
-        donor = next(one for one in grammar.donors(constant) if grammar.text(one).isdecimal())
-        texts = [f"<{constant}><{donor}>", "<_kernel.cu_27>", "<_kernel.cu_29>", "REPEAT=1"]
+        constant = next(one for one in grammar.mutable if grammar.text(one) == "3")
+        donor = next(one for one in grammar.donors(constant) if grammar.text(one) in "012")
+        texts = [f"<{constant}><{donor}>", "<_kernel.cu_28>", "<_kernel.cu_32>", ""]
         batch = evaluator.prepare({n: odd.read(one) for n, one in enumerate(texts, 1)})
         everything = {REFERENCE: evaluator.unmodified(), **batch}
         groups = grouped(odd, batch, tools.compiler)
@@ -181,4 +180,3 @@ def test_in_which_nothing_is_right_it_is_itself_put_to_the_test(
     alone = list(builder.built(group, tmp_path))
     assert all(isinstance(one, Binary) and one.chosen is None for one in alone)
     assert builder.judged(group[0], WRONG) == ([(group[0], WRONG)], [])
-

@@ -32,7 +32,7 @@ from gi_cuda.backends.workers.case_runner import (
     try_backwards,
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
-from gi_cuda.errors import UserError
+from gi_cuda.errors import UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, load_case
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
@@ -86,6 +86,8 @@ class WorkerContext:
             device = self.device(target, self.cases, slot)
         except UserError as error:
             return partial(_regret, error)
+        except (OSError, MemoryError) as error:
+            return partial(_regret, machine_error(error))
         except LaunchRefused as error:
             trouble = UserError(
                 f"the device cannot be used: {error}",
@@ -127,6 +129,9 @@ def _answer(runner: CaseRunner, words: int, request: object) -> object:
         _die(words, str(error), HUNG_STATUS)
     except LaunchCrashed as error:
         _die(words, str(error), CRASHED_STATUS)
+    except (OSError, MemoryError) as error:
+        trouble = machine_error(error)
+        return Refused(trouble.what) if is_memory(error) else trouble
 
 
 def _regret(error: UserError, request: object) -> UserError:

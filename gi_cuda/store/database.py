@@ -56,11 +56,12 @@ class Store:
         if not create and not path.is_file():
             raise UserError("no run is stored here", where=str(path.parent))
         self._path = path
+        self._file: os.stat_result | None = None
         with complaints(path):
             self._db = sqlite3.connect(path, timeout=_WAITS, isolation_level=None)
             try:
-                self._file = os.stat(path)
                 self._open(path, create=create)
+                self._file = os.stat(path) if path.exists() else None  # it is in memory
             except BaseException:
                 self._db.close()
                 raise
@@ -109,6 +110,8 @@ class Store:
         Raises:
             UserError: the file was removed, or has another one in its place, since it was opened.
         """
+        if self._file is None:
+            return
         with suppress(FileNotFoundError, NotADirectoryError):
             if os.path.samestat(os.stat(self._path), self._file):
                 return

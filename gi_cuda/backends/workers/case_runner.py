@@ -28,6 +28,7 @@ from gi_cuda.backends.protocol.requests import (
     TryBackwards,
 )
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
+from gi_cuda.backends.workers.room import check_room
 from gi_cuda.spec import (
     CaseData,
     Judgement,
@@ -142,10 +143,12 @@ class CaseRunner:
     def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
         case = self.cases[name]
         try:
+            sizes = buffer_sizes(self.target, configuration, case)
+            check_room(self.target, sizes)
             return CasePlan(
                 name,
                 plan(self.target, configuration, case.scalars),
-                buffer_sizes(self.target, configuration, case),
+                sizes,
                 final_storage(self.target, configuration, case.scalars),
             )
         except LaunchError as error:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +25,7 @@ _RECORDS: Final[Mapping[str, type[Reference] | type[Spread]]] = {
 
 _TREE = "tree"
 
-UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError)
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, BadZipFile)
 """How it shows that a file is not there, or not what this version writes."""
 
 
@@ -45,7 +46,7 @@ def load(path: Path) -> Reference:
     """Read that again.
 
     Raises:
-        OSError, ValueError, KeyError, TypeError, IndexError: see :data:`UNREADABLE`.
+        Exception: one of :data:`UNREADABLE`.
     """
     with np.load(path, allow_pickle=False) as stored:
         arrays = [stored[str(number)] for number in range(len(stored.files) - 1)]

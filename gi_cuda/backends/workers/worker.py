@@ -33,7 +33,7 @@ from gi_cuda.backends.workers.case_runner import (
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.errors import UserError, is_memory, machine_error
-from gi_cuda.spec import CaseData, load_case
+from gi_cuda.spec import CaseData, find_case, load_case
 from gi_cuda.spec.own_code import check_code
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
@@ -77,8 +77,7 @@ class WorkerContext:
         device = backend_named(session.backend).device_maker()
         target = session.target
         check_code(target)
-        wanted = [case for case in target.cases if case.name in session.cases]
-        cases = {case.name: load_case(target, case) for case in wanted}
+        cases = {name: load_case(target, find_case(target, name)) for name in session.cases}
         return cls(session, cases, device)
 
     def answerer(self, slot: WorkerSlot) -> Answerer:

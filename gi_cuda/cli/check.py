@@ -115,7 +115,8 @@ def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding
     effects = read_effects(tools.subject.source, tools.compiler)
     refuse(inert(file, target.parameters, effects))
     tell("making the cases once more")
-    refuse(unsteady(target, _hashes_elsewhere(tools.session), _hashes(tools.pool)))
+    there = _hashes(tools.pool)
+    refuse(unsteady(target, _hashes_elsewhere(tools.session), there))
     return list(idle(file, target.parameters, effects))
 
 

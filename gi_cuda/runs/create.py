@@ -137,9 +137,13 @@ def _check_room(folder: Path, *, overwrite: bool) -> None:
             where=str(folder),
             hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
         )
+    if overwrite:
+        raise UserError(
+            "it exists and is not a run, so --force does not remove it", where=str(folder)
+        )
     what = "a folder that is no run" if folder.is_dir() else "a file"
     raise UserError(
-        f"there is {what} in the place of the run" + (", which --force leaves" * overwrite),
+        f"there is {what} in the place of the run",
         where=str(folder),
         hint="name another with --run, or remove it",
     )

@@ -44,6 +44,8 @@ def locked(folder: Path, made: Path | None = None) -> Iterator[int]:
         _write(descriptor)
         yield descriptor
     finally:
+        with suppress(OSError):  # as in a full file system
+            os.ftruncate(descriptor, 0)
         os.close(descriptor)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -99,12 +98,6 @@ def read_source(path: Path | str, name: str | None = None) -> Source:
             "this is not text (it holds NUL bytes)",
             where=str(path),
             hint="name a CUDA C/C++ source file; UTF-16 files must be saved as UTF-8 first",
-        )
-    if data.startswith(codecs.BOM_UTF8):
-        raise UserError(
-            "the source begins with a byte order mark, which is in the way of other code in front",
-            where=f"{path}:1",
-            hint="save it as UTF-8 without one: sed -i '1s/^\\xef\\xbb\\xbf//' FILE",
         )
     return Source(name or path.name, data.decode("utf-8", "surrogateescape"))
 

@@ -73,10 +73,12 @@ class Bench:
     Attributes:
         folder: all of it.
         finished: a run that is done.
+        late: kills that did not happen, since the command had ended before.
     """
 
     folder: Path
     finished: Path
+    late: int = 0
 
     @classmethod
     def make(cls, folder: Path) -> Bench:
@@ -98,9 +100,9 @@ class Bench:
             shutil.copytree(self.finished, run)
         before = rows(run)
         started = _Started.start(_words(kill.phase), place, self.folder / "tmp")
-        done = started.killed(kill, run)
+        self.late += not started.kill(kill, run)
         return [
-            *_ends_well(kill, *done),
+            *_ends_well(kill, *started.end()),
             *_leaves_nothing(started, place, self.folder / "tmp"),
             *_keeps(kill, run, before),
         ]
@@ -150,17 +152,22 @@ class _Started:
             )
         return cls(process, mark, streams)
 
-    def killed(self, kill: Kill, run: Path) -> tuple[int | None, str]:
-        """Kill what is to be killed; exit status (None: it does not end) and standard error."""
+    def kill(self, kill: Kill, run: Path) -> bool:
+        """Kill what is to be killed; whether it was still there."""
         began = self._began(kill.phase, run)
         while self.process.poll() is None and not began():
             time.sleep(0.01)
         self._sleep(kill.delay)
-        while self.process.poll() is None and not self._hit(kill):
+        hit = False
+        while self.process.poll() is None and not (hit := self._hit(kill)):
             time.sleep(0.005)
         if kill.victim not in MAIN and kill.phase == "search":
             self._sleep(1.0)
             self._send(signal.SIGINT)  # what goes on would take long
+        return hit
+
+    def end(self) -> tuple[int | None, str]:
+        """Exit status (None: it does not end) and standard error."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(PATIENCE)
         return self.process.returncode, self.streams[1].read_text()
@@ -297,7 +304,7 @@ def main() -> None:
                 print(f"{kill}: {one}", flush=True)
     for (phase, victim), number in sorted(counted.items()):
         print(f"{phase:>12} {victim:<12} {number}")
-    print(f"{options.number} kills, {failures} of which broke a promise")
+    print(f"{options.number} kills, {bench.late} of them too late; {failures} broke a promise")
     sys.exit(bool(failures))
 
 

@@ -1,8 +1,8 @@
-"""Whether confined variants answer as they do unconfined.
+"""Whether variants answer in their rehearsals as they do without.
 
-Draws random variants of a target, runs each in confined code and as it is, and prints how many of
-those that are right, wrong, crash or hang in one way do what in the other. Those that are right
-confined and something else unconfined are named, and the other way round.
+Draws random variants of a target, has them rehearse and then run as they are, as a search does, and
+runs all of them as they are besides. Prints how many of those that are right, wrong, crash or hang
+in one way do what in the other. Those that are right in one way only are named.
 """
 
 from __future__ import annotations
@@ -13,16 +13,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.rehearsal import rehearsal_of
+from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
 from gi_cuda.evaluate.sampling import draw
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.results.evaluation import Evaluation
@@ -60,7 +58,7 @@ def compare(run: Run, number: int, seed: int) -> None:
     drawn = dict(enumerate(draw(run.subject, number, 1, seed), REFERENCE + 1))
     trials = evaluator.prepare(drawn)
     reference = evaluator.unmodified()
-    how = rehearsal_of(evaluator.equipment, reference, sampling)
+    how = rehearsal_of(evaluator.subject, evaluator.equipment, reference, sampling)
     if how is None:
         print("the reference, confined, is not right")
         return
@@ -68,15 +66,20 @@ def compare(run: Run, number: int, seed: int) -> None:
         f"a confined launch may take {how.sampling.limit * 1e3:.1f} ms, others"
         f" {sampling.limit * 1e3:.1f} ms; overlooked: {sorted(how.sampling.overlooked)}"
     )
-    confined = _outcomes(evaluator, reference, trials, how.compiler, how.sampling)
-    free = _outcomes(evaluator, reference, trials, run.tools.compiler, sampling.untimed())
-    table = Counter((_word(confined[i]), _word(free[i])) for i in drawn)
-    print(f"{'confined':10} {'as it is':10} variants")
+    rehearsed = _outcomes(evaluator, reference, trials, of_all(how, trials))
+    free = _outcomes(evaluator, reference, trials, None)
+    # What fails in its rehearsal has no machine code of its own.
+    words = {
+        i: _word(one) if one.code_key else f"{_word(one)}, rehearsed"
+        for i, one in rehearsed.items()
+    }
+    table = Counter((words[i], _word(free[i])) for i in drawn)
+    print(f"{'rehearsal':20} {'as it is':10} variants")
     for (one, other), count in table.most_common():
-        print(f"{one:10} {other:10} {count:5}")
+        print(f"{one:20} {other:10} {count:5}")
     for i in drawn:
-        if (_word(confined[i]) == "right") != (_word(free[i]) == "right"):
-            for name, found in (("confined", confined[i]), ("as it is", free[i])):
+        if rehearsed[i].right != (free[i].right or bool(rehearsed[i].code_key)):
+            for name, found in ((words[i], rehearsed[i]), ("as it is", free[i])):
                 print(f"{drawn[i]}: {name}: {_word(found)} {found.message[:150]}")
 
 
@@ -91,14 +94,14 @@ def _outcomes(
     evaluator: Evaluator,
     reference: Trial,
     trials: Mapping[int, Trial],
-    compiler: Compiler,
-    sampling: Sampling,
+    first: FirstRun | None,
 ) -> dict[int, Evaluation]:
-    """What becomes of each, with code made in one way."""
-    equipment = replace(evaluator.equipment, compiler=compiler)
+    """What becomes of each, with or without a rehearsal."""
+    equipment = evaluator.equipment
     pool = equipment.pool
     begun, before = time.perf_counter(), pool.deaths
-    work = Batch(equipment, reference, trials, sampling, PastResults())
+    sampling = evaluator.bounds.sampling.untimed()
+    work = Batch(equipment, reference, trials, sampling, PastResults(), first)
     found = dict(work.run(lambda: False))
     seconds = time.perf_counter() - begun
     print(f"{len(found)} in {seconds:.1f} s; workers that died: {pool.deaths - before}")

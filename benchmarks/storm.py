@@ -17,7 +17,7 @@ from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.evaluate.passes import REFERENCE, Trial
-from gi_cuda.evaluate.rehearsal import rehearsal_of
+from gi_cuda.evaluate.rehearsal import of_all, rehearsal_of
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
@@ -60,9 +60,9 @@ def storm(run: Run, number: int) -> None:
     found = equipment.compiler.preprocess(variants)
     trials = {i: Trial(standard, one, "") for i, one in found.items()}
     sampling = evaluator.bounds.sampling
-    how = rehearsal_of(equipment, reference, sampling)
+    how = rehearsal_of(run.subject, equipment, reference, sampling)
     before, begun = equipment.pool.deaths, time.perf_counter()
-    work = Batch(equipment, reference, trials, sampling, PastResults(), how)
+    work = Batch(equipment, reference, trials, sampling, PastResults(), how and of_all(how, trials))
     words = Counter(str(one.outcome) for _, one in work.run(lambda: False))
     seconds = time.perf_counter() - begun
     died = equipment.pool.deaths - before

@@ -20,10 +20,11 @@ from pathlib import Path
 from rich.console import Console
 
 from gi_cuda import BACKENDS
-from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.backends.table import open_backend
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.evaluate.passes import REFERENCE, LentKernels, TrialBuilder
 from gi_cuda.evaluate.rehearsal import rehearsal_of
+from gi_cuda.evaluate.schemata import SchemaBuilder, grouped
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 from gi_cuda.report.show import generations_table, phases_table
 from gi_cuda.results.evaluation import Outcome
@@ -71,21 +72,20 @@ def _alone(run: Run) -> str:
     trials = evaluator.prepare({one.ident: run.subject.read(one.genotype) for one in bred})
     reference, equipment = evaluator.unmodified(), evaluator.equipment
     # What failed its rehearsal has no machine code of its own.
-    rehearsed = any(one.built and one.code_key is None for one in found.values())
+    failed = any(one.built and one.code_key is None for one in found.values())
     sampling = evaluator.bounds.sampling
-    how = rehearsal_of(equipment, reference, sampling) if rehearsed else None
+    how = rehearsal_of(run.subject, equipment, reference, sampling) if failed else None
     right = {ident for ident, one in found.items() if one.right}
-    seconds = []
-    passes = [(equipment.compiler, right if how else set(trials))]
+    everything, lent = {REFERENCE: reference, **trials}, LentKernels()
+    builders = [(TrialBuilder(equipment.compiler, everything, lent), right if how else set(trials))]
     if how is not None:
-        passes.insert(0, (how.compiler, set(trials)))
-    for compiler, some in passes:
-        wanted = [trials[ident].phenotype for ident in sorted(some)]
-        ready = [one for one in wanted if isinstance(one, Phenotype)]
-        assert isinstance(reference.phenotype, Phenotype)
-        lent = compiler.without_lent(ready, reference.phenotype)
+        groups = grouped(run.subject, trials, how.compiler)
+        rehearsing = SchemaBuilder(how.compiler, everything, lent, run.subject, groups)
+        builders.insert(0, (rehearsing, set(trials)))
+    seconds = []
+    for builder, some in builders:
         begun = time.perf_counter()
-        for _ in compiler.compile(lent, run.tools.scratch("alone")):
+        for _ in builder.built(sorted(some), run.tools.scratch("alone")):
             pass
         seconds.append(time.perf_counter() - begun)
     launches = sum(

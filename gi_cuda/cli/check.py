@@ -35,6 +35,7 @@ from gi_cuda.evaluate.checks.target_files import (
     too_long,
     unsteady,
 )
+from gi_cuda.evaluate.checks.unset_locals import unset_locals
 from gi_cuda.evaluate.checks.values import (
     TriedValue,
     affordable,
@@ -82,6 +83,12 @@ def command(
             broken = tools.scratch("broken")
             caught = try_broken(subject, tools.compiler, tools.pool, broken, baseline)
             tried = _tried(tools, baseline, tell)
+            tell("running the reference with other values in locals that it never sets")
+            where = tools.scratch("locals")
+            doubts = [
+                *doubts,
+                *unset_locals(subject, tools.compiler, tools.pool, where, baseline.limit),
+            ]
     print_table(console, baseline_table(baseline, caught))
     everything = values_alone(subject.space.parameters)
     if tried:

@@ -18,17 +18,27 @@ from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.errors import DeviceLost
 from gi_cuda.evaluate.evidence import DeviceEvidence
 from gi_cuda.evaluate.fatal_edits import FatalEdits
-from gi_cuda.evaluate.passes import REFERENCE, Equipment, LentKernels, Pass, Record, Trial
-from gi_cuda.evaluate.rehearsal import Rehearsal
+from gi_cuda.evaluate.passes import (
+    REFERENCE,
+    Equipment,
+    LentKernels,
+    Pass,
+    Record,
+    Trial,
+    TrialBuilder,
+)
+from gi_cuda.evaluate.rehearsal import FirstRun
 from gi_cuda.evaluate.scheduler import Answer, Answered
+from gi_cuda.evaluate.schemata import SchemaBuilder
 from gi_cuda.genome import Edit
 from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import is_suspicious
 
-WORTH_BUILDING = 8
-"""Right rehearsals after which a compiler is started for them."""
+WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
+"""Right rehearsals, for each compiler process, after which they are built as they are; the second
+one while nothing is. Starting a compiler costs half of what a variant does."""
 
 STOP_ASKED = 0.1
 """Seconds after which it is asked whether to stop, where nothing happens."""
@@ -97,7 +107,7 @@ def _evaluation(answer: Answer, floor: float) -> Evaluation:
 class Batch:
     """Builds and measures trials beside the reference, once.
 
-    Where they rehearse, all are first built confined, and those whose answers are right then are
+    Those that rehearse are first built confined, and those of them whose answers are right then are
     built and measured as they are; while the first are measured, the last are still compiled.
 
     Args:
@@ -106,7 +116,7 @@ class Batch:
         trials: the batch, by their numbers.
         sampling: how they are measured.
         memory: is asked and told.
-        rehearsal: how they rehearse, if they do.
+        first: which of them rehearse, if any do.
 
     Attributes:
         spent: wall time by phase, once it is over.
@@ -119,7 +129,7 @@ class Batch:
         trials: Mapping[int, Trial],
         sampling: Sampling,
         memory: PastResults,
-        rehearsal: Rehearsal | None = None,
+        first: FirstRun | None = None,
     ) -> None:
         self.spent = Phases()
         self._equipment = equipment
@@ -128,25 +138,26 @@ class Batch:
         numbers, lent = count(1), LentKernels()
         self._measuring = Pass(
             equipment,
-            equipment.compiler,
+            TrialBuilder(equipment.compiler, self._trials, lent),
             equipment.folder / "measured",
-            self._trials,
             sampling,
             memory.codes,
             numbers,
-            lent,
         )
         self._rehearsing: Pass | None = None
-        if rehearsal is not None:
+        self._actors = first.actors if first else frozenset[int]()
+        if first is not None:
+            how = first.how
+            self._schemata = SchemaBuilder(
+                how.compiler, self._trials, lent, how.subject, first.groups
+            )
             self._rehearsing = Pass(
                 equipment,
-                rehearsal.compiler,
+                self._schemata,
                 equipment.folder / "rehearsed",
-                self._trials,
-                rehearsal.sampling,
+                how.sampling,
                 memory.rehearsed,
                 numbers,
-                lent,
             )
         self._right: list[int] = []
         self._evidence: DeviceEvidence[Held] = DeviceEvidence()
@@ -169,11 +180,11 @@ class Batch:
         pool, paused = self._equipment.pool, 0.0
         begun = time.perf_counter()
         try:
+            others = self._in_order()
             if self._rehearsing is not None:
-                self._rehearsing.build(self._in_order())
-                self._measuring.build([REFERENCE])
-            else:
-                self._measuring.build(self._in_order())
+                self._rehearsing.build([REFERENCE, *filter(self._actors.__contains__, others)])
+            direct = (one for one in others if one not in self._actors)
+            self._measuring.build([REFERENCE, *direct])
             # Workers that are not there yet open the device beside the compiler.
             pool.restock()
             while not self._over and not stop():
@@ -210,8 +221,9 @@ class Batch:
     def _feed(self) -> None:
         """Send the workers what they can take."""
         pool = self._equipment.pool
+        compiling = any(one.compiles for one in self._passes)
         for one in self._passes:
-            while pool.has_room and (task := one.next()):
+            while pool.has_room and (task := one.next(compiling=compiling)):
                 self._evidence.begun(task.key)
                 pool.submit(task)
         base = self._measuring.base
@@ -222,18 +234,22 @@ class Batch:
             pool.submit(Task(number, Measure(base, base, sampling), alone=True))
 
     def _in_order(self) -> list[int]:
-        """The reference, then those that will probably crash: while one is cleared away nothing
-        can be measured, but there is still much to compile."""
-        reference, *others = self._trials
+        """The batch, those first that will probably crash: while one is cleared away nothing can be
+        measured, but there is still much to compile."""
+        others = (ident for ident in self._trials if ident != REFERENCE)
         fatal = self._memory.fatal_edits
-        return [reference, *sorted(others, key=lambda i: fatal.of(self._trials[i].edits) is None)]
+        return sorted(others, key=lambda i: fatal.of(self._trials[i].edits) is None)
 
     def _promote(self) -> None:
         """Have those compiled as they are that were right in their rehearsal, as soon as they are
         worth a compiler; at once where compilers have nothing else to do."""
         if self._rehearsing is None or not self._right:
             return
-        if len(self._right) >= WORTH_BUILDING or not self._rehearsing.compiles:
+        compiler = self._equipment.compiler
+        share = WORTH_BUILDING if self._measuring.compiles else WORTH_STARTING
+        # A compiler that disturbs what is timed had better be done with it.
+        enough = len(self._trials) if compiler.disturbs else share * compiler.jobs
+        if len(self._right) >= enough or self._rehearsing.idle:
             self._measuring.build(self._right)
             self._right = []
 
@@ -266,7 +282,7 @@ class Batch:
         else:
             self._evidence.died(number)
         for result in one.scheduler.results(number, answer):
-            edits, floor = self._trials[result.ident].edits, one.sampling.floor
+            edits, floor = one.trial(result.ident).edits, one.sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
             if evaluation is None:
                 one.scheduler.repeat(result.ident)
@@ -295,7 +311,12 @@ class Batch:
         """What is to be told of an individual now, if anything."""
         if one is not self._rehearsing:
             yield ident, evaluation
-        elif evaluation.right or evaluation.survival is Survival.REFUSED:
-            self._right.append(ident)
-        else:
-            yield ident, replace(evaluation, resources={}, code_key=None)
+            return
+        believed, again = self._schemata.judged(ident, evaluation)
+        if again:
+            one.build(again)
+        for number, said in believed:
+            if said.right or said.survival is Survival.REFUSED:
+                self._right.append(number)
+            else:
+                yield number, replace(said, resources={}, code_key=None)

@@ -10,7 +10,7 @@ from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.passes import REFERENCE, Equipment, Record, Trial
-from gi_cuda.evaluate.rehearsal import Rehearsals, rehearsal_of
+from gi_cuda.evaluate.rehearsal import Rehearsal, Rehearsals, rehearsal_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.subject import Subject
@@ -45,7 +45,8 @@ class Evaluator:
     bounds: Bounds
     memory: PastResults = field(default_factory=PastResults)
     _reference: Trial | None = None
-    _rehearsals: Rehearsals | None = None
+    _rehearsals: Rehearsals = field(default_factory=Rehearsals)
+    _how: tuple[Rehearsal | None] | None = None
     _spent: Phases = field(default_factory=Phases)
 
     def take_phases(self) -> Phases:
@@ -89,23 +90,28 @@ class Evaluator:
         """
         if not batch:
             return
-        if self._rehearsals is None:
-            how = rehearsal_of(self.equipment, self.unmodified(), self.bounds.sampling)
-            self._rehearsals = Rehearsals(how)
+        how = self._rehearsal()
         work = Batch(
             self.equipment,
             self.unmodified(),
             batch,
             self.bounds.sampling,
             self.memory,
-            self._rehearsals.next(),
+            self._rehearsals.first_run(how, batch) if how else None,
         )
         try:
             for ident, evaluation in work.run(stop):
-                self._rehearsals.enter(evaluation)
+                self._rehearsals.enter(batch[ident], evaluation)
                 yield ident, evaluation
         finally:
             self._spent += work.spent
+
+    def _rehearsal(self) -> Rehearsal | None:
+        """How variants rehearse, if they can; found out once."""
+        if self._how is None:
+            reference, sampling = self.unmodified(), self.bounds.sampling
+            self._how = (rehearsal_of(self.subject, self.equipment, reference, sampling),)
+        return self._how[0]
 
     def unmodified(self) -> Trial:
         """The reference, ready to be compiled."""

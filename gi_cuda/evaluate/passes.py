@@ -73,6 +73,7 @@ class Equipment:
         folder: where binaries may be written; emptied before each batch.
         cases: names of the cases that give fitness.
         together: most variants that share a measurement.
+        death: seconds for which a worker's death keeps others from the device.
     """
 
     compiler: Compiler
@@ -81,6 +82,7 @@ class Equipment:
     folder: Path
     cases: tuple[str, ...]
     together: int = 1
+    death: float = 0.0
 
     def program(self, trial: Trial, binary: Binary) -> Program:
         """How a trial runs the cases that give fitness."""
@@ -104,19 +106,49 @@ class LentKernels:
         return [self._known.get(ident, one) for ident, one in own.items()]
 
 
+class TrialBuilder:
+    """Builds trials of a batch, each lent those kernels of the reference that it does not change.
+
+    Args:
+        compiler: that builds them.
+        trials: by number; the reference among them.
+        lent: what several builders of a batch have in common.
+    """
+
+    def __init__(self, compiler: Compiler, trials: Mapping[int, Trial], lent: LentKernels) -> None:
+        self.compiler = compiler
+        self.trials = trials
+        self._lent = lent
+
+    def trial(self, ident: int) -> Trial:
+        """The trial of a number."""
+        return self.trials[ident]
+
+    def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
+        """What becomes of some of the trials."""
+        found = [self.trials[ident].phenotype for ident in idents]
+        yield from (one for one in found if isinstance(one, BuildFailure))
+        yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
+
+    def compiled(self, ready: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """What becomes of texts of a batch."""
+        reference = self.trials[REFERENCE].phenotype
+        if isinstance(reference, Phenotype):
+            ready = self._lent.of(self.compiler, ready, reference)
+        yield from self.compiler.compile(ready, folder)
+
+
 class Pass:
-    """Trials of a batch that are built by one compiler and measured in one way, each beside the
-    reference, which is built in the same way.
+    """Trials of a batch that are built and measured in one way, each beside the reference, which is
+    built in the same way.
 
     Args:
         equipment: to do it with.
-        compiler: that builds them.
+        builder: of trials.
         folder: where binaries may be written; emptied first.
-        trials: by number; the reference among them.
         sampling: how they are measured.
         known: individual and record by machine code, of all that was measured so before.
         numbers: of tasks.
-        lent: what the passes of a batch have in common.
 
     Attributes:
         base: the reference, once it is built.
@@ -125,13 +157,11 @@ class Pass:
     def __init__(
         self,
         equipment: Equipment,
-        compiler: Compiler,
+        builder: TrialBuilder,
         folder: Path,
-        trials: Mapping[int, Trial],
         sampling: Sampling,
         known: dict[bytes, Record],
         numbers: Iterator[int],
-        lent: LentKernels,
     ) -> None:
         shutil.rmtree(folder, ignore_errors=True)
         self.sampling = sampling
@@ -139,32 +169,24 @@ class Pass:
             equipment.together, numbers, rehearsal=not sampling.most
         )
         self._equipment = equipment
-        self._compiler = compiler
+        self._builder = builder
         self._folder = folder
-        self._trials = trials
         self._known = known
         self._builds: list[BackgroundBuild] = []
         self._numbers = count()
-        self._lent = lent
         self.base: Program | None = None
         self._early: list[Binary] = []
         self._binaries: dict[int, Binary] = {}
         self._twins: dict[bytes, list[int]] = {}
 
-    def build(self, idents: Sequence[int]) -> None:
-        """Begin to compile some of the trials as one batch, each lent those kernels of the
-        reference that it does not change."""
-        folder = self._folder / str(next(self._numbers))
-        self._builds.append(BackgroundBuild(self._built(tuple(idents), folder)))
+    def trial(self, ident: int) -> Trial:
+        """The trial of a number."""
+        return self._builder.trial(ident)
 
-    def _built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
-        found = [self._trials[ident].phenotype for ident in idents]
-        yield from (one for one in found if isinstance(one, BuildFailure))
-        ready = [one for one in found if isinstance(one, Phenotype)]
-        reference = self._trials[REFERENCE].phenotype
-        if isinstance(reference, Phenotype):
-            ready = self._lent.of(self._compiler, ready, reference)
-        yield from self._compiler.compile(ready, folder)
+    def build(self, idents: Sequence[int]) -> None:
+        """Begin to build some of the trials as one batch."""
+        folder = self._folder / str(next(self._numbers))
+        self._builds.append(BackgroundBuild(self._builder.built(tuple(idents), folder)))
 
     @property
     def news(self) -> list[int]:
@@ -210,7 +232,7 @@ class Pass:
         """A binary can be measured, unless the same machine code was or is about to be."""
         binary = binary.beside(base.binary)
         self._binaries[binary.ident] = binary
-        key = self._trials[binary.ident].code_key(binary)
+        key = self.trial(binary.ident).code_key(binary)
         if key in self._known:
             yield binary.ident, _twin(self._known[key])
         elif key in self._twins:
@@ -221,17 +243,23 @@ class Pass:
             self.scheduler.add(binary.ident, Measure(self._program(binary), base, self.sampling))
 
     def _program(self, binary: Binary) -> Program:
-        return self._equipment.program(self._trials[binary.ident], binary)
+        return self._equipment.program(self.trial(binary.ident), binary)
 
-    def next(self) -> Task[int] | None:
-        """What workers can be given now, if anything."""
-        more = self.compiles
-        return None if self._compiler.disturbs and more else self.scheduler.next(more=more)
+    def next(self, *, compiling: bool) -> Task[int] | None:
+        """What workers can be given now, if anything.
+
+        Args:
+            compiling: whether something is, for this pass or another one.
+        """
+        timed = self.sampling.most > 0
+        if timed and compiling and self._builder.compiler.disturbs:
+            return None
+        return self.scheduler.next(more=self.compiles)
 
     def done(self, ident: int, evaluation: Evaluation) -> Iterator[Record]:
         """The records of an individual and of those with its machine code."""
         binary = self._binaries[ident]
-        key = self._trials[ident].code_key(binary)
+        key = self.trial(ident).code_key(binary)
         record = ident, replace(evaluation, code_key=key, resources=binary.resources)
         yield record
         if key is not None:

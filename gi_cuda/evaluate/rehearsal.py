@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import resource
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from statistics import median
@@ -11,8 +12,25 @@ from statistics import median
 from gi_cuda.backends.protocol.requests import Measure, Sampling
 from gi_cuda.backends.protocol.variants import Binary, Compiler, Phenotype
 from gi_cuda.evaluate.passes import Equipment, Trial
+from gi_cuda.evaluate.schemata import Group, grouped
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.subject import Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """What a rehearsal takes and gives, in seconds.
+
+    Attributes:
+        death: that it saves for what would do harm.
+        extra: that it costs for what is right.
+        saved: that it saves for what is wrong.
+    """
+
+    death: float
+    extra: float
+    saved: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,25 +40,55 @@ class Rehearsal:
     Attributes:
         compiler: makes code that does no harm.
         sampling: how it is run.
-        extra: seconds that it costs for what is right: the reference's.
+        subject: whose variants they are.
+        alone: what that costs and saves for a variant by itself.
+        together: the same for one that is in a schema.
     """
 
     compiler: Compiler
     sampling: Sampling
-    extra: float = 0.0
+    subject: Subject
+    alone: Balance
+    together: Balance
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRun:
+    """Which trials of a batch rehearse, and how.
+
+    Attributes:
+        how: all do.
+        groups: those that do so in one text.
+    """
+
+    how: Rehearsal
+    groups: tuple[Group, ...]
+
+    @property
+    def actors(self) -> frozenset[int]:
+        """The numbers of all of them."""
+        return frozenset(member for group in self.groups for member in group)
+
+
+def of_all(how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun:
+    """All trials of a batch rehearse."""
+    return FirstRun(how, tuple(grouped(how.subject, trials, how.compiler)))
 
 
 SLACK = 3.0
 """A rehearsal over this multiple of the reference's own is over."""
+
+TOGETHER = 8
+"""Variants that a schema has as a rule, which is compiled in the time of one."""
+
+DETOUR = 2.0
+"""Times as long as by itself that a variant may run in a schema."""
 
 LEAST_LIMIT = 0.005
 """Seconds a rehearsal may always take."""
 
 FIRST_LIMIT = 10.0
 """Seconds that the reference's may take, before its time is known."""
-
-DEATH = 0.3
-"""Seconds for which a worker's death keeps others from the device: 0.2 to 0.7 on an H200."""
 
 MEMORY = 2048
 """Variants after which the earlier ones count half."""
@@ -53,36 +101,65 @@ _OVERLOOKED = tuple(
 """Signs of harm that may not count: there is code that works, and that CUDA does not promise to."""
 
 
-class Rehearsals:
-    """Whether variants rehearse: as long as that saves more than it costs.
+@dataclass(slots=True)
+class Tally:
+    """What became of variants of one sort.
 
-    What it saves is the deaths of those that would crash or hang; what it costs is to assemble and
-    run twice what is right. What is wrong costs no more than it would without: it is assembled
-    once in either case.
-
-    Args:
-        how: how they do, if they can.
+    Attributes:
+        right, wrong: how many were; those that did not compile are neither.
+        harmful: how many of those that were wrong crashed or hung.
     """
 
-    def __init__(self, how: Rehearsal | None) -> None:
-        self._how = how
-        self._right = self._harmful = 0
+    right: int = 0
+    wrong: int = 0
+    harmful: int = 0
 
     def enter(self, evaluation: Evaluation) -> None:
+        """One more."""
+        self.right += evaluation.right
+        self.wrong += evaluation.built and not evaluation.right
+        self.harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
+        if self.right + self.wrong >= MEMORY:
+            self.right //= 2
+            self.wrong //= 2
+            self.harmful //= 2
+
+    def favours(self, balance: Balance) -> bool:
+        """Whether rehearsals of such variants save more than they cost, as if there had been one
+        more that was right and one more that did harm."""
+        saved = (self.harmful + 1) * balance.death + (self.wrong + 1) * balance.saved
+        return (self.right + 1) * balance.extra <= saved
+
+
+class Rehearsals:
+    """Which variants rehearse: those for whose like that saves more than it costs.
+
+    What it saves is the deaths of those that would crash or hang and, in schemata, to compile those
+    that are wrong; what it costs is to build and run twice what is right. Variants whose code is
+    the reference's, in another configuration, are seldom wrong; so they are judged by themselves.
+    """
+
+    def __init__(self) -> None:
+        self._tallies = {True: Tally(), False: Tally()}
+
+    def enter(self, trial: Trial, evaluation: Evaluation) -> None:
         """What became of a variant, rehearsed or not."""
-        self._right += evaluation.right
-        self._harmful += evaluation.survival in (Survival.CRASHED, Survival.HUNG)
-        if self._right + self._harmful >= MEMORY:
-            self._right, self._harmful = self._right // 2, self._harmful // 2
+        self._tallies[bool(trial.edits)].enter(evaluation)
 
-    def next(self) -> Rehearsal | None:
-        """How those of the next batch rehearse, if that pays."""
-        if self._how is None or (self._harmful + 1) * DEATH < self._right * self._how.extra:
-            return None
-        return self._how
+    def first_run(self, how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun | None:
+        """Those of a batch that are to rehearse, if there are any."""
+        found = []
+        for group in of_all(how, trials).groups:
+            edited = any(trials[member].edits for member in group)
+            balance = how.together if len(group) > 1 else how.alone
+            if self._tallies[edited].favours(balance):
+                found.append(group)
+        return FirstRun(how, tuple(found)) if found else None
 
 
-def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> Rehearsal | None:
+def rehearsal_of(
+    subject: Subject, equipment: Equipment, reference: Trial, sampling: Sampling
+) -> Rehearsal | None:
     """How variants of a reference rehearse best; None where the back end confines nothing, or where
     the reference itself, confined, is not right: then it tells nothing of variants.
 
@@ -90,16 +167,20 @@ def rehearsal_of(equipment: Equipment, reference: Trial, sampling: Sampling) -> 
     device that runs, takes least for the reference.
 
     Args:
+        subject: whose reference it is.
+        equipment: to try them with.
+        reference: as it is compiled.
         sampling: how variants are measured when they are not confined.
     """
-    ways = zip(equipment.compiler.confining(), equipment.uncached.confining(), strict=True)
-    tried = [_tried(*way, equipment, reference, sampling) for way in ways]
+    ways = zip(equipment.compiler.rehearsing(), equipment.uncached.rehearsing(), strict=True)
+    tried = [_tried(*way, subject, equipment, reference, sampling) for way in ways]
     return min(filter(None, tried), key=lambda one: one[0], default=(0.0, None))[1]
 
 
 def _tried(
     compiler: Compiler,
     uncached: Compiler,
+    subject: Subject,
     equipment: Equipment,
     reference: Trial,
     sampling: Sampling,
@@ -120,10 +201,20 @@ def _tried(
             return None
         if answer.correct:
             times = _times(answer.samples)
-            limit = max(LEAST_LIMIT, SLACK * max(times))
-            how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
-            extra = assembling / compiler.jobs + sum(times)
-            return max(compiling / compiler.jobs, sum(times)), Rehearsal(compiler, how, extra)
+            together = TOGETHER if subject.parsed.in_schema({}) else 1
+            slack = SLACK * (DETOUR if together > 1 else 1)
+            how = replace(
+                sampling.untimed(),
+                limit=max(LEAST_LIMIT, slack * max(times)),
+                overlooked=overlooked,
+            )
+            building = compiling / compiler.jobs
+            death = equipment.death
+            alone = Balance(death, assembling / compiler.jobs + sum(times))
+            share = building / together
+            schema = Balance(death, share + sum(times), building - share)
+            rehearsal = Rehearsal(compiler, how, subject, alone, schema)
+            return max(building / together, sum(times)), rehearsal
     return None
 
 

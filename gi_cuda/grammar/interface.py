@@ -168,6 +168,23 @@ class ParsedText(ABC):
         """A variant without guards, in its files."""
         return Source(self.grammar.source.name, self.render(expansions))
 
+    def in_schema(self, expansions: Mapping[str, Expansion]) -> bool:
+        """Whether a variant can be one of a schema; none can where the language has no such
+        thing."""
+        return False
+
+    def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
+        """One text that is each of the variants, by the number from 1 that ``gi_chosen`` holds when
+        it runs; with any other number it is :attr:`text`. Loops have no guards.
+
+        Args:
+            variants: of each what becomes of rules by their names, and that can be in a schema.
+
+        Raises:
+            KeyError: a rule or donor that the grammar does not have.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def instrument(self) -> str:
         """The text with every loop of the grammar counting its iterations."""

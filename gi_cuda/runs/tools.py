@@ -57,6 +57,7 @@ class Tools:
             self.scratch("batch"),
             self.train(),
             self.backend.together,
+            self.backend.death,
         )
 
     def replicates(self, role: CaseRole, limit: float, name: str) -> Replicates:

@@ -108,7 +108,7 @@ class Cuda:
         Textures are told by their arguments' names: a component's type, the components of a texel,
         whether they are normalized. With a way, one of those that there are, the code is confined.
         """
-        compiler = self.compiler if way is None else self.compiler.confining()[way]
+        compiler = self.compiler if way is None else self.compiler.rehearsing()[way]
         (built,) = build_batch(compiler, [Variant(0, text, {})], self.folder).values()
         if isinstance(built, BuildFailure):
             raise RuntimeError(built.message)

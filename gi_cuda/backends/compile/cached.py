@@ -72,6 +72,10 @@ class CachedCompiler:
         """The compiler's."""
         return self.inner.identity(options)
 
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """The compiler's."""
+        return self.inner.deciding(options)
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Nothing of this is kept: it is what tells whether the rest is there."""
         return self.inner.preprocess(variants)
@@ -124,9 +128,13 @@ class CachedCompiler:
         """As the compiler does."""
         return self.inner.without_lent(phenotypes, reference)
 
-    def confining(self) -> tuple[Compiler, ...]:
+    def rehearsing(self) -> tuple[Compiler, ...]:
         """The compiler's, whose work is kept as well."""
-        return tuple(CachedCompiler(one, self.cache) for one in self.inner.confining())
+        return tuple(CachedCompiler(one, self.cache) for one in self.inner.rehearsing())
+
+    def other_locals(self) -> Compiler | None:
+        """The compiler's, whose work is not kept: it is needed once."""
+        return self.inner.other_locals()
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""

@@ -90,6 +90,10 @@ class SourceCompiler(ABC):
         """This one, or one with another prelude."""
         return self if front is None else replace(self, front=front)
 
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """All, as far as is known."""
+        return options
+
     def apart(self) -> Self:
         """This compiler, giving equal variants machine code of their own."""
         return replace(self, shares=False)

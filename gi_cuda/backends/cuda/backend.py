@@ -57,6 +57,7 @@ class OpenCuda:
         together: beyond some ten, the reference's share is small, and more are lost with one that
             takes its worker down.
         slack: the device's clock is not disturbed.
+        death: 0.2 to 0.7 on an H200.
     """
 
     toolkit: Toolkit
@@ -67,6 +68,7 @@ class OpenCuda:
     depth: int = 2
     together: int = 8
     slack: float = 3.0
+    death: float = 0.3
 
     def processes(self, workers: int) -> Processes:
         """Several that take turns at the GPU. While one has it, others load modules, judge answers

@@ -45,12 +45,14 @@ class OpenHost:
     Attributes:
         cxx: the compiler.
         slack: processor time was seen to vary by a factor of 2 beside other work.
+        death: the next worker is forked in that time.
     """
 
     cxx: str
     depth: int = 1
     together: int = 1
     slack: float = 5.0
+    death: float = 0.02
 
     def processes(self, workers: int) -> Processes:
         """As many: each has a processor of its own."""

@@ -48,6 +48,10 @@ class OpenBackend(Protocol):
         """The multiple of the reference's time that a variant may take before it counts as hung:
         what takes thrice as long is of no use, but the clock may be disturbed."""
 
+    @property
+    def death(self) -> float:
+        """Seconds for which a worker's death keeps others from the device."""
+
     def processes(self, workers: int) -> Processes:
         """The worker processes for so many measurements at a time."""
 

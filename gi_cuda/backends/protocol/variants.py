@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, Self
 
 import xxhash
 
@@ -63,6 +63,8 @@ class Binary:
         lender: the reference's binary, which has what is lent; None where nothing is, or it is yet
             to be said (see :meth:`beside`).
         compiled_as: the number that its names in the file have; None: its own.
+        chosen: its number in the schema that the file holds (see
+            :meth:`gi_cuda.grammar.ParsedText.schema`); None: it is none of a schema.
     """
 
     ident: int
@@ -73,11 +75,22 @@ class Binary:
     lent: frozenset[str] = frozenset()
     lender: Binary | None = None
     compiled_as: int | None = field(default=None, kw_only=True)
+    chosen: int | None = field(default=None, kw_only=True)
 
     @property
     def namespace(self) -> str:
         """Where its names in the file are."""
         return f"v{self.ident if self.compiled_as is None else self.compiled_as}"
+
+    def member(self, ident: int, chosen: int) -> Self:
+        """A variant out of this schema, whose machine code is not its own.
+
+        Args:
+            ident: the variant's number.
+            chosen: that in the schema.
+        """
+        own = self.ident if self.compiled_as is None else self.compiled_as
+        return replace(self, ident=ident, compiled_as=own, chosen=chosen, code_key=None)
 
     def beside(self, reference: Binary) -> Binary:
         """This one with what it is lent by the reference: key and resources are those of both."""
@@ -145,6 +158,9 @@ class Compiler(Protocol):
         """A hash of all that decides which code it makes of phenotypes with these options, besides
         their texts: tools, headers, options of its own. None where that cannot be told."""
 
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """Those of a variant's options that can decide what it answers, as this one compiles it."""
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Preprocess a whole batch with one process; every variant's number is in the answer."""
 
@@ -164,11 +180,16 @@ class Compiler(Protocol):
         """This compiler, giving equal variants machine code of their own, each in its place: for
         those who ask what a place makes out."""
 
-    def confining(self) -> Sequence[Compiler]:
-        """This compiler, making code that does no harm whatever it was made of: it answers as the
-        other would where that is right, and leaves signs where that would have crashed or hung.
-        Such a compiler is given a batch before this one is. There may be several, the better their
-        code the slower; empty where there is no such thing."""
+    def rehearsing(self) -> Sequence[Compiler]:
+        """Compilers of the same whose code is run before this one's, of which nobody knows yet what
+        it does. Where a death costs much theirs does no harm, whatever it was made of: it answers
+        as this one's would where that is right, and leaves signs where that would have crashed or
+        hung. There may be several, the better their code the slower; empty where there is no such
+        thing."""
+
+    def other_locals(self) -> Compiler | None:
+        """This compiler, making code in which locals that nothing sets hold something else; None
+        where it leaves there what happens to be there."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.

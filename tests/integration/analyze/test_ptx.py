@@ -158,7 +158,7 @@ def test_confined_variants_assemble(folder: Path, tmp_path: Path) -> None:
         Variant(number, subject.render(one, {}), {}, options)
         for number, one in enumerate(genotypes, 1)
     ]
-    for way, compiler in enumerate(open_compiler(subject, 2).confining()):
+    for way, compiler in enumerate(open_compiler(subject, 2).rehearsing()):
         built = build_batch(compiler, variants, tmp_path / str(way))
         assert binary(built[1]).kernels
         assert binary(built[1]).confined

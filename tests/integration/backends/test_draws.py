@@ -1,4 +1,5 @@
-"""A redrawn scalar: another one in each recorded run, the first one wherever answers are judged."""
+"""A redrawn scalar: another one in each recorded run. Answers are judged in the first draw, and at
+the end in another one."""
 
 from __future__ import annotations
 
@@ -56,6 +57,17 @@ def test_what_is_judged_is_judged_in_the_first_draw(tools: Tools) -> None:
     assert isinstance(caught, Measurement)
     # What is right in the second draw is not right in the first.
     assert "out[0] is 255, expected 254" in caught.message
+
+
+def test_what_is_right_in_the_first_draw_alone_is_wrong(tools: Tools) -> None:
+    source = tools.subject.reference
+    reference, lazy = programs(tools, [source, source.replace("= seed;", "= 254;")], "lazy")
+    tools.pool.one(Record(reference, tools.reference, 3, 10.0))
+    caught = tools.pool.one(Measure(lazy, reference, Sampling(screen=5, most=5, limit=1.0)))
+    assert isinstance(caught, Measurement)
+    assert caught.penalty
+    assert "out[0] is 254, expected 255" in caught.message
+    assert "in another draw" in caught.message
 
 
 def test_a_baseline_with_an_exact_oracle(tools: Tools) -> None:

@@ -54,6 +54,18 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
     assert said.rstrip().endswith("scale: ready to evolve")
 
 
+def test_answers_that_depend_on_locals_that_nobody_set(target: Path) -> None:
+    change(
+        target / "kernel.cu",
+        ("    int waste = 0;", "    int waste = 0, extra[2];"),
+        ("        out[at] = mine;", "        out[at] = mine + (extra[n % 2] == 0);"),
+    )
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+    said = "reads locals that it never sets: its answers depend on what happens to be there ("
+    assert said in done.stdout
+
+
 def test_a_good_target_is_ready_without_a_warning(tmp_path: Path) -> None:
     done = gi_cuda("check", SCALE, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -8,7 +8,9 @@ points at it, and the cubin's relocations say where to. Compiling needs no GPU.
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
@@ -59,8 +61,13 @@ SIZES = Sizes(smallest=4, largest=16, first=1)
 """Of shards. Starting compiler and assembler costs about what one variant does; but the sooner the
 first shards are done, the sooner their variants can be measured."""
 
+FIRST_SIZES = Sizes(smallest=2, largest=4, first=1)
+"""Of those that run first and are then thrown away: the device has nothing else to do, and one may
+hold many variants."""
+
 WORTH = 32
-"""Fewest variants in a batch for which it pays to find out which part of the headers is needed."""
+"""Fewest variants with the same options for which it pays to find out which part of the headers
+they need."""
 
 CONFINED = tuple(
     Way(confined_module, (level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1")
@@ -75,6 +82,8 @@ _ASSEMBLED = 2
 TRIED = 4
 """Most variants that are compiled in both ways to see whether they have the same code; one that
 compiles is enough."""
+
+_REGISTERS = re.compile(r"--?maxrregcount=")
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
@@ -104,6 +113,7 @@ class NvccCompiler(SourceCompiler):
     _reached: dict[tuple[str, ...], ShardSetup | None] = field(
         default_factory=dict, repr=False, compare=False
     )
+    _seen: Counter[tuple[str, ...]] = field(default_factory=Counter, repr=False, compare=False)
     _translated: dict[tuple[int, bytes], ShardPtx] = field(
         default_factory=dict, repr=False, compare=False
     )
@@ -135,18 +145,29 @@ class NvccCompiler(SourceCompiler):
         """How nvcc is called, whatever it is to make."""
         return [self.nvcc, f"-arch={self.architecture}", *_QUIET, *self.options]
 
-    def confining(self) -> tuple[NvccCompiler, ...]:
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """All but how many registers a thread may use, where confined code has its own number."""
+        if not self.way.confined:
+            return options
+        return tuple(one for one in options if not _REGISTERS.match(one))
+
+    def rehearsing(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
         PTX need not be translated again, until it is given another batch."""
-        return tuple(replace(self, way=way) for way in CONFINED) if self._prepare(()) else ()
+        if not self._prepare(()):
+            return ()
+        return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into cubins below ``folder``."""
-        batch = _Batch(self, Twins(self.shares), pointed_at(self.kernels, self.symbols))
+        # Those who assemble what was translated so far go on with it.
+        translated = dict(self._translated)
+        names = pointed_at(self.kernels, self.symbols)
+        batch = _Batch(self, Twins(self.shares), names, translated)
         if self.way.confined:
             self._translated.clear()
-        known = [one for one in phenotypes if (one.ident, one.key) in self._translated]
-        others = [one for one in phenotypes if (one.ident, one.key) not in self._translated]
+        known = [one for one in phenotypes if (one.ident, one.key) in translated]
+        others = [one for one in phenotypes if (one.ident, one.key) not in translated]
         parts = [self._assembled(batch, known, folder)] if known else []
         parts += [self._compiled(batch, others, folder)] if others else []
         return batch.twins.follow(chain.from_iterable(parts))
@@ -189,7 +210,8 @@ class NvccCompiler(SourceCompiler):
         """The prelude as far as variants with the same options need it; None where it is not known
         that they then have the same code."""
         options = group[0].options
-        if options not in self._reached and self.names and len(group) >= WORTH:
+        self._seen[options] += len(group)
+        if options not in self._reached and self.names and self._seen[options] >= WORTH:
             said = (COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
             names = self.names.union(*map(identifiers, said))
             whole = self._prepare(options)
@@ -201,6 +223,9 @@ class NvccCompiler(SourceCompiler):
                     self._reached[options] = part if same else None
                     break
         return self._reached.get(options)
+
+    def other_locals(self) -> None:
+        """Nothing: they are registers, and hold what is in these."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""
@@ -225,10 +250,6 @@ class NvccCompiler(SourceCompiler):
             if one.ident in module.parts:
                 self._translated[one.ident, one.key] = module.of(one.ident)
 
-    def translated(self, shard: Sequence[Phenotype]) -> ShardPtx:
-        """The PTX of variants, of each of which it is remembered."""
-        return join_parts([self._translated[one.ident, one.key] for one in shard])
-
     def marked(self, built: Built) -> Built:
         """What was built, saying whether it is confined."""
         if isinstance(built, CudaBinary) and self.way.confined:
@@ -251,11 +272,12 @@ class NvccCompiler(SourceCompiler):
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """A batch that is being compiled."""
+    """A batch that is being compiled; of what it has PTX already."""
 
     compiler: NvccCompiler
     twins: Twins
     pointed_at: Mapping[str, str]
+    translated: Mapping[tuple[int, bytes], ShardPtx]
 
     def compile(
         self,
@@ -298,7 +320,8 @@ class _Batch:
         """Assemble variants that were translated before."""
         ready = prepared[shard[0].options]
         assert ready is not None, "it translated them"
-        return self._assemble(ready, shard, self.compiler.translated(shard), path)
+        module = join_parts([self.translated[one.ident, one.key] for one in shard])
+        return self._assemble(ready, shard, module, path)
 
     def collect(self, shard: Sequence[Phenotype], path: Path) -> list[Built | Twin]:
         cubin = path.with_suffix(".cubin")

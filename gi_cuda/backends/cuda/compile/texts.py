@@ -22,6 +22,9 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
 """
 """What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 
+CHOICE = "\n__attribute__((constant)) unsigned gi_chosen;\n"
+"""What schemata read (see :meth:`gi_cuda.grammar.ParsedText.schema`); preprocessed."""
+
 _COUNTED = re.compile(r"\bgi_loop\(\s*(\d+)u?\s*,")
 _C_LINKAGE = re.compile(r'\bextern\s*"C(?:\+\+)?"\s*(\{)?')
 _ASSEMBLER = re.compile(r"^ptxas\b[^\n]*?\b(?:error|fatal)\s*:\s*([^\n]*)", re.M)
@@ -55,8 +58,9 @@ def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str]
         name = f"v{phenotype.ident}"
         text = without_c_linkage(phenotype.text)
         loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
-        counter = COUNTER.format(loops=max(loops) + 1) if loops else ""
-        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{counter}\n')
+        own = COUNTER.format(loops=max(loops) + 1) if loops else ""
+        own += CHOICE if "gi_chosen" in text else ""
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{own}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
     return "".join(parts)
 

@@ -82,6 +82,10 @@ class PtxCompiler:
         """Assemblers at a time."""
         return self.nvcc.jobs
 
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """All, as far as is known."""
+        return options
+
     def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
         """Give each variant names of its own. Its key is that of its text without line numbers,
         comments and the names that go with them."""
@@ -115,9 +119,12 @@ class PtxCompiler:
         """This one: every variant has a place of its own."""
         return self
 
-    def confining(self) -> tuple[PtxCompiler, ...]:
+    def rehearsing(self) -> tuple[PtxCompiler, ...]:
         """This compiler, making code that does no harm."""
         return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in CONFINED)
+
+    def other_locals(self) -> None:
+        """Nothing: they are registers, and hold what is in these."""
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class and occupancy, as of what nvcc makes of a source."""

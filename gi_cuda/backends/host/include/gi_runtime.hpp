@@ -92,6 +92,7 @@ __attribute__((noreturn)) void gi_empty_mask(void);  // ends the launch
 void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
 extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop
+extern unsigned gi_chosen;                // which of its variants a schema is
 extern gi_texture gi_textures[GI_TEXTURES];
 extern unsigned gi_texture_count;
 gi_texel gi_fetch(uint64_t object, int index, unsigned wanted);  // wanted: the format that is asked for

@@ -20,6 +20,7 @@ extern "C" {
 gi_index gi_thread_index, gi_block_index, gi_block_size, gi_grid_size;
 unsigned char *gi_dynamic_shared;
 unsigned gi_loop_most[GI_LOOPS];
+unsigned gi_chosen;
 }
 #pragma GCC visibility pop
 

@@ -14,6 +14,7 @@ from gi_cuda.grammar.frontends.cuda.marks import marked, marked_where_true
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
+from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import ParsedText, Wanted
@@ -94,6 +95,14 @@ class CudaText(ParsedText):
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
         """A variant's source without guards, in its files."""
         return rendered(self.grammar, expansions)
+
+    def in_schema(self, expansions: Mapping[str, Expansion]) -> bool:
+        """Whether a variant can be one of a schema."""
+        return in_schema(self.device, expansions)
+
+    def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
+        """Device code that is each of the variants, by the number in ``gi_chosen``."""
+        return schema(self.device, variants)
 
     def instrument(self) -> str:
         """The device code with every loop counting its iterations."""

@@ -70,16 +70,33 @@ def _splices(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
 ) -> list[Splice]:
     """All that the expansions do to the text."""
-    gone = {name for name, expansion in expansions.items() if expansion.body is not None}
-    splices: list[Splice] = []
-    for name, expansion in expansions.items():
-        if gone.isdisjoint(grammar.holders[name]):
-            splices += _edit(grammar, grammar.rule(name), expansion, limits)
+    gone = _gone(expansions)
+    splices = edits(grammar, expansions, limits)
     if limits is not None:
         touched = touched_loops(grammar, expansions)
         kept = [i for i in touched if gone.isdisjoint(grammar.loop_holders[i])]
         splices += guards(grammar, [grammar.loops[i] for i in kept], expansions, limits)
     return splices
+
+
+def edits(
+    grammar: Grammar,
+    expansions: Mapping[str, Expansion],
+    limits: Mapping[int, int] | None = None,
+) -> list[Splice]:
+    """What the expansions do to the text where they are made."""
+    gone = _gone(expansions)
+    return [
+        one
+        for name, expansion in expansions.items()
+        if gone.isdisjoint(grammar.holders[name])
+        for one in _edit(grammar, grammar.rule(name), expansion, limits)
+    ]
+
+
+def _gone(expansions: Mapping[str, Expansion]) -> frozenset[str]:
+    """The rules whose own text is no longer there."""
+    return frozenset(name for name, one in expansions.items() if one.body is not None)
 
 
 def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expansion]:

@@ -1,0 +1,178 @@
+"""Batches put into schemata: many variants in one text, which is compiled once for all of them.
+
+See :meth:`gi_cuda.grammar.ParsedText.schema`. Compiling one takes about as long as one of its
+variants would. What variants do in a schema is believed where one of them is right, or else what
+the schema is where none of them is chosen. If neither is, the schema may be at fault, and they are
+built by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from typing import TypeAlias
+
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BuildFailure,
+    Built,
+    Compiler,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.evaluate.passes import LentKernels, Record, Trial, TrialBuilder
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.subject import Subject
+
+SMALLEST, LARGEST = 4, 32
+"""Variants in a schema, where so many go together: as many as leave something to each compiler."""
+
+
+Group: TypeAlias = tuple[int, ...]
+"""Numbers of variants that are one text, in their order there."""
+
+
+def grouped(subject: Subject, trials: Mapping[int, Trial], compiler: Compiler) -> list[Group]:
+    """Trials in groups that can be one text; what cannot be with others is a group of its own.
+
+    Neighbours in a group change the same kernels, so that what they leave to the reference is left
+    out of their text as well.
+
+    Args:
+        subject: whose variants they are.
+        trials: by number.
+        compiler: of schemata.
+    """
+    alike: dict[object, list[tuple[int, int]]] = {}
+    groups: list[Group] = []
+    for ident, trial in trials.items():
+        expansions = None if trial.genotype is None else subject.expansions(trial.genotype)
+        if (
+            expansions is None
+            or isinstance(trial.phenotype, BuildFailure)
+            or not subject.parsed.in_schema(expansions)
+        ):
+            groups.append((ident,))
+            continue
+        macros = frozenset(subject.macros(trial.configuration).items())
+        options = compiler.deciding(subject.options(trial.configuration))
+        first = min((subject.order[name] for name in expansions), default=0)
+        alike.setdefault((macros, options), []).append((first, ident))
+    size = sum(map(len, alike.values())) // compiler.jobs
+    size = min(max(size, SMALLEST), LARGEST)
+    for found in alike.values():
+        members = tuple(ident for _, ident in sorted(found))
+        share = -(-len(members) // -(-len(members) // size))
+        groups += [members[at : at + share] for at in range(0, len(members), share)]
+    return groups
+
+
+class SchemaBuilder(TrialBuilder):
+    """Builds trials of a batch in schemata.
+
+    Args:
+        compiler, trials, lent: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
+        subject: whose variants they are.
+        groups: those that are one text.
+    """
+
+    def __init__(
+        self,
+        compiler: Compiler,
+        trials: Mapping[int, Trial],
+        lent: LentKernels,
+        subject: Subject,
+        groups: Iterable[Group],
+    ) -> None:
+        super().__init__(compiler, trials, lent)
+        self._subject = subject
+        self._wanted = {member: group for group in groups for member in group if len(group) > 1}
+        self._numbers = count(max(trials) + 1)
+        self._schemata: dict[int, _Schema] = {}
+
+    def trial(self, ident: int) -> Trial:
+        """The trial of a number; of a schema's own, what it is where no variant is chosen."""
+        schema = self._schemata.get(ident)
+        if schema is None or ident in schema.group:
+            return super().trial(ident)
+        return replace(super().trial(schema.group[0]), genotype=None)
+
+    def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
+        """What becomes of some of the trials. Those of which a schema is built come as its members,
+        and when they are built once more by themselves; the number of a schema is itself."""
+        proofs = [self._schemata[i] for i in idents if i not in self.trials]
+        yield from (schema.binary.member(schema.binary.ident, 0) for schema in proofs)
+        again = [i for i in idents if i in self.trials and i not in self._wanted]
+        groups = list(dict.fromkeys(self._wanted.pop(i) for i in idents if i in self._wanted))
+        while groups or again:
+            alone = [*again, *(group[0] for group in groups if len(group) == 1)]
+            begun = {next(self._numbers): group for group in groups if len(group) > 1}
+            found = [*(self.trials[ident].phenotype for ident in alone), *self._texts(begun)]
+            groups, again = [], []
+            for built in self._compiled(found, folder / str(next(self._numbers))):
+                group = begun.get(built.ident)
+                if group is None:
+                    yield built
+                elif isinstance(built, Binary):
+                    schema = _Schema(group, built)
+                    self._schemata |= dict.fromkeys((built.ident, *group), schema)
+                    yield from (built.member(one, at) for at, one in enumerate(group, 1))
+                else:
+                    middle = len(group) // 2
+                    groups += [group[:middle], group[middle:]]
+
+    def _compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
+        yield from (one for one in found if isinstance(one, BuildFailure))
+        yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
+
+    def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
+        """The schemata of groups, under their numbers."""
+        subject, variants = self._subject, []
+        for ident, group in groups.items():
+            genotypes = [self.trials[member].genotype for member in group]
+            expansions = [subject.expansions(one) for one in genotypes if one is not None]
+            configuration = self.trials[group[0]].configuration
+            text = subject.parsed.schema(expansions)
+            options = self.compiler.deciding(subject.options(configuration))
+            variants.append(Variant(ident, text, subject.macros(configuration), options))
+        return self.compiler.preprocess(variants).values() if variants else ()
+
+    def judged(self, ident: int, evaluation: Evaluation) -> tuple[list[Record], list[int]]:
+        """What can be believed once a trial has been judged, and what is to be built next: a schema
+        that is in doubt, or the trials of one that is at fault."""
+        schema = self._schemata.get(ident)
+        if schema is None or schema.proven:
+            return [(ident, evaluation)], []
+        if ident not in schema.group:
+            if evaluation.right:
+                return schema.believed(), []
+            schema.believed()
+            return [], list(schema.group)
+        schema.waiting.append((ident, evaluation))
+        if evaluation.right:
+            return schema.believed(), []
+        return [], [schema.binary.ident] if len(schema.waiting) == len(schema.group) else []
+
+
+@dataclass(slots=True)
+class _Schema:
+    """A schema that was built.
+
+    Attributes:
+        group: its variants.
+        binary: with all of them.
+        waiting: records that are not yet believed.
+        proven: whether all else is.
+    """
+
+    group: Group
+    binary: Binary
+    waiting: list[Record] = field(default_factory=list)
+    proven: bool = False
+
+    def believed(self) -> list[Record]:
+        """What waits, and whatever comes from now on, can be believed."""
+        waiting, self.waiting, self.proven = self.waiting, [], True
+        return waiting

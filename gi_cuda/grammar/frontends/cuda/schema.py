@@ -1,0 +1,109 @@
+"""One source that is many variants: a mutant schema (Untch, Offutt and Harrold, "Mutation analysis
+using mutant schemata", ISSTA 1993).
+
+Wherever variants differ it holds what each of them has there, and which of it runs is decided by a
+number that is read as it runs. So it is compiled once for all of them. It answers as they do, but
+takes longer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from gi_cuda.grammar.frontends.cuda.render import edits
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.rule import Expansion, Rule
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.splice import Splice, closing, replacing, splice
+
+CHOSEN = "gi_chosen"
+"""What holds the variant's number. The back ends supply it."""
+
+_SILENT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
+"""Rules that say how fast a program is, not what it answers."""
+_HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
+
+
+def in_schema(grammar: Grammar, expansions: Mapping[str, Expansion]) -> bool:
+    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs."""
+    return not any(grammar.facts[name].declares for name in expansions)
+
+
+def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str:
+    """A text that is each of the variants, by number from 1, and with any other number itself.
+
+    Loops have no guards.
+
+    Raises:
+        KeyError: a rule or donor that the grammar does not have.
+    """
+    text = grammar.source.text
+    places: dict[str, dict[str, list[int]]] = {}
+    for number, expansions in enumerate(variants, 1):
+        for name, own in _by_place(grammar, expansions).items():
+            written = _written(grammar, grammar.rule(name), own)
+            places.setdefault(name, {}).setdefault(written, []).append(number)
+    splices: list[Splice] = []
+    for name, alternatives in places.items():
+        splices += _chosen(text, grammar.rule(name), alternatives)
+    return splice(text, splices)
+
+
+def _by_place(
+    grammar: Grammar, expansions: Mapping[str, Expansion]
+) -> Mapping[str, Mapping[str, Expansion]]:
+    """The expansions that make a difference, by the place where it is chosen between variants: the
+    outermost rule that they are a part of, since in a whole statement each type is what it is in
+    the variant. An ``else`` is none, for that may hold all the rest of a function."""
+    found: dict[str, dict[str, Expansion]] = {}
+    for name, expansion in expansions.items():
+        if grammar.rule(name).type not in _SILENT:
+            found.setdefault(_place(grammar, name), {})[name] = expansion
+    return found
+
+
+def _place(grammar: Grammar, name: str) -> str:
+    around = [
+        rule
+        for rule in map(grammar.rule, grammar.holders[name])
+        if rule.type not in _SILENT | {RuleType.ELSE} and not grammar.facts[rule.name].declares
+    ]
+    return min(around, key=lambda rule: (rule.start, -rule.end)).name if around else name
+
+
+def _written(grammar: Grammar, place: Rule, own: Mapping[str, Expansion]) -> str:
+    """What a variant has at a place."""
+    if own.get(place.name) == Expansion((), ""):
+        return place.type.kind.deleted or ""
+    moved = (
+        one._replace(start=one.start - place.start, end=one.end - place.start)
+        for one in edits(grammar, own)
+    )
+    return splice(grammar.source.text[place.start : place.end], moved)
+
+
+def _chosen(text: str, place: Rule, alternatives: Mapping[str, list[int]]) -> Iterator[Splice]:
+    """What a schema has at a place, given what some variants have there, by their numbers."""
+    start, end = place.start, place.end
+    tests = {
+        written: " || ".join(f"{CHOSEN} == {number}u" for number in numbers)
+        for written, numbers in alternatives.items()
+    }
+    if place.type is RuleType.STATEMENT:
+        chain = "".join(f"if ({test}) {{ {one} }} else " for one, test in tests.items())
+        yield replacing(start, end, f"{{ {chain}{{ {text[start:end]} }} }}")
+    elif place.type is RuleType.ELSE:
+        word = len("else")
+        chain = "".join(f"if ({test}) {{ {one[word:]} }} else " for one, test in tests.items())
+        yield replacing(start, start + word, f"else {{ {chain}{{ ")
+        yield closing(start, end, " } }")
+    else:
+        tested = "".join(f"({test}) ? {_value(place, one)} : " for one, test in tests.items())
+        yield replacing(start, end, f"({tested}{_value(place, text[start:end])})")
+
+
+def _value(place: Rule, written: str) -> str:
+    """What stands at a place as something that can be chosen."""
+    if place.type in _HEADERS:
+        return f"(void)({written or 0})"
+    return f"(bool)({written or 1})" if place.type.kind.condition else f"({written})"

@@ -1,0 +1,183 @@
+"""Variants in one text, compiled once for all of them, are what they are by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.backends.cuda.backend import open_nvcc
+from gi_cuda.backends.cuda.toolkit import Toolkit
+from gi_cuda.backends.protocol.requests import Record, Sampling
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Phenotype, Variant
+from gi_cuda.evaluate.batch import Batch, PastResults
+from gi_cuda.evaluate.candidates import unmodified
+from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.passes import REFERENCE, LentKernels, Trial
+from gi_cuda.evaluate.rehearsal import FirstRun, of_all, rehearsal_of
+from gi_cuda.evaluate.sampling import draw
+from gi_cuda.evaluate.schemata import SchemaBuilder, grouped
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.measurement import Survival
+from gi_cuda.runs.tools import Tools, open_tools
+from gi_cuda.subject import Subject, load_subject
+
+TARGETS = Path(__file__).parents[2] / "targets"
+SAMPLING = Sampling(screen=1, step=1, most=1, limit=2.0)
+RIGHT = Evaluation(built=True, survival=Survival.NORMAL, penalty=0.0)
+WRONG = Evaluation(built=True, survival=Survival.NORMAL, penalty=1.0)
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
+    """Compiler and workers for a target with loops, a barrier and shared memory."""
+    subject = load_subject(TARGETS / "scale", "host", edits="full")
+    with open_tools(subject, tmp_path_factory.mktemp("scale"), workers=2, jobs=2) as tools:
+        yield tools
+
+
+@pytest.fixture(scope="module")
+def evaluator(tools: Tools) -> Evaluator:
+    """Evaluates its variants; what the reference answers is recorded."""
+    limits = {loop.ident: 1000 for loop in tools.subject.grammar.loops}
+    found = Evaluator(tools.subject, tools.equipment(), Bounds(limits, SAMPLING))
+    reference = found.unmodified().phenotype
+    assert isinstance(reference, Phenotype)
+    (binary,) = tools.compiler.compile([reference], tools.scratch("reference"))
+    assert isinstance(binary, Binary)
+    program = found.equipment.program(found.unmodified(), binary)
+    tools.pool.one(Record(program, tools.reference, 1, 60.0))
+    return found
+
+
+def trials(evaluator: Evaluator, number: int = 40) -> Mapping[int, Trial]:
+    """Random variants, some under other configurations."""
+    subject = evaluator.subject
+    drawn = [*draw(subject, number, 1, seed=5), *draw(subject, number // 4, 2, 6, configured=True)]
+    return evaluator.prepare(dict(enumerate(drawn, 1)))
+
+
+def outcomes(
+    evaluator: Evaluator, batch: Mapping[int, Trial], first: FirstRun | None
+) -> dict[int, Evaluation]:
+    """What becomes of them, with or without a first run."""
+    work = Batch(evaluator.equipment, evaluator.unmodified(), batch, SAMPLING, PastResults(), first)
+    return dict(work.run(lambda: False))
+
+
+def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
+    batch = trials(evaluator)
+    subject, reference = evaluator.subject, evaluator.unmodified()
+    how = rehearsal_of(subject, evaluator.equipment, reference, SAMPLING)
+    assert how is not None
+    first = of_all(how, batch)
+    assert sum(len(group) > 1 for group in first.groups) < len(batch) // 4
+    rehearsed, plain = (outcomes(evaluator, batch, one) for one in (first, None))
+    assert rehearsed.keys() == plain.keys() == batch.keys()
+    right = {n for n, one in plain.items() if one.right}
+    found = {n for n, one in rehearsed.items() if one.right}
+    # A schema has no guards: what only a guard ends does not end there.
+    assert found <= right
+    assert all(rehearsed[n].survival is Survival.HUNG for n in right - found)
+    assert len(right - found) < 3
+    assert len(batch) // 5 < len(right) < len(batch)
+    # What was wrong in the schema was never compiled by itself.
+    assert not any(one.code_key for n, one in rehearsed.items() if n not in right)
+
+
+def test_each_variant_of_it_has_the_machine_code_of_that_variant(
+    toolkit: Toolkit, tmp_path: Path
+) -> None:
+    """Where the number is a constant, all that others have there is gone again."""
+    subject = load_subject(TARGETS / "scale", "cuda", edits="full")
+    drawn = [*draw(subject, 24, 1, seed=8)]
+    expansions = [subject.expansions(one) for one in drawn]
+    wanted = [one for one in expansions if one and subject.parsed.in_schema(one)][:10]
+    text, macros = subject.parsed.schema(wanted), unmodified(subject).macros
+    variants = []
+    for number, one in enumerate(wanted, 1):
+        chosen = f"#define gi_chosen {number}u\n{text}"
+        variants.append(Variant(2 * number, chosen, macros))
+        variants.append(Variant(2 * number + 1, subject.parsed.render(one), macros))
+    compiler = open_nvcc(subject, 2).apart()
+    ready = compiler.preprocess(variants).values()
+    built = {
+        one.ident: one
+        for one in compiler.compile([p for p in ready if isinstance(p, Phenotype)], tmp_path)
+    }
+    keys = {n: one.code_key for n, one in built.items() if isinstance(one, Binary)}
+    silent = {"pragma", "optrestrict", "launchbounds"}
+    numbers = [
+        n for n, one in enumerate(wanted, 1) if silent.isdisjoint(r.split("_")[0] for r in one)
+    ]
+    assert len(numbers) > 3
+    assert {n: keys[2 * n] for n in numbers} == {n: keys[2 * n + 1] for n in numbers}
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Subject:
+    """A target one of whose values has to be known when it is compiled."""
+    folder = TARGETS / "scale"
+    for name in ("target.toml", "data.py"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    text = (folder / "kernel.cu").read_text()
+    before = "    int mine = 0;\n"
+    assert before in text
+    changed = text.replace(before, f"    const int most = 40;\n    char room[most];\n{before}")
+    changed = changed.replace("        mine = twice", "        room[0] = 1; mine = twice")
+    (tmp_path / "kernel.cu").write_text(changed.replace("const int", "constexpr int"))
+    return load_subject(tmp_path, "host", edits="full")
+
+
+def test_one_that_does_not_compile_is_halved_until_its_variants_do(
+    odd: Subject, tmp_path: Path
+) -> None:
+    with open_tools(odd, tmp_path / "work", workers=1, jobs=2) as tools:
+        evaluator = Evaluator(odd, tools.equipment(), Bounds({}, SAMPLING))
+        grammar = odd.grammar
+        constant = next(one for one in grammar.mutable if grammar.text(one) == "40")
+        donor = next(one for one in grammar.donors(constant) if grammar.text(one).isdecimal())
+        texts = [f"<{constant}><{donor}>", "<_kernel.cu_27>", "<_kernel.cu_29>", "REPEAT=1"]
+        batch = evaluator.prepare({n: odd.read(one) for n, one in enumerate(texts, 1)})
+        everything = {REFERENCE: evaluator.unmodified(), **batch}
+        groups = grouped(odd, batch, tools.compiler)
+        assert [len(group) for group in groups] == [4]
+        builder = SchemaBuilder(tools.compiler, everything, LentKernels(), odd, groups)
+        built = list(builder.built([1, 2, 3, 4], tmp_path / "built"))
+        assert sorted(one.ident for one in built) == [1, 2, 3, 4]
+        assert not any(isinstance(one, BuildFailure) for one in built)
+        together = [one.ident for one in built if isinstance(one, Binary) and one.chosen]
+        assert len(together) == 2
+        assert 1 not in together
+
+
+def test_in_which_nothing_is_right_it_is_itself_put_to_the_test(
+    evaluator: Evaluator, tmp_path: Path
+) -> None:
+    batch = trials(evaluator, 8)
+    subject, compiler = evaluator.subject, evaluator.equipment.compiler
+    everything = {REFERENCE: evaluator.unmodified(), **batch}
+    group = max(grouped(subject, batch, compiler), key=len)
+    assert len(group) > 2
+
+    def schema() -> tuple[SchemaBuilder, int]:
+        builder = SchemaBuilder(compiler, everything, LentKernels(), subject, [group])
+        assert {one.ident for one in builder.built(group, tmp_path)} == set(group)
+        *others, last = group
+        assert all(builder.judged(one, WRONG) == ([], []) for one in others)
+        believed, (number,) = builder.judged(last, WRONG)
+        assert not believed
+        assert builder.trial(number).edits == ()
+        (itself,) = builder.built([number], tmp_path)
+        assert isinstance(itself, Binary)
+        assert itself.chosen == 0
+        return builder, number
+
+    builder, number = schema()
+    assert builder.judged(number, RIGHT) == ([(one, WRONG) for one in group], [])
+    builder, number = schema()
+    assert builder.judged(number, WRONG) == ([], list(group))
+    alone = list(builder.built(group, tmp_path))
+    assert all(isinstance(one, Binary) and one.chosen is None for one in alone)
+    assert builder.judged(group[0], WRONG) == ([(group[0], WRONG)], [])

@@ -1,0 +1,113 @@
+"""One text that is many variants: what it holds where they differ."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.genome.edits import EDIT_KINDS, expansions
+from gi_cuda.grammar import ALL_TYPES, Expansion, Grammar, Source, convert, read_source
+from gi_cuda.grammar.frontends.cuda.reading import is_balanced
+from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
+
+SOURCES = sorted((Path(__file__).parents[2] / "sources").glob("*.cu"))
+DELETED = Expansion(body="")
+
+
+def of(body: str, *variants: Mapping[str, Expansion]) -> str:
+    """The body of a schema; its lines count from 2."""
+    head = "__global__ void k(int *p, int n) {\n"
+    grammar = convert(Source("k.cu", f"{head}{body}\n}}\n"), types=ALL_TYPES)
+    return schema(grammar, variants).removeprefix(head).removesuffix("\n}\n")
+
+
+def test_without_variants_it_is_the_source() -> None:
+    assert of("  p[0] = n;") == "  p[0] = n;"
+
+
+def test_a_statement_stands_beside_what_variants_have_in_its_place() -> None:
+    body = "  p[0] = n;\n  p[1] = 2;"
+    variants = [
+        {"_k.cu_2": DELETED},
+        {"_k.cu_2": Expansion(body="_k.cu_3")},
+        {"_k.cu_2": DELETED, "_k.cu_3": Expansion(("_k.cu_2",))},
+    ]
+    assert of(body, *variants) == (
+        "  { if (gi_chosen == 1u || gi_chosen == 3u) {  } else"
+        " if (gi_chosen == 2u) { p[1] = 2; } else { p[0] = n; } }\n"
+        "  { if (gi_chosen == 3u) { p[0] = n;\n  p[1] = 2; } else { p[1] = 2; } }"
+    )
+
+
+def test_an_operand_is_chosen_with_the_statement_that_it_is_a_part_of() -> None:
+    """So that the types of all that is computed are the variant's own."""
+    found = of("  p[1] = n / p[0];", {"op_k.cu_2.3": Expansion(body="op_k.cu_2.4")})
+    assert found == "  { if (gi_chosen == 1u) { p[1] = p / p[0]; } else { p[1] = n / p[0]; } }"
+
+
+@pytest.mark.parametrize(
+    ("body", "place", "expected"),
+    [
+        (
+            "  if (n > 3) p[0] = 1;",
+            "IF_k.cu_2",
+            "  if (((gi_chosen == 1u) ? (bool)(0) : (bool)(n > 3))) p[0] = 1;",
+        ),
+        (
+            "  int i; for (i = 0; i < n; i++) p[i] = 1;",
+            "for2_k.cu_2",
+            "  int i; for (i = 0; ((gi_chosen == 1u) ? (bool)(1) : (bool)(i < n)); i++) p[i] = 1;",
+        ),
+        (
+            "  int i; for (i = 0; i < n; i++) p[i] = 1;",
+            "for3_k.cu_2",
+            "  int i; for (i = 0; i < n; ((gi_chosen == 1u) ? (void)(0) : (void)(i++))) p[i] = 1;",
+        ),
+        (
+            "  if (n) p[0] = 1; else p[1] = n;",
+            "ELSE_k.cu_2",
+            "  if (n) p[0] = 1; else { if (gi_chosen == 1u) {  } else {  p[1] = n; } }",
+        ),
+    ],
+)
+def test_what_a_deletion_is(body: str, place: str, expected: str) -> None:
+    assert of(body, {place: DELETED}) == expected
+
+
+def test_what_changes_no_answer_is_left_out() -> None:
+    body = "  for (int i = 0; i < n; i++) p[i] = 1;"
+    assert of(body, {"pragma_k.cu_2": Expansion(body="pragma_K4")}) == body
+
+
+def test_a_header_that_declares_cannot_be_chosen() -> None:
+    text = "__global__ void k(int *p, int n) {\n  for (int i = 0; i < n; i++) p[i] = 1;\n}\n"
+    grammar = convert(Source("k.cu", text), types=ALL_TYPES)
+    assert not in_schema(grammar, {"for1_k.cu_2": DELETED})
+    assert in_schema(grammar, {"for2_k.cu_2": DELETED})
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_brackets_match_whatever_the_source(path: Path) -> None:
+    grammar = convert(read_source(path), types=ALL_TYPES)
+    variants = [one for one in drawn(grammar, 12) if in_schema(grammar, one)]
+    text = schema(grammar, variants)
+    assert is_balanced(text) == is_balanced(grammar.source.text)
+    assert text.count("\n") >= grammar.source.text.count("\n")
+
+
+def drawn(grammar: Grammar, number: int) -> list[Mapping[str, Expansion]]:
+    """Random variants, two edits each where the grammar has so many."""
+    rng = random.Random(3)
+    found = []
+    for _ in range(number):
+        edits = []
+        for place in rng.choices(grammar.mutable, k=2) if grammar.mutable else []:
+            operations = grammar.operations(place)
+            kinds = [kind for kind in EDIT_KINDS if kind.operation in operations]
+            if kinds and (edit := rng.choice(kinds).draw(place, grammar, grammar, rng)):
+                edits.append(edit)
+        found.append(expansions(tuple(edits)))
+    return found

@@ -24,7 +24,7 @@ GOING = 1.5
 _LOOKED = 0.01
 """Seconds after which it is looked again whether what was killed is gone."""
 
-_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM)
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
 class Stopped(Exception):
@@ -125,7 +125,7 @@ class Process:
         if self._leash.is_cut:
             raise Stopped
         self._going = going
-        with _undisturbed():
+        with undisturbed():
             self._popen: subprocess.Popen[Any] = subprocess.Popen(
                 command, start_new_session=True, **options
             )
@@ -165,6 +165,15 @@ class Process:
             raise Stopped
         return None if late else self._popen.returncode, *texts
 
+    def ended(self) -> str:
+        """How it ended, as the rest of a sentence of which it is the subject."""
+        with suppress(subprocess.TimeoutExpired):
+            status = self._popen.wait(self._going)
+            if status < 0:
+                return f"was killed ({signal.Signals(-status).name})"
+            return f"ended with status {status}"
+        return "does not answer any more"
+
     def kill(self) -> None:
         """Kill it and all that it started; does not wait."""
         with suppress(ProcessLookupError, PermissionError):
@@ -195,7 +204,7 @@ class Process:
 
 
 @contextmanager
-def _undisturbed() -> Iterator[None]:
+def undisturbed() -> Iterator[None]:
     """Handle signals that come inside at the end: Ctrl-C must not come between a process's start
     and its being known."""
     if threading.current_thread() is not threading.main_thread():

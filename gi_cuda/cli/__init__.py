@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 from collections.abc import Callable
 from functools import wraps
@@ -14,9 +15,10 @@ from typer.core import TyperCommand, TyperGroup
 
 import gi_cuda
 from gi_cuda.backends import ONE_THREAD
+from gi_cuda.backends.leftovers import own_temporary_folder
 from gi_cuda.cli.console import console, state
 from gi_cuda.cli.stopping import STATUS, ending_in_time
-from gi_cuda.errors import DeviceLost, UserError, WorkerFault
+from gi_cuda.errors import DeviceLost, UserError, WorkerFault, machine_error
 from gi_cuda.report.tables import say
 
 _VERBS = (
@@ -69,7 +71,7 @@ class _Verbs(TyperGroup):
             return None
         verb = _interruptible(import_module)(f"gi_cuda.cli.{cmd_name}")
         alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
-        alone.command(name=cmd_name, cls=_Verb)(_interruptible(verb.command))
+        alone.command(name=cmd_name, cls=_Verb)(_interruptible(_tidy(verb.command)))
         return typer.main.get_command(alone)  # type: ignore[return-value]
 
 
@@ -105,7 +107,7 @@ def options(
 
 
 def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command, with Ctrl-C and SIGTERM ending it in one message and exit status 130.
+    """The command, with Ctrl-C, SIGTERM and SIGHUP ending it in one message and exit status 130.
 
     What typer itself makes of Ctrl-C differs from version to version.
     """
@@ -123,9 +125,20 @@ def _interruptible(command: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
+def _tidy(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command, whose temporary files, and those of all that it starts, do not outlive it."""
+
+    @wraps(command)
+    def run(*words: Any, **options: Any) -> Any:
+        with own_temporary_folder():
+            return command(*words, **options)
+
+    return run
+
+
 def main() -> None:
-    """Run the command line; what the user got wrong ends in one message and exit status 2, what the
-    machine got wrong in exit status 1."""
+    """Run the command line; what somebody can mend ends in one message and exit status 2, other
+    faults of the machine in exit status 1."""
     for name, value in ONE_THREAD.items():
         os.environ.setdefault(name, value)
     with ending_in_time():
@@ -133,6 +146,14 @@ def main() -> None:
             app()
         except UserError as error:
             _give_up(f"error: {error}", 2)
+        except (OSError, MemoryError) as error:
+            _give_up(f"error: {machine_error(error)}", 2)
+        except sqlite3.Error as error:
+            from gi_cuda.store.complaints import complaint  # few verbs load so much
+
+            if (said := complaint(error)) is None:
+                raise
+            _give_up(f"error: {said}", 2)
         except DeviceLost as error:
             _give_up(str(error), 1)
         except WorkerFault as error:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
-from gi_cuda.backends.workers.pool import Lost
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.options import (
@@ -27,7 +29,7 @@ from gi_cuda.evaluate.checks.buffers import partly_written
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
 from gi_cuda.evaluate.checks.target_files import (
-    hashes_here,
+    Hashes,
     left_to_fill_in,
     read_files,
     too_long,
@@ -120,13 +122,25 @@ def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding
     effects = read_effects(tools.subject.source, tools.compiler)
     refuse(inert(file, target.parameters, effects))
     tell("making the cases once more")
-    answer = tools.pool.one(TellInputs())
+    there = _hashes(tools.pool)
+    refuse(unsteady(target, _hashes_elsewhere(tools.session), there))
+    return list(idle(file, target.parameters, effects))
+
+
+def _hashes(pool: Pool[int]) -> Hashes:
+    """What the cases hold that workers have."""
+    answer = pool.one(TellInputs())
     if isinstance(answer, Lost):
         raise UserError(f"the worker did not say what the cases hold: {answer.message}")
     assert isinstance(answer, Inputs)
-    here = hashes_here(target, (*tools.train(), *tools.held_out()))
-    refuse(unsteady(target, here, answer.hashes))
-    return list(idle(file, target.parameters, effects))
+    return answer.hashes
+
+
+def _hashes_elsewhere(session: Session) -> Hashes:
+    """The same where another process makes the cases; in the other order, so that random numbers
+    that one case leaves to the next show."""
+    with Pool[int](replace(session, cases=session.cases[::-1]), 1) as pool:
+        return _hashes(pool)
 
 
 def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[TriedValue]:

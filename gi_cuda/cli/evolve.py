@@ -12,6 +12,8 @@ from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import (
+    LARGEST,
+    MOST,
     Backend,
     Bnf,
     Edits,
@@ -53,12 +55,20 @@ def command(
     population: Annotated[
         int | None,
         typer.Option(
-            min=1, help="New individuals in a generation.", show_default=_of_preset("population")
+            min=1,
+            max=MOST,
+            help="New individuals in a generation.",
+            show_default=_of_preset("population"),
         ),
     ] = None,
     generations: Annotated[
         int | None,
-        typer.Option(min=1, help="Generations to breed.", show_default=_of_preset("generations")),
+        typer.Option(
+            min=1,
+            max=LARGEST,
+            help="Generations to breed.",
+            show_default=_of_preset("generations"),
+        ),
     ] = None,
     seed: Annotated[int, typer.Option(help="Decides every choice of the search.")] = 1,
     time: TimeLimit = None,

@@ -11,6 +11,7 @@ from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written, write_new
 from gi_cuda.cli.options import (
+    MOST,
     AsFound,
     FiguresFolder,
     IndividualNumber,
@@ -30,7 +31,10 @@ def command(
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     budget: Annotated[
-        int, typer.Option(min=1, help="Read so many subsets of the dependent changes at most.")
+        int,
+        typer.Option(
+            min=1, max=MOST, help="Read so many subsets of the dependent changes at most."
+        ),
     ] = BUDGET,
     figures: FiguresFolder = None,
     no_cache: NoCache = False,

@@ -12,6 +12,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.options import (
+    MOST,
     Backend,
     Bnf,
     Edits,
@@ -32,8 +33,10 @@ from gi_cuda.report.mutate import print_trials
 
 def command(  # typer makes an option of each parameter
     target: TargetPath,
-    sample: Annotated[int, typer.Option("--sample", min=1, help="Variants to draw.")] = 5,
-    at_once: Annotated[int, typer.Option("--at-once", min=1, help="Edits in each variant.")] = 1,
+    sample: Annotated[int, typer.Option("--sample", min=1, max=MOST, help="Variants to draw.")] = 5,
+    at_once: Annotated[
+        int, typer.Option("--at-once", min=1, max=MOST, help="Edits in each variant.")
+    ] = 1,
     edits: Edits = "paper",
     seed: Annotated[int, typer.Option(help="Decides what is drawn.")] = 1,
     configure: Annotated[

@@ -15,6 +15,15 @@ from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS
 
+MOST = 1_000_000
+"""Variants at most that may be asked for at a time: so many are in memory together."""
+
+MOST_AT_ONCE = 1024
+"""Processes at most that may be asked for."""
+
+LARGEST = 2**31 - 1
+"""Other numbers are not larger; the database could not take one of over 64 bits."""
+
 TargetPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
 ]
@@ -48,7 +57,8 @@ Level: TypeAlias = Annotated[
     ),
 ]
 IndividualNumber: TypeAlias = Annotated[
-    int | None, typer.Option("--individual", help="This individual instead of the winner.")
+    int | None,
+    typer.Option("--individual", max=LARGEST, help="This individual instead of the winner."),
 ]
 AsFound: TypeAlias = Annotated[
     bool, typer.Option("--as-found", help="As the search found it, even if it was minimized.")
@@ -59,10 +69,15 @@ FiguresFolder: TypeAlias = Annotated[
 ]
 Workers: TypeAlias = Annotated[
     int,
-    typer.Option("--workers", min=0, help="Measurements at a time; 0: as many as fit."),
+    typer.Option(
+        "--workers", min=0, max=MOST_AT_ONCE, help="Measurements at a time; 0: as many as fit."
+    ),
 ]
 Jobs: TypeAlias = Annotated[
-    int, typer.Option("--jobs", "-j", min=0, help="Compilers at a time; 0: one per core.")
+    int,
+    typer.Option(
+        "--jobs", "-j", min=0, max=MOST_AT_ONCE, help="Compilers at a time; 0: one per core."
+    ),
 ]
 NoCache: TypeAlias = Annotated[
     bool,

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import NoCache, RunPath, cache_unless
+from gi_cuda.cli.options import LARGEST, NoCache, RunPath, cache_unless
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
@@ -17,7 +17,7 @@ from gi_cuda.runs.run import open_run
 def command(
     run: RunPath,
     generations: Annotated[
-        int | None, typer.Option(min=1, help="Go on to so many generations in all.")
+        int | None, typer.Option(min=1, max=LARGEST, help="Go on to so many generations in all.")
     ] = None,
     time: TimeLimit = None,
     no_cache: NoCache = False,

@@ -15,8 +15,8 @@ import typer
 
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
 from gi_cuda.cli.console import console, working
-from gi_cuda.cli.stopping import STATUS
-from gi_cuda.errors import DeviceLost, WorkerFault
+from gi_cuda.cli.stopping import STATUS, heeded
+from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
 from gi_cuda.report.tables import say
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
@@ -114,7 +114,7 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
     """Where a search ends before its time, say what is left of it."""
     try:
         yield
-    except (KeyboardInterrupt, DeviceLost, WorkerFault):
+    except (KeyboardInterrupt, DeviceLost, MachineError, MemoryError, OSError, WorkerFault):
         said = "nothing is kept: the search had not begun"
         if (folder / DATABASE).is_file():
             said = f"what was finished is kept; go on with: gi-cuda resume {folder}"
@@ -144,8 +144,8 @@ class _Stop:
 
 @contextmanager
 def _stopping(seconds: float | None) -> Iterator[_Stop]:
-    """Ctrl-C and SIGTERM ask for a clean stop, and so does the end of the time; a second signal
-    stops at once, as does a search that has not stopped a while after its time."""
+    """Ctrl-C, SIGTERM and SIGHUP ask for a clean stop, and so does the end of the time; a second
+    signal stops at once, as does a search that has not stopped a while after its time."""
     stop, overdue = _Stop(), clock.monotonic() + (seconds or 0.0) + PATIENCE
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -158,7 +158,7 @@ def _stopping(seconds: float | None) -> Iterator[_Stop]:
         if clock.monotonic() > overdue:
             _be_overdue()
 
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, ask) for number in heeded()}
     try:
         with _ringing(seconds, ring):
             yield stop

@@ -9,7 +9,7 @@ import typer
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.winner import choose_individual, stored_winner
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import RunPath
+from gi_cuda.cli.options import LARGEST, MOST, RunPath
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
@@ -24,12 +24,14 @@ from gi_cuda.subject import Started, Subject
 
 def command(
     run: RunPath,
-    best: Annotated[int, typer.Option(min=0, help="Show so many of the best individuals.")] = 5,
+    best: Annotated[
+        int, typer.Option(min=0, max=MOST, help="Show so many of the best individuals.")
+    ] = 5,
     generation: Annotated[
-        int | None, typer.Option(min=0, help="Show all individuals of one generation.")
+        int | None, typer.Option(min=0, max=LARGEST, help="Show all individuals of one generation.")
     ] = None,
     individual: Annotated[
-        int | None, typer.Option(help="Show one individual whole, with its diff.")
+        int | None, typer.Option(max=LARGEST, help="Show one individual whole, with its diff.")
     ] = None,
 ) -> None:
     """Show a run: counts and times of every generation, the best individuals, the winner."""

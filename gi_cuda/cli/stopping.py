@@ -1,6 +1,7 @@
-"""How a command ends when it is asked to, by Ctrl-C or SIGTERM: within seconds, come what may.
+"""How a command ends when it is asked to, by Ctrl-C, SIGTERM or SIGHUP: within seconds, come what
+may.
 
-Either raises :class:`KeyboardInterrupt` in the main thread, unless a verb asks for something else.
+Each raises :class:`KeyboardInterrupt` in the main thread, unless a verb asks for something else.
 A thread sees to it that this comes to something. Python handles a signal only once the main thread
 computes again, so that one that comes just before it begins to wait would be seen when the waiting
 ends; and the main thread may be in the driver, which never lets it go.
@@ -31,12 +32,18 @@ AT_LAST = 7.0
 _ENDING = 2.0
 """Seconds in which processes that are left then have to be gone."""
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NUDGE = signal.SIGURG
 """Does nothing but end the waiting of the main thread, so that it looks for signals."""
 
 _NUDGED = 0.25
 """Seconds between two of them."""
+
+
+def heeded() -> list[signal.Signals]:
+    """The signals that end a command here; not those that are to be ignored, as `nohup` and a shell
+    have it for what they run beside."""
+    return [one for one in _SIGNALS if signal.getsignal(one) != signal.SIG_IGN]
 
 
 def interrupt(number: int = 0, frame: FrameType | None = None) -> None:
@@ -50,9 +57,8 @@ def ending_in_time() -> Iterator[None]:
     told, tell = os.pipe()
     os.set_blocking(tell, False)
     over = Event()
-    for number in _SIGNALS:
-        if signal.getsignal(number) != signal.SIG_IGN:  # as a shell has it for what it runs beside
-            signal.signal(number, interrupt)
+    for number in heeded():
+        signal.signal(number, interrupt)
     signal.signal(_NUDGE, lambda *_: None)
     signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
     Thread(target=_watch, args=(told, over), name="signals", daemon=True).start()

@@ -15,6 +15,7 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.options import (
+    MOST,
     AsFound,
     Force,
     IndividualNumber,
@@ -34,7 +35,9 @@ SANITIZERS = ("installed", "required", "none")
 def command(  # typer makes an option of each parameter
     run: RunPath,
     individual: IndividualNumber = None,
-    best: Annotated[int, typer.Option(min=1, help="Try so many of the best individuals.")] = 5,
+    best: Annotated[
+        int, typer.Option(min=1, max=MOST, help="Try so many of the best individuals.")
+    ] = 5,
     as_found: AsFound = False,
     sanitizers: Annotated[
         str,

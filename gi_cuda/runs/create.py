@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Genotype
+from gi_cuda.runs.folder import beside, put_aside, restored
+from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
 from gi_cuda.runs.stored import DATABASE, Plan
 from gi_cuda.runs.tools import Tools, open_tools
@@ -48,29 +50,27 @@ def create_run(
     Args:
         start: what the search starts from, if not from the reference; of a run on PTX, that of its
             subject.
-        overwrite: a run that is in the folder makes room; it comes back where this one is not made.
+        overwrite: a run that is in the folder makes room, once this one is made.
         cache: of compiled code, if there is one.
 
     Raises:
-        UserError: the folder exists, the reference fails its baseline, or the start fails on the
-            train cases.
+        UserError: the folder exists, another process works on the run that is in it or makes one
+            too, the reference fails its baseline, or the start fails on the train cases.
     """
-    with _set_aside(folder) if overwrite else nullcontext():
-        _check_free(folder)
+    with _in_the_making(folder, overwrite=overwrite) as making:
         first = None if start is None else subject.starting(start)
-        with _in_the_making(folder) as making:
-            with open_tools(
-                subject, making, workers=plan.workers, jobs=plan.jobs, cache=cache
-            ) as tools:
-                baseline = establish(
-                    subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-                )
-                facts = _facts(subject, plan, baseline, tools.backend)
-                if start is not None and first is not None:
-                    started = _measure_start(tools, start, first, baseline.limit)
-                    facts |= {"start": asdict(start), "started": asdict(started)}
-            with Store(making / DATABASE, create=True) as store:
-                store.put(**facts)
+        with open_tools(
+            subject, making, workers=plan.workers, jobs=plan.jobs, cache=cache
+        ) as tools:
+            baseline = establish(
+                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+            )
+            facts = _facts(subject, plan, baseline, tools.backend)
+            if start is not None and first is not None:
+                started = _measure_start(tools, start, first, baseline.limit)
+                facts |= {"start": asdict(start), "started": asdict(started)}
+        with Store(making / DATABASE, create=True) as store:
+            store.put(**facts)
     with open_run(folder, cache) as run:
         yield run
 
@@ -92,14 +92,54 @@ def _measure_start(tools: Tools, start: Start, genotype: Genotype, limit: float)
     return Started(start.name, reading.speed_up)
 
 
-def _check_free(folder: Path) -> None:
-    if not folder.exists():
-        return
+@contextmanager
+def _in_the_making(folder: Path, *, overwrite: bool) -> Iterator[Path]:
+    """A folder that gets its real name at the end; if it comes to none, nothing is left of it, and
+    what was in its place is there as before.
+
+    Raises:
+        UserError: something is in its place that does not make room, another process works on that
+            or makes a run of this name too, or nothing can be written there.
+    """
+    making, parent = beside(folder, "making"), folder.absolute().parent
+    new = [path for path in (parent, *parent.parents) if not path.exists()]
+    try:
+        with ExitStack() as stack:
+            if there := restored(folder).exists():
+                _check_room(folder, overwrite=overwrite)
+                stack.enter_context(locked(folder))
+                shutil.rmtree(put_aside(folder), ignore_errors=True)
+            _make(parent, folder)
+            lock = stack.enter_context(locked(making, folder))
+            stack.enter_context(afterwards(REMOVE, making, holding=[lock]))
+            _clear(making)
+            yield making
+            if not there and folder.exists():
+                _check_room(folder, overwrite=False)
+            _put(making, folder)
+    finally:
+        for path in new:
+            with suppress(OSError):  # there is something in it
+                path.rmdir()
+
+
+def _check_room(folder: Path, *, overwrite: bool) -> None:
+    """Refuse a place that is taken.
+
+    Raises:
+        UserError: there is a run that is not to make room, or what is no run.
+    """
     if (folder / DATABASE).is_file():
+        if overwrite:
+            return
         raise UserError(
             "there is a run already",
             where=str(folder),
             hint="resume it (gi-cuda resume), name another (--run), or overwrite it (--force)",
+        )
+    if overwrite:
+        raise UserError(
+            "it exists and is not a run, so --force does not remove it", where=str(folder)
         )
     what = "a folder that is no run" if folder.is_dir() else "a file"
     raise UserError(
@@ -109,66 +149,29 @@ def _check_free(folder: Path) -> None:
     )
 
 
-@contextmanager
-def _set_aside(folder: Path) -> Iterator[None]:
-    """Move a run out of the way of another of its name; it is moved back where that is not made.
-
-    Raises:
-        UserError: the folder is not a run's; nothing else is ever removed.
-    """
+def _put(making: Path, folder: Path) -> None:
+    """Give a run that was made its name; one that has it goes."""
     if not folder.exists():
-        yield
-        return
-    if not (folder / DATABASE).is_file():
-        raise UserError(
-            "the folder exists and is not a run, so --force does not remove it", where=str(folder)
-        )
-    aside = folder.with_name(f".{folder.name}.{os.getpid()}.old")
-    folder.rename(aside)
-    try:
-        yield
-    finally:
-        if folder.exists():
-            shutil.rmtree(aside, ignore_errors=True)
-        else:
-            aside.rename(folder)
-
-
-@contextmanager
-def _in_the_making(folder: Path) -> Iterator[Path]:
-    """A folder that gets its real name at the end; if it comes to none, nothing is left of it."""
-    making = folder.parent / f".{folder.name}.{os.getpid()}.making"
-    _clear_killed(folder)
-    new = [path for path in (making, *making.parents) if not path.exists()]
-    try:
-        _make(making)
-        yield making
         making.rename(folder)
-    except BaseException:
-        shutil.rmtree(making, ignore_errors=True)
-        for path in new[1:]:
-            with suppress(OSError):
-                path.rmdir()
-        raise
+        return
+    aside = put_aside(folder)
+    with afterwards(SETTLE, folder, aside):
+        folder.rename(aside)
+        making.rename(folder)
 
 
-def _clear_killed(folder: Path) -> None:
-    """Remove what processes left that were killed while they made this run."""
-    for left in folder.parent.glob(f".{folder.name}.*.making"):
-        process = left.name.split(".")[-2]
-        if not process.isdecimal():
-            continue
-        try:
-            os.kill(int(process), 0)
-        except ProcessLookupError:
-            shutil.rmtree(left, ignore_errors=True)
-        except PermissionError:
-            continue  # it lives, and is another user's
+def _clear(folder: Path) -> None:
+    """Remove what a process left that was killed as it made this run."""
+    for left in folder.iterdir():
+        if left.is_dir():
+            shutil.rmtree(left)
+        elif left.name != FILE:
+            left.unlink()
 
 
-def _make(folder: Path) -> None:
+def _make(parent: Path, folder: Path) -> None:
     try:
-        folder.mkdir(parents=True)
+        parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(
             f"the run's folder cannot be made: {error.strerror}",

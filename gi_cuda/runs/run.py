@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
+from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate
@@ -24,6 +23,7 @@ from gi_cuda.evaluate.replicates import (
     in_fresh_processes,
 )
 from gi_cuda.results.evaluation import Validation, validation
+from gi_cuda.runs.lock import locked
 from gi_cuda.runs.stored import (
     Plan,
     open_store,
@@ -168,18 +168,14 @@ class Run:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Keep others from working on a run at the same time; a killed process keeps nobody out."""
-    with (folder / ".lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UserError(
-                "another process is at work on this run",
-                where=str(folder),
-                hint="wait until it ends, or stop it",
-            ) from None
+def _staying(store: Store) -> Iterator[None]:
+    """Where a run's folder was removed, that is what is wrong, whatever comes of it."""
+    store.check_there()
+    try:
         yield
+    except Exception:
+        store.check_there()
+        raise
 
 
 @contextmanager
@@ -190,9 +186,15 @@ def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
         cache: of compiled code, if there is one.
 
     Raises:
-        UserError: there is none, or its target changed since.
+        UserError: there is none, another process works on it, its target changed since, or it is
+            removed while it is open.
     """
-    with open_store(folder) as store, _alone(folder):
+    with (
+        open_store(folder) as store,
+        locked(folder) as lock,
+        afterwards(REMOVE, folder / "build", holding=[lock]),
+        _staying(store),
+    ):
         subject = stored_subject(store, folder)
         plan = stored_plan(store)
         baseline = stored_baseline(store)

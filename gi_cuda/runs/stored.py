@@ -9,6 +9,7 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.runs.folder import restored
 from gi_cuda.search import Settings
 from gi_cuda.spec import Target, content_hash, file_hashes
 from gi_cuda.store import Store
@@ -102,4 +103,4 @@ def open_store(folder: Path) -> Store:
     Raises:
         UserError: there is no run in the folder.
     """
-    return Store(folder / DATABASE)
+    return Store(restored(folder) / DATABASE)

@@ -25,6 +25,9 @@ _C_TYPES = {
     **{"unsigned": "uint32", "unsigned int": "uint32", "size_t": "uint64", "bool": "uint8"},
     **{"half": "float16", "float": "float32", "double": "float64"},
 }
+_LONGEST = 100
+"""Bytes of a name that files are named after."""
+
 _VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
 
 
@@ -38,6 +41,17 @@ def read_as(source: Any, make: Callable[[Any], Any] = lambda value: value) -> Ge
 def _name(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*", text, re.ASCII):
         raise mistake(f"{text!r} is not a name in C", "Use letters, digits and underscores.")
+    return text
+
+
+def _file_name(text: str) -> str:
+    if text.startswith(".") or not text.isprintable() or set(text) & set("/\\"):
+        raise mistake(
+            f"{text!r} cannot be the name of a file",
+            "Files are named after it: leave out slashes, control characters and a point in front.",
+        )
+    if len(text.encode()) > _LONGEST:
+        raise mistake(f"the name is longer than {_LONGEST} bytes", "Files are named after it.")
     return text
 
 
@@ -139,6 +153,7 @@ AtLeastOne = Annotated[
 ]
 Text = Annotated[str, Field(min_length=1)]
 Name = Annotated[str, AfterValidator(_name)]
+FileName = Annotated[Text, AfterValidator(_file_name)]
 File = Annotated[Path, read_as(Text, Path)]
 Folder = Annotated[Path, read_as(str, Path)]
 Flag = Annotated[bool, Strict()]

@@ -20,8 +20,8 @@ def load_target(path: Path | str) -> Target:
     """The target in the folder `path`, or in the file `path`.
 
     The file is checked as a whole: the names that launches, sizes and constraints use exist, the
-    files it names are there, the data module and the oracle run, the default configuration is
-    allowed.
+    files it names are there, the default configuration is allowed. None of its code is run; that is
+    what :func:`gi_cuda.spec.own_code.check_code` does.
 
     Raises:
         UserError: naming file, line and key of what is wrong, and what to do.
@@ -33,11 +33,11 @@ def load_target(path: Path | str) -> Target:
     path = Path(path)
     file = path / FILE_NAME if path.is_dir() else path
     text = _read(file)
-    places = KeyLines.of(file, text)
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _malformed(file, text, str(error)) from None
+    places = KeyLines.of(file, text)
     return resolve(read_tables(data, places), places)
 
 
@@ -51,11 +51,14 @@ def data_file(target: Target) -> Path:
 def keys_of(target: Target) -> KeyLines:
     """The places of all keys of ``target.toml``; of none, if it is gone by now."""
     try:
-        text = target.file.read_text(encoding="utf-8")
+        text = target.file.read_text(encoding=_ENCODING)
     except (OSError, UnicodeDecodeError):
         text = ""
     return KeyLines.of(target.file, text)
 
+
+_ENCODING = "utf-8-sig"
+"""A byte order mark, which some editors put in front, is no part of the text."""
 
 _SOURCES = (".cu", ".cuh", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp")
 
@@ -68,7 +71,7 @@ def _read(file: Path) -> str:
             hint=f"`gi-cuda init {file}` makes one of it",
         )
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding=_ENCODING)
     except FileNotFoundError:
         raise UserError(
             "there is no target here",

@@ -20,9 +20,11 @@ _TOKEN = re.compile(
 )
 _Token = tuple[str, str, int]
 
+_LOOP = "Is it a symbolic link in a circle, or too long?"
+
 
 def lines_of_keys(text: str) -> dict[Key, int]:
-    """The 1-based line of every table header and every key of a well-formed TOML text.
+    """The 1-based line of every table header and every key of a TOML text.
 
     Keys of inline tables stand on the line of the key they belong to, and are not listed.
     """
@@ -33,6 +35,8 @@ def lines_of_keys(text: str) -> dict[Key, int]:
         kind, _, line = tokens[0]
         if kind == "open":
             names = [_name(token) for token in tokens if token[0] in ("word", "string")]
+            if not names:  # it is no TOML any more
+                continue
             array = len(tokens) > 1 and tokens[1][0] == "open"
             table = _header(names, array, counts)
             lines.setdefault(table, line)
@@ -96,13 +100,19 @@ class Files:
 
     def find(self, name: str | Path, key: Key) -> Path:
         """The file `name`, absolute."""
-        path = (self.folder / name).resolve()
+        path = self._resolved(name, key)
         return self._there(path, path.is_file(), f"the file {str(name)!r}", key)
 
     def find_folder(self, name: str | Path, key: Key) -> Path:
         """The folder `name`, absolute."""
-        path = (self.folder / name).resolve()
+        path = self._resolved(name, key)
         return self._there(path, path.is_dir(), f"the folder {str(name)!r}", key)
+
+    def _resolved(self, name: str | Path, key: Key) -> Path:
+        try:
+            return (self.folder / name).resolve()
+        except (RuntimeError, OSError):  # which of them depends on the version of Python
+            raise self.places.error(key, f"{str(name)!r} leads nowhere", _LOOP) from None
 
     def _there(self, path: Path, there: bool, what: str, key: Key) -> Path:
         if there:

@@ -10,7 +10,6 @@ from typing import Any
 from gi_cuda import BACKENDS
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
-from gi_cuda.spec.modules import check_call, load_function
 from gi_cuda.spec.names import NameResolver, check_names
 from gi_cuda.spec.oracles import Oracle
 from gi_cuda.spec.schema import TargetFile
@@ -252,10 +251,7 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
 
 
 def _check_cases(target: Target, places: KeyLines) -> None:
-    """The data module can make each case, and each back end has some of each role."""
-    make = load_function(target.data, "case", places.at(("target", "data")))
-    for index, case in enumerate(target.cases):
-        check_call(make, places.at(("case", index, "args")), **case.args)
+    """Each back end has some cases of each role."""
     for role, purpose in ((CaseRole.TRAIN, "fitness"), (CaseRole.HELD_OUT, "validation")):
         for backend in BACKENDS:
             used: list[Case] = [case for case in target.cases if backend in case.backends]

@@ -256,7 +256,7 @@ class Case(Table):
         backends: where it is used.
     """
 
-    name: key.Text
+    name: key.FileName
     role: CaseRole
     args: dict[str, Any] = field(default_factory=dict)
     backends: key.Backends = BACKENDS
@@ -306,7 +306,7 @@ class Description(Table):
         kernels: the ``__global__`` functions that launches use.
     """
 
-    name: key.Text
+    name: key.FileName
     description: str = ""
     source: key.File
     headers: tuple[key.File, ...] = ()

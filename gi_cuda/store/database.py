@@ -7,10 +7,12 @@ nothing that was finished, and what was finished is never evaluated again.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,6 +24,7 @@ from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases, Tally
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.store.columns import Columns
+from gi_cuda.store.complaints import complaints, reason
 from gi_cuda.store.migrations import NEWEST, migrate
 
 T = TypeVar("T")
@@ -33,6 +36,9 @@ _PHASES, _TALLIES = Columns(Phases), Columns(Tally)
 _BUSY = 30.0
 """Seconds to wait for another process that writes: it may be bringing the database up to date."""
 
+_WAITS = 1.0
+"""Seconds of these in which no signal is heard."""
+
 
 class Store:
     """A run's database. One of an earlier version is brought up to date when it is opened.
@@ -42,16 +48,20 @@ class Store:
         create: make a new one; the file must not exist.
 
     Raises:
-        UserError: it is no run's, of a later version, or cannot be written.
+        UserError: it is no run's, of a later version, or cannot be written; later on that it
+            cannot be written any more, or is not there.
     """
 
     def __init__(self, path: Path, *, create: bool = False) -> None:
         if not create and not path.is_file():
             raise UserError("no run is stored here", where=str(path.parent))
-        with _complaints(path):
-            self._db = sqlite3.connect(path, timeout=_BUSY, isolation_level=None)
+        self._path = path
+        self._file: os.stat_result | None = None
+        with complaints(path):
+            self._db = sqlite3.connect(path, timeout=_WAITS, isolation_level=None)
             try:
                 self._open(path, create=create)
+                self._file = os.stat(path) if path.exists() else None  # it is in memory
             except BaseException:
                 self._db.close()
                 raise
@@ -64,7 +74,7 @@ class Store:
                 migrate(self._db, 0 if create else self._format(path))
                 self._put("schema", NEWEST)
         # Not before it is known to be ours: this writes to the file.
-        self._db.execute("PRAGMA journal_mode = WAL")
+        self._patiently("PRAGMA journal_mode = WAL")
         self._db.execute("PRAGMA synchronous = NORMAL")
 
     def _format(self, path: Path) -> int:
@@ -94,15 +104,47 @@ class Store:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def check_there(self) -> None:
+        """Make sure that what is written is kept.
+
+        Raises:
+            UserError: the file was removed, or has another one in its place, since it was opened.
+        """
+        if self._file is None:
+            return
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if os.path.samestat(os.stat(self._path), self._file):
+                return
+        raise UserError(
+            "the run was removed, or another one put in its place, while it was being worked on",
+            where=str(self._path.parent),
+            hint="what was found since then is lost; begin anew, or name another folder with --run",
+        )
+
     @contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
+        self.check_there()
+        with complaints(self._path):
+            self._patiently("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:  # some errors end it by themselves
+                    self._db.execute("ROLLBACK")
+                raise
+
+    def _patiently(self, statement: str) -> None:
+        """Execute what may have to wait for another process; signals are heard meanwhile."""
+        deadline = time.monotonic() + _BUSY
+        while True:
+            try:
+                self._db.execute(statement)
+            except sqlite3.OperationalError as error:
+                if reason(error) not in ("BUSY", "LOCKED") or time.monotonic() > deadline:
+                    raise
+            else:
+                return
 
     # -- what the run is ---------------------------------------------------------------------
 
@@ -265,21 +307,3 @@ class Tabued:
 
     genotypes: frozenset[bytes] = frozenset()
     phenotypes: frozenset[bytes] = frozenset()
-
-
-@contextmanager
-def _complaints(path: Path) -> Iterator[None]:
-    """Say what a user can do where a database cannot be opened."""
-    try:
-        yield
-    except sqlite3.DatabaseError as error:
-        match error.sqlite_errorname.split("_")[1]:
-            case "READONLY" | "CANTOPEN":
-                what = "the run database cannot be written to, not even to bring it up to date"
-                hint = "copy the run's folder to a place where you may write"
-            case "BUSY":
-                what = "another process keeps the run database busy"
-                hint = "try again when it is done"
-            case _:
-                raise
-        raise UserError(what, where=str(path), hint=hint) from None

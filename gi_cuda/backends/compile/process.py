@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,10 +15,33 @@ from types import MappingProxyType
 from typing import Final
 
 from gi_cuda.backends.processes import Process
+from gi_cuda.errors import MachineError, machine_error
 
 _ENCODING: Final = "utf-8"
 _ERRORS: Final = "surrogateescape"
 NOTHING: Mapping[str, str] = MappingProxyType({})
+
+
+_STARTS = 3
+"""How often a compiler is started that is killed by others than us."""
+
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals by which no compiler ends for what it reads."""
+
+_KILLED = re.compile(
+    r"(?:Killed|Terminated|Interrupt|Hangup) signal terminated program"  # gcc
+    r"|unable to execute command: (?:Killed|Terminated|Interrupt|Hangup)"  # clang
+    r"|died due to signal (?:1|2|9|15)\b"  # nvcc
+    r"|out of memory allocating|virtual memory exhausted|Cannot allocate memory"
+)
+"""What a compiler says where a program that it started ended so, or got no memory."""
+
+_FULL_ERRORS = {os.strerror(number): number for number in (errno.ENOSPC, errno.EDQUOT, errno.EROFS)}
+_FULL = re.compile("|".join(map(re.escape, _FULL_ERRORS)))
+
+
+class CompilerKilled(MachineError):
+    """A compiler was killed by others than us, as the system does where memory is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,13 +71,33 @@ def run(
 
     Args:
         command: program and arguments.
-        limit: seconds of wall time after which it is killed.
+        limit: seconds of wall time after which we kill it.
         stdin: text for its standard input.
         environment: variables to be set besides those that are.
 
     Raises:
         Stopped: who asked for it does not want it any more.
+        CompilerKilled: it was killed from outside, each time that it was started.
+        MachineError: there is no room for what it writes.
     """
+    for _ in range(_STARTS):
+        finished = _run_once(command, limit, stdin, environment)
+        if finished.ok or finished.status is None:
+            return finished
+        if full := _FULL.search(finished.stderr):
+            raise machine_error(OSError(_FULL_ERRORS[full[0]], full[0]))
+        if -(finished.status) not in _FROM_OUTSIDE and not _KILLED.search(finished.stderr):
+            return finished
+    raise CompilerKilled(
+        f"a compiler was killed {_STARTS} times in turn",
+        where=Path(command[0]).name,
+        hint="is there too little memory? Fewer at a time take less of it: --jobs",
+    )
+
+
+def _run_once(
+    command: Sequence[str | Path], limit: float, stdin: str | None, environment: Mapping[str, str]
+) -> Finished:
     process = Process(
         [*_giving_way(), *(str(word) for word in command)],
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,

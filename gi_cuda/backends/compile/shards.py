@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from gi_cuda.backends.compile.job_threads import JobThreads
-from gi_cuda.backends.compile.process import Finished
+from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype
 
 _ERROR = re.compile(
@@ -159,6 +159,9 @@ def build(
         sizes: of shards.
         again: compiles what failed once more. That waits until a process would be idle, so that
             there are few such shards.
+
+    Raises:
+        CompilerKilled: compilers are killed from outside, whatever they compile.
     """
     if not phenotypes:
         return
@@ -166,7 +169,16 @@ def build(
 
     def work(job: _Job) -> Finished:
         compile_job = again if again and job.last else compile_shard
-        return compile_job(job.shard, job.path)
+        try:
+            return compile_job(job.shard, job.path)
+        except CompilerKilled:
+            if len(job.shard) == 1:
+                # That is the variant's fault only if the compiler has what it needs for another.
+                other = next((one for one in phenotypes if one not in job.shard), None)
+                if other is None:
+                    raise
+                compile_job([other], new_shard(folder))
+            return Finished(1, "", "error: the compiler is killed over this each time")
 
     with JobThreads(work, jobs) as crew:
         running = 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -28,6 +27,8 @@ from gi_cuda.backends.protocol.requests import (
     TellInputs,
     TryBackwards,
 )
+from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
+from gi_cuda.backends.workers.room import check_room
 from gi_cuda.spec import (
     CaseData,
     Judgement,
@@ -40,6 +41,8 @@ from gi_cuda.spec import (
     input_hashes,
     plan,
 )
+
+_PREPARED = ".prepared.npz"
 
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
@@ -84,11 +87,10 @@ class CaseRunner:
         return self._stored[case, draw]
 
     def _read(self, case: str, draw: int) -> Reference:
-        # One of an earlier version may name modules that are gone; the arrays hold as much.
-        with suppress(FileNotFoundError, ImportError, AttributeError):
+        # That of another version may be of no use; the arrays hold as much.
+        with suppress(*UNREADABLE):
             if draw == 0:
-                reference: Reference = pickle.loads((self._folder / f"{case}.pickle").read_bytes())
-                return reference
+                return load(self._folder / f"{case}{_PREPARED}")
         with np.load(self._folder / f"{case}.npz") as stacks:
             arrays = dict(stacks)
         count = len(next(iter(arrays.values())))
@@ -101,8 +103,8 @@ class CaseRunner:
         """Keep what the reference's runs gave, and what the oracle makes of it, for all workers."""
         stacks = {name: np.stack([run[name] for run in runs]) for name in runs[0]}
         np.savez(folder / f"{case}.npz", **stacks)  # type: ignore[arg-type]
-        reference = self.target.oracle.reference(runs)
-        (folder / f"{case}.pickle").write_bytes(pickle.dumps(reference, pickle.HIGHEST_PROTOCOL))
+        with suppress(TypeError):  # then each worker prepares it anew
+            save(folder / f"{case}{_PREPARED}", self.target.oracle.reference(runs))
 
     def plans(self, program: Program) -> list[CasePlan]:
         """How a program's configuration runs each of its cases.
@@ -144,10 +146,12 @@ class CaseRunner:
     def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
         case = self.cases[name]
         try:
+            sizes = buffer_sizes(self.target, configuration, case)
+            check_room(self.target, sizes)
             return CasePlan(
                 name,
                 plan(self.target, configuration, case.scalars),
-                buffer_sizes(self.target, configuration, case),
+                sizes,
                 final_storage(self.target, configuration, case.scalars),
             )
         except LaunchError as error:

@@ -23,7 +23,7 @@ from gi_cuda.backends import ONE_THREAD
 from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, Session, understood
-from gi_cuda.errors import UserError, WorkerFault
+from gi_cuda.errors import MachineError, UserError, WorkerFault, machine_error
 from gi_cuda.results.measurement import Survival
 
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
@@ -91,7 +91,9 @@ class ForkServer:
         self._control = Connection(os.dup(self._socket.fileno()))
         self._exits: list[Exit] = []
         self._ready = False
-        self._control.send(session)
+        # That it is gone comes out when the first worker is needed.
+        with contextlib.suppress(*_OTHER_END_GONE):
+            self._control.send(session)
 
     @property
     def process_id(self) -> int:
@@ -110,6 +112,7 @@ class ForkServer:
         Raises:
             UserError: what keeps workers from working at all, as a target's data that cannot be
                 made.
+            MachineError: there is no room for one more process.
             WorkerFault: the process ended, or does not answer.
         """
         self._expect_ready()
@@ -122,7 +125,7 @@ class ForkServer:
                 self._exits.append(message)
         except _OTHER_END_GONE:
             ours.close()
-            raise WorkerFault("the fork server process ended") from None
+            raise self._gone("") from None
         return message.pid, Connection(ours.detach())
 
     def _answer(self) -> Forked | Exit:
@@ -131,16 +134,22 @@ class ForkServer:
                 f"the process that forks workers, {self.process_id}, did not answer within"
                 f" {ANSWERING:g} s"
             )
-        answer: Forked | Exit = self._control.recv()
+        answer: Forked | Exit | MachineError = self._control.recv()
+        if isinstance(answer, MachineError):
+            raise answer
         return answer
+
+    def _gone(self, when: str) -> WorkerFault:
+        """What to say of the process once it has ended."""
+        return WorkerFault(f"the process that forks workers {self._process.ended()}{when}")
 
     def _expect_ready(self) -> None:
         if self._ready:
             return
         try:
             answer = self._control.recv()
-        except EOFError:
-            raise WorkerFault("the worker process ended while it was starting") from None
+        except _OTHER_END_GONE:
+            raise self._gone(" while it was starting") from None
         if isinstance(answer, Exception):
             raise answer
         self._ready = True
@@ -155,7 +164,7 @@ class ForkServer:
             while self._ready and self._control.poll():
                 self._exits.append(self._control.recv())
         except _OTHER_END_GONE:
-            raise WorkerFault("the fork server process ended") from None
+            raise self._gone("") from None
         exits, self._exits = self._exits, []
         return exits
 
@@ -195,6 +204,8 @@ class _Server:
             answer: WorkerContext | UserError = WorkerContext.open(session)
         except UserError as error:
             answer = error
+        except (OSError, MemoryError) as error:
+            answer = machine_error(error)
         with contextlib.suppress(*_OTHER_END_GONE):
             if isinstance(answer, UserError):
                 self._control.send(answer)
@@ -227,7 +238,13 @@ class _Server:
         (descriptor,) = descriptors
         words, words_end = os.pipe()
         number = self._lock.free_slot()
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError as error:
+            for one in (words, words_end, descriptor):
+                os.close(one)
+            self._control.send(machine_error(error))
+            return
         if pid == 0:
             os.close(words)
             slot = WorkerSlot(words_end, self._lock, number)

@@ -25,7 +25,7 @@ from gi_cuda.backends.processes import say_left_behind
 from gi_cuda.backends.protocol.requests import GetReady, Program, Request
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.fork_server import Exit, ForkServer
-from gi_cuda.errors import DeviceLost, UserError
+from gi_cuda.errors import DeviceLost, MachineError, UserError
 from gi_cuda.results.measurement import Survival
 
 Key = TypeVar("Key")
@@ -249,7 +249,7 @@ class Pool(Generic[Key]):
             others: descriptors; that one of them can be read ends the waiting, too.
 
         Raises:
-            UserError: a worker could not open its device; no request will fare better.
+            UserError: a worker could not open its device, or lacks room; no request fares better.
             DeviceLost: the same, where others could before.
             WorkerFault: there are no workers any more.
         """
@@ -339,7 +339,8 @@ class Pool(Generic[Key]):
             return
         if isinstance(answer, UserError):
             self._forget(worker)
-            raise DeviceLost(answer.what) if self._answered else answer
+            told = isinstance(answer, MachineError) or not self._answered
+            raise answer if told else DeviceLost(answer.what)
         self._answered = True
         task = worker.sent.popleft()
         worker.deadline = time.monotonic() + PATIENCE

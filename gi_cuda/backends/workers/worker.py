@@ -32,8 +32,9 @@ from gi_cuda.backends.workers.case_runner import (
     try_backwards,
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
-from gi_cuda.errors import UserError
-from gi_cuda.spec import CaseData, load_case
+from gi_cuda.errors import UserError, is_memory, machine_error
+from gi_cuda.spec import CaseData, find_case, load_case
+from gi_cuda.spec.own_code import check_code
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Measure: measure,
@@ -75,8 +76,8 @@ class WorkerContext:
 
         device = backend_named(session.backend).device_maker()
         target = session.target
-        wanted = [case for case in target.cases if case.name in session.cases]
-        cases = {case.name: load_case(target, case) for case in wanted}
+        check_code(target)
+        cases = {name: load_case(target, find_case(target, name)) for name in session.cases}
         return cls(session, cases, device)
 
     def answerer(self, slot: WorkerSlot) -> Answerer:
@@ -86,6 +87,8 @@ class WorkerContext:
             device = self.device(target, self.cases, slot)
         except UserError as error:
             return partial(_regret, error)
+        except (OSError, MemoryError) as error:
+            return partial(_regret, machine_error(error))
         except LaunchRefused as error:
             trouble = UserError(
                 f"the device cannot be used: {error}",
@@ -127,6 +130,9 @@ def _answer(runner: CaseRunner, words: int, request: object) -> object:
         _die(words, str(error), HUNG_STATUS)
     except LaunchCrashed as error:
         _die(words, str(error), CRASHED_STATUS)
+    except (OSError, MemoryError) as error:
+        trouble = machine_error(error)
+        return Refused(trouble.what) if is_memory(error) else trouble
 
 
 def _regret(error: UserError, request: object) -> UserError:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.spec import Target, find_case, input_hashes, load_case
+from gi_cuda.spec import Target
 from gi_cuda.spec.load import MARK, data_file
 
 _SHOWN = 8
@@ -45,14 +45,6 @@ Hashes = Mapping[str, Mapping[str, str]]
 
 LONG = 0.05
 """Seconds on the train cases beyond which a search takes needlessly long."""
-
-
-def hashes_here(target: Target, cases: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What cases hold when this process makes them; in the other order than workers do, so that
-    random numbers that one case leaves to the next show."""
-    return {
-        name: input_hashes(load_case(target, find_case(target, name))) for name in reversed(cases)
-    }
 
 
 def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:

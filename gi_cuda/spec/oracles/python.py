@@ -12,7 +12,7 @@ import numpy as np
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec.locate import Files, Key
-from gi_cuda.spec.modules import check_call, line_of, load_function
+from gi_cuda.spec.modules import line_of, load_function
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
 
 if TYPE_CHECKING:
@@ -44,10 +44,7 @@ class Python(OutputCheck):
 
     def located(self, files: Files, key: Key) -> Self:
         file, _, name = self.function.rpartition(":")
-        path = files.find(file, (*key, "function"))
-        where = files.places.at((*key, "function"))
-        check_call(load_function(path, name, where), where, {}, {}, {})
-        return replace(self, function=f"{path}:{name}")
+        return replace(self, function=f"{files.find(file, (*key, 'function'))}:{name}")
 
     def prepare(self, runs: Sequence[Outputs]) -> Outputs:
         """The first run's outputs, or those of all runs, of shape (runs, elements)."""

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.backends.compile.process import Finished
+from gi_cuda.backends.compile.process import CompilerKilled, Finished
 from gi_cuda.backends.compile.shards import Sizes, attribute, build, cut
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Phenotype
 
@@ -106,6 +106,29 @@ def test_guilty_variants_are_removed_and_all_others_built(tmp_path: Path, named:
     assert {failure.message for failure in failures} == {
         "k.cu:1: no" if named else "internal error"
     }
+
+
+@pytest.mark.parametrize("bombs", [{3, 11}, set(range(20))], ids=["some", "all"])
+def test_a_compiler_that_is_killed_is_no_verdict_unless_it_compiles_others(
+    tmp_path: Path, bombs: set[int]
+) -> None:
+    def compile_shard(shard: Sequence[Phenotype], path: Path) -> Finished:
+        if any(p.ident in bombs for p in shard):
+            raise CompilerKilled("a compiler was killed")
+        return Finished(0, "", "")
+
+    def collect(shard: Sequence[Phenotype], path: Path) -> list[Built]:
+        return [Binary(p.ident, path) for p in shard]
+
+    batch = [phenotype(i) for i in range(20)]
+    found = build(batch, tmp_path, compile_shard, collect, jobs=2, sizes=Sizes(4, 8))
+    if len(bombs) == len(batch):
+        with pytest.raises(CompilerKilled):
+            list(found)
+        return
+    built = list(found)
+    assert sorted(one.ident for one in built) == list(range(20))
+    assert {one.ident for one in built if isinstance(one, BuildFailure)} == bombs
 
 
 def test_nothing_is_blamed_before_it_failed_in_the_other_way_too(tmp_path: Path) -> None:

@@ -12,8 +12,9 @@ from gi_cuda.backends.workers.case_runner import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
 from gi_cuda.evaluate.checks.finding import Finding, refuse
-from gi_cuda.evaluate.checks.target_files import hashes_here, left_to_fill_in, too_long, unsteady
+from gi_cuda.evaluate.checks.target_files import left_to_fill_in, too_long, unsteady
 from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
+from gi_cuda.spec import input_hashes, load_case
 from gi_cuda.subject import Subject
 
 
@@ -67,9 +68,8 @@ def test_marks_of_init(tmp_path: Path) -> None:
 
 def test_cases_that_change(scale: Subject) -> None:
     target = scale.target
-    here = hashes_here(target, ["train", "held-out"])
-    assert list(here) == ["held-out", "train"]
-    assert texts(unsteady(target, here, hashes_here(target, ["train", "held-out"]))) == []
+    here = {case.name: input_hashes(load_case(target, case)) for case in target.cases}
+    assert texts(unsteady(target, here, here)) == []
     there = {**here, "train": {**here["train"], "in": "other"}}
     (one,) = texts(unsteady(target, here, there))
     assert "case() gives other values from process to process: in (case train)" in one

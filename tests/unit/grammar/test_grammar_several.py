@@ -349,3 +349,10 @@ def test_any_tree_comes_back_and_means_the_same(files: dict[str, str], seed: int
 
 def _with_next(lines: list[str]) -> list[tuple[str, str]]:
     return list(zip(lines, [*lines[1:], ""], strict=True))
+
+
+def test_a_source_that_begins_with_a_byte_order_mark(tmp_path: Path) -> None:
+    main = tmp_path / "main.cu"
+    main.write_text("\ufeff__global__ void k() {}\n", encoding="utf-8")
+    with pytest.raises(UserError, match="byte order mark"):
+        read_files(main)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import pickle
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from gi_cuda.spec import (
     macros,
 )
 from gi_cuda.spec.oracles import Exact, Python, Sigma, Tolerance
+from gi_cuda.spec.own_code import check_code
 
 from .conftest import DATA, TARGET, Write
 
@@ -509,7 +511,7 @@ def test_a_mistake_is_told_with_file_line_and_key(name: str, write: Write) -> No
     old, new, number, key, message = MISTAKES[name]
     folder = write((old, new))
     with pytest.raises(UserError) as caught:
-        load_target(folder)
+        check_code(load_target(folder))
     where = f"{folder / 'target.toml'}:{number}" + (f": {key}" if key else "")
     assert caught.value.where == where
     assert message.lower() in str(caught.value).lower()
@@ -527,14 +529,14 @@ def test_a_data_module_that_does_not_run(name: str, write: Write) -> None:
     data, number, message = DATA_MISTAKES[name]
     folder = write(data=data)
     with pytest.raises(UserError) as caught:
-        load_target(folder)
+        check_code(load_target(folder))
     assert caught.value.where == f"{folder.resolve() / 'data.py'}{number}"
     assert message in str(caught.value)
 
 
 def test_a_data_module_without_case(write: Write) -> None:
     with pytest.raises(UserError, match=r"data.py has no function case\(\)"):
-        load_target(write(data="cases = 3\n"))
+        check_code(load_target(write(data="cases = 3\n")))
 
 
 def test_no_target_at_all(tmp_path: Path) -> None:
@@ -545,6 +547,49 @@ def test_no_target_at_all(tmp_path: Path) -> None:
     (tmp_path / "target.toml").write_bytes(b"\xff\xfe[target]")
     with pytest.raises(UserError, match="not UTF-8"):
         load_target(tmp_path)
+
+
+def test_a_target_in_a_file_that_begins_with_a_byte_order_mark(write: Write) -> None:
+    folder = write()
+    text = (folder / "target.toml").read_bytes()
+    whole = load_target(folder)
+    (folder / "target.toml").write_bytes(codecs.BOM_UTF8 + text)
+    assert load_target(folder) == whole
+
+
+def test_a_file_that_ends_in_the_middle_of_a_header(write: Write) -> None:
+    folder = write()
+    with (folder / "target.toml").open("a") as file:
+        file.write("\n[[[\n")
+    with pytest.raises(UserError, match="this is not TOML"):
+        load_target(folder)
+
+
+def test_a_source_that_is_a_link_to_itself(write: Write) -> None:
+    folder = write()
+    (folder / "kernel.cu").unlink()
+    (folder / "kernel.cu").symlink_to("kernel.cu")
+    with pytest.raises(UserError, match="leads nowhere") as caught:
+        load_target(folder)
+    assert "target.source" in str(caught.value.where)
+
+
+@pytest.mark.parametrize("name", ["../../away", "/away", "..", ".hidden", "a\\nb", "x" * 101])
+@pytest.mark.parametrize("table", ["target", "case"])
+def test_names_that_lead_out_of_the_folder(table: str, name: str, write: Write) -> None:
+    old = 'name = "smooth"' if table == "target" else 'name = "small"'
+    with pytest.raises(UserError, match="Files are named after it") as caught:
+        load_target(write((old, f'name = "{name}"')))
+    assert str(caught.value.where).endswith(".name")
+
+
+def test_loading_runs_nothing_of_the_target(write: Write) -> None:
+    folder = write(
+        ('kind = "tolerance"', 'kind = "python"\nfunction = "data.py:penalty"'),
+        ("absolute = 1e-6\nrelative = 1e-5\n", ""),
+        data="raise SystemExit(1)\n",
+    )
+    load_target(folder)
 
 
 def test_loading_leaves_nothing_behind(write: Write) -> None:
@@ -561,4 +606,4 @@ def test_an_oracle_that_takes_other_arguments(write: Write) -> None:
         data=DATA + "\n\ndef penalty(outputs, reference):\n    return 0\n",
     )
     with pytest.raises(UserError, match=r"Its signature is penalty\(outputs, reference\)"):
-        load_target(folder)
+        check_code(load_target(folder))

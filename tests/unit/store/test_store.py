@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gi_cuda.errors import UserError
+from gi_cuda.errors import MachineError, UserError
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Sample, Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.store import Store, Tabued
+from gi_cuda.store import Store, Tabued, database
 from gi_cuda.store.migrations import NEWEST
 
 NUMBERS = st.floats(allow_nan=False)
@@ -282,3 +282,44 @@ def test_one_word_says_what_became_of_an_individual(evaluation: Evaluation) -> N
         word = Outcome.WRONG if evaluation.verdict is None else Outcome(str(evaluation.verdict))
         assert outcome is word
     assert evaluation.selectable == (evaluation.verdict is Verdict.FASTER)
+
+
+def test_a_database_that_another_keeps_busy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "_BUSY", 0.0)
+    monkeypatch.setattr(database, "_WAITS", 0.0)
+    with Store(tmp_path / "run.db", create=True) as store:
+        with closing(sqlite3.connect(tmp_path / "run.db", isolation_level=None)) as other:
+            other.execute("BEGIN EXCLUSIVE")
+            with pytest.raises(MachineError, match="keeps the run database busy"):
+                store.put(seen=1)
+        store.put(seen=2)
+        assert store.get("seen") == 2
+
+
+def test_a_database_that_is_full_holds_what_it_held_and_goes_on(tmp_path: Path) -> None:
+    with Store(tmp_path / "run.db", create=True) as store:
+        store.put(seen=1)
+        store._db.execute("PRAGMA max_page_count = 1")  # as many as it has
+        with pytest.raises(MachineError, match="the disk is full"):
+            store.put(seen=2, more="x" * 100_000)
+        assert store.get("seen") == 1
+        store._db.execute("PRAGMA max_page_count = 100000")
+        store.put(seen=3)
+        assert store.get("seen") == 3
+
+
+@pytest.mark.parametrize("again", [True, False], ids=["replaced", "removed"])
+def test_what_is_written_to_a_file_that_is_gone_is_not_taken_for_kept(
+    again: bool, tmp_path: Path
+) -> None:
+    folder = tmp_path / "r"
+    folder.mkdir()
+    with Store(folder / "run.db", create=True) as store:
+        folder.rename(tmp_path / "away")
+        if again:
+            folder.mkdir()
+            Store(folder / "run.db", create=True).close()
+        with pytest.raises(UserError, match="the run was removed"):
+            store.put(seen=1)

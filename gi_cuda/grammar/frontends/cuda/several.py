@@ -70,10 +70,24 @@ def read_files(
             file that is not among the headers includes one of them.
     """
     if not headers:
-        return Joined(Source(main.name, changed[main]) if main in changed else read_source(main))
+        source = Source(main.name, changed[main]) if main in changed else read_source(main)
+        return Joined(_unmarked(source, main))
     reader = _Reader(main, tuple(include), changed)
     wanted = {reader.read(header): None for header in headers}
-    return _joined(reader, wanted, _Strict(reader))
+    joined = _joined(reader, wanted, _Strict(reader))
+    _unmarked(joined.source, main)
+    return joined
+
+
+def _unmarked(source: Source, main: Path) -> Source:
+    """Refuse a text that compilers would not take behind other text."""
+    if source.text.startswith("\ufeff"):
+        raise UserError(
+            "the source begins with a byte order mark, and variants have other code in front",
+            where=f"{main}:1",
+            hint="save it as UTF-8 without one: sed -i '1s/^\\xef\\xbb\\xbf//' FILE",
+        )
+    return source
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,32 @@
+"""The code that a target brings along: a target is a program, and this runs it.
+
+Reading a target does not: whoever only looks at its source need not trust its author.
+"""
+
+from __future__ import annotations
+
+from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.locate import Key
+from gi_cuda.spec.modules import check_call, load_function
+from gi_cuda.spec.oracles import Python
+from gi_cuda.spec.target import Target
+
+
+def check_code(target: Target) -> None:
+    """Run the data module and the files of oracles, and make sure that their functions can be
+    called as they will be.
+
+    Raises:
+        UserError: a file does not run, has no such function, or one that takes other arguments.
+    """
+    places = keys_of(target)
+    make = load_function(target.data, "case", places.at(("target", "data")))
+    for index, case in enumerate(target.cases):
+        check_call(make, places.at(("case", index, "args")), **case.args)
+    for index, check in enumerate(target.oracle.checks):
+        if isinstance(check, Python):
+            key: Key = ("oracle", index)
+            table = key if key in places.lines else ("oracle",)
+            where = places.at((*table, "function"))
+            _, _, name = check.function.rpartition(":")
+            check_call(load_function(check.file, name, where), where, {}, {}, {})

@@ -84,10 +84,12 @@ class CaseRunner:
         return self._stored[case]
 
     def _read(self, case: str) -> Reference:
-        # One of an earlier version may name modules that are gone; the arrays hold as much.
+        # One of an earlier version may name modules that are gone, or lack what a reference holds
+        # today; the arrays hold as much.
         with suppress(FileNotFoundError, ImportError, AttributeError):
             reference: Reference = pickle.loads((self._folder / f"{case}.pickle").read_bytes())
-            return reference
+            if reference.undefined is not None:
+                return reference
         with np.load(self._folder / f"{case}.npz") as stacks:
             arrays = dict(stacks)
         count = len(next(iter(arrays.values())))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.spec import Target, find_case, input_hashes, load_case
+from gi_cuda.evaluate.checks.finding import Finding, listed
+from gi_cuda.spec import Target
 from gi_cuda.spec.load import MARK, data_file
 
-_SHOWN = 8
 _MARKED = re.compile(rf"(?<!marked ){MARK}\b")
 """The mark where it stands for something: the file's head explains it."""
 
@@ -31,8 +30,7 @@ def left_to_fill_in(texts: Mapping[Path, str]) -> Iterator[Finding]:
     for path, text in texts.items():
         lines = [n for n, line in enumerate(text.splitlines(), 1) if _MARKED.search(line)]
         if lines:
-            more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-            shown = ", ".join(map(str, lines[:_SHOWN])) + more
+            shown = listed([str(line) for line in lines])
             yield Finding(
                 f"{path}:{lines[0]}",
                 f"{MARK} is left in line{'s' if len(lines) > 1 else ''} {shown}",
@@ -45,14 +43,6 @@ Hashes = Mapping[str, Mapping[str, str]]
 
 LONG = 0.05
 """Seconds on the train cases beyond which a search takes needlessly long."""
-
-
-def hashes_here(target: Target, cases: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What cases hold when this process makes them; in the other order than workers do, so that
-    random numbers that one case leaves to the next show."""
-    return {
-        name: input_hashes(load_case(target, find_case(target, name))) for name in reversed(cases)
-    }
 
 
 def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:

@@ -12,7 +12,8 @@ from gi_cuda.backends.workers.case_runner import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
 from gi_cuda.evaluate.checks.finding import Finding, refuse
-from gi_cuda.evaluate.checks.target_files import hashes_here, left_to_fill_in, too_long, unsteady
+from gi_cuda.evaluate.checks.inputs import Given, given_here, never_varied
+from gi_cuda.evaluate.checks.target_files import left_to_fill_in, too_long, unsteady
 from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
 from gi_cuda.subject import Subject
 

@@ -10,10 +10,12 @@ from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batch import PastResults
-from gi_cuda.evaluate.candidates import Candidate, candidate
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
@@ -35,9 +37,21 @@ from gi_cuda.runs.stored import (
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.search import Preset, find_preset
 from gi_cuda.search.loop import Evolution
-from gi_cuda.spec import CaseRole
+from gi_cuda.spec import CaseRole, confirm_cases
 from gi_cuda.store import Store
 from gi_cuda.subject import Started, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmer:
+    """Reads individuals on cases by which nothing was chosen.
+
+    Attributes:
+        words: what the cases are, for people.
+    """
+
+    measurer: GenotypeMeasurer
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +175,35 @@ class Run:
                 beside=candidate(self.subject, self.subject.original),
             )
         )
+
+    @contextmanager
+    def confirming(self) -> Iterator[Confirmer]:
+        """Reads individuals on cases that neither the search nor a validation saw, each in a
+        process of its own; the workers end with the context.
+
+        Raises:
+            UserError: the reference fails on them.
+        """
+        subject, tools = self.subject, self.tools
+        found = confirm_cases(subject.target, subject.backend)
+        names = tuple(case.name for case in found.cases)
+        others = tuple(case for case in subject.target.cases if case.name not in names)
+        target = replace(subject.target, cases=(*others, *found.cases))
+        folder = tools.scratch("confirm")
+        session = Session(target, subject.backend, names, folder / "reference")
+        (binary,) = compile_reference(subject, tools.compiler, [subject.reference], folder)
+        with Pool[int](session, workers=1) as pool:
+            program = unmodified(subject).program(binary, names)
+            record_reference(subject, pool, program, session.reference)
+            replicates = replace(
+                self._replicates(CaseRole.TRAIN, "confirm"),
+                pool=pool,
+                run=in_fresh_processes(pool),
+                cases=names,
+                beside=candidate(subject, subject.original),
+                backwards=False,
+            )
+            yield Confirmer(GenotypeMeasurer(replicates), found.words)
 
     def _replicates(self, role: CaseRole, name: str) -> Replicates:
         replicates = self.tools.replicates(role, self.baseline.limit, name)

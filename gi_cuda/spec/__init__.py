@@ -1,6 +1,6 @@
 """A target: what to evolve, how to launch it, its inputs and its oracle."""
 
-from gi_cuda.spec.cases import CaseData, cases_for, find_case, load_case
+from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
 from gi_cuda.spec.fingerprint import content_hash, file_hashes, input_hashes
 from gi_cuda.spec.launches import Argument, Launch, LaunchError, buffer_sizes, final_storage, plan
 from gi_cuda.spec.load import load_target
@@ -46,6 +46,7 @@ __all__ = [
     "buffer_sizes",
     "cases_for",
     "compiler_options",
+    "confirm_cases",
     "content_hash",
     "defaults",
     "file_hashes",

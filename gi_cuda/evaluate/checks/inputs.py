@@ -25,7 +25,7 @@ _SMALL = 1 << 16
 """Bytes of an input up to which its members are compared from case to case."""
 
 _FEW = 64
-"""Values of an input that may be parameters, each by itself, and no data."""
+"""Values of an input up to which they may be parameters, and no table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def never_varied(
         and len({case.scalars[one.name].tobytes() for case in cases}) == 1
     ]
     if fixed:
-        shown = [f"{one.name} = {cases[0].scalars[one.name]}" for one in fixed]
+        shown = [f"{one.name} = {cases[0].scalars[one.name]:g}" for one in fixed]
         yield Finding(f"{target.file}:{fixed[0].line}", _said("scalar", shown), _ADVICE)
     for buffer in target.buffers:
         if not buffer.role.given:
@@ -87,7 +87,7 @@ def never_varied(
         where = f"{target.file}:{buffer.line}"
         if shown := _fixed_parts(buffer, cases, layouts.get(buffer.name)):
             yield Finding(
-                where, _said("member" if buffer.name in layouts else "value", shown), _ADVICE
+                where, _said("member" if buffer.name in layouts else "input", shown), _ADVICE
             )
         values = [case.uniform.get(buffer.name) for case in cases]
         if values[0] is not None and all(value == values[0] for value in values):
@@ -106,24 +106,20 @@ def _said(noun: str, shown: Sequence[str]) -> str:
 
 
 def _fixed_parts(buffer: Buffer, cases: Sequence[Given], layout: np.dtype[Any] | None) -> list[str]:
-    """The parts of a small input that never vary, in words; where none does all the same, the
-    input itself."""
+    """The members of a small input that never vary, in words; the input itself where it is no
+    structure. Of numbers some are the same by chance, and so only all of them count."""
     arrays = [case.small.get(buffer.name) for case in cases]
     known = [array for array in arrays if array is not None]
     if len(known) < len(arrays):
         return []
-    if layout is not None and layout.names:
-        items = [array.view(np.uint8) for array in known]
-        if any(item.size % layout.itemsize for item in items):
-            return []
-        structures = [item.view(layout) for item in items]
-        return [f"{buffer.name}.{n}" for n in layout.names if _one_value(structures, n)]
-    if known[0].size > _FEW or len({array.size for array in known}) > 1:
+    if layout is None:
+        same = len({array.tobytes() for array in known}) == 1
+        return [buffer.name] if same and known[0].size <= _FEW else []
+    items = [array.view(np.uint8) for array in known]
+    if any(item.size % layout.itemsize for item in items):
         return []
-    same = np.logical_and.reduce([array == known[0] for array in known])
-    if same.all():
-        return [buffer.name]
-    return [f"{buffer.name}[{at}]" for at in np.flatnonzero(same)]
+    structures = [item.view(layout) for item in items]
+    return [f"{buffer.name}.{n}" for n in layout.names or () if _one_value(structures, n)]
 
 
 def _one_value(structures: Sequence[NDArray[Any]], member: str) -> bool:

@@ -48,12 +48,15 @@ class Simulated:
     """A measurer of planted edits, with noise drawn from a seed.
 
     Attributes:
+        placement: standard deviation of what each build of a variant adds to all its times, as a
+            fraction: where its code comes to lie.
         asked: the sizes of the batches it was asked for.
     """
 
     truth: Truth
     fails: Callable[[Names], bool]
     seed: int
+    placement: float = 0.0
     asked: list[int] = field(default_factory=list)
 
     def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
@@ -67,6 +70,7 @@ class Simulated:
         rng = np.random.default_rng([self.seed, len(self.asked), number])
         reference = SECONDS * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
         variant = SECONDS / self.truth.gain(names) * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
+        variant *= np.exp(rng.normal(0, self.placement, (BUILDS, 1)))
         return Reading(
             tuple(
                 tuple(map(Sample, TRAIN, *times))
@@ -88,6 +92,16 @@ def measurer(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
     """The train and the held-out measurer of one truth."""
     held_out = Simulated(truth, lambda n: truth.fails(n) or truth.fails_held_out(n), seed + 1000)
     return Simulated(truth, truth.fails, seed), held_out
+
+
+def measurers(
+    truth: Truth, seed: int, placement: float = 0.0
+) -> tuple[Simulated, Simulated, Simulated]:
+    """The same, and that of the cases that confirm it."""
+    several = (*measurer(truth, seed), Simulated(truth, truth.fails, seed + 2000))
+    for one in several:
+        one.placement = placement
+    return several
 
 
 @pytest.fixture(scope="session")

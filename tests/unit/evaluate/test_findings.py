@@ -11,7 +11,7 @@ from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.workers.case_runner import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
-from gi_cuda.evaluate.checks.finding import Finding, refuse
+from gi_cuda.evaluate.checks.finding import Finding, listed, refuse
 from gi_cuda.evaluate.checks.inputs import Given, given_here, never_varied
 from gi_cuda.evaluate.checks.target_files import left_to_fill_in, too_long, unsteady
 from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
@@ -68,13 +68,44 @@ def test_marks_of_init(tmp_path: Path) -> None:
 
 def test_cases_that_change(scale: Subject) -> None:
     target = scale.target
-    here = hashes_here(target, ["train", "held-out"])
+
+    def hashes() -> dict[str, dict[str, str]]:
+        given = given_here(target, ["train", "held-out"])
+        return {name: dict(one.hashes) for name, one in given.items()}
+
+    here = hashes()
     assert list(here) == ["held-out", "train"]
-    assert texts(unsteady(target, here, hashes_here(target, ["train", "held-out"]))) == []
+    assert texts(unsteady(target, here, hashes())) == []
     there = {**here, "train": {**here["train"], "in": "other"}}
     (one,) = texts(unsteady(target, here, there))
     assert "case() gives other values from process to process: in (case train)" in one
     assert "default_rng(seed)" in one
+
+
+def test_what_no_case_varies(scale: Subject) -> None:
+    target = scale.target
+    layout = np.dtype([("gain", "f4"), ("shift", "i4")])
+
+    def case(n: int, gain: float, shift: int) -> Given:
+        small = np.array([(gain, shift), (gain + 1, shift)], layout).view(np.uint8)
+        return Given({}, {"n": np.int32(n)}, {"in": small}, {})
+
+    layouts = {"in": layout}
+    assert texts(never_varied(target, [case(5, 1.0, 2)], layouts)) == []
+    assert texts(never_varied(target, [case(5, 1.0, 2), case(6, 1.0, 3)], layouts)) == []
+    scalar, member = texts(never_varied(target, [case(5, 1.0, 2), case(5, 2.0, 2)], layouts))
+    assert "scalar n = 5 has one value in all cases" in scalar
+    assert "member in.shift has one value in all cases" in member
+    (same,) = texts(never_varied(target, [case(5, 1.0, 2), case(6, 1.0, 2)], {}))
+    assert "input in has one value in all cases" in same
+    zeros = [Given({}, {"n": np.int32(n)}, {}, {"in": np.float32(0)}) for n in (5, 6)]
+    (uniform,) = texts(never_varied(target, zeros, {}))
+    assert "in holds 0.0 everywhere in all cases" in uniform
+
+
+def test_long_lists_are_cut_with_a_count() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([str(n) for n in range(20)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
 
 
 def test_a_long_reference(scale: Subject) -> None:

@@ -1,0 +1,81 @@
+"""What minimizing loses: winners against what is left of them, measured anew.
+
+``python -m benchmarks.minimize RUN`` minimizes the best individuals of a run that has a device, and
+measures each and what is left of it beside each other in fresh processes, in builds of their own.
+What is left must not lose more than the noise floor.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from gi_cuda.analyze.minimize import Allowance, WrongWinner, minimize
+from gi_cuda.evaluate.replicates import GenotypeMeasurer, in_fresh_processes
+from gi_cuda.genome import Changed, Genotype
+from gi_cuda.results.speed_up import SpeedUp, contrast
+from gi_cuda.runs.run import Run, open_run
+from gi_cuda.spec import CaseRole
+
+
+def minimized(run: Run, genotype: Genotype) -> tuple[Genotype, int]:
+    """What is left of a genotype, and how many changes went.
+
+    Raises:
+        WrongWinner: it is wrong as a maintainer would get it.
+    """
+    changes = Changed.of(genotype, run.subject.original, run.subject.order)
+    held_out = run.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
+    with run.confirming() as confirm:
+        result = minimize(
+            changes,
+            run.measurer(CaseRole.TRAIN),
+            held_out,
+            confirm.measurer,
+            Allowance(floor=run.baseline.floor),
+        )
+    return run.subject.read(result.genotype), len(result.dropped)
+
+
+def loss(run: Run, genotype: Genotype, left: Genotype, builds: int) -> SpeedUp | None:
+    """How many times as fast as what is left the genotype is; None where one of them is wrong."""
+    measurer = run.measurer(CaseRole.TRAIN, builds=builds)
+    fresh = replace(measurer.replicates, run=in_fresh_processes(run.tools.pool))
+    before, after = GenotypeMeasurer(fresh)([genotype, left])
+    return contrast([(1, before), (-1, after)]) if before.right and after.right else None
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("run", type=Path)
+    parser.add_argument("--number", type=int, default=20, help="individuals that are minimized")
+    parser.add_argument("--builds", type=int, default=11, help="of each, when measured anew")
+    options = parser.parse_args()
+    table = Table("individual", "changes", "of them went", "loss, measured anew")
+    lost = measured = 0
+    with open_run(options.run) as run:
+        for found, _ in run.store.best(options.number):
+            genotype = run.subject.read(found.genotype)
+            total = len(Changed.of(genotype, run.subject.original, run.subject.order).changes)
+            try:
+                left, gone = minimized(run, genotype)
+            except WrongWinner as error:
+                table.add_row(str(found.ident), str(total), "", f"wrong without guards: {error}")
+                continue
+            measuring = loss(run, genotype, left, options.builds)
+            table.add_row(str(found.ident), str(total), str(gone), str(measuring or "wrong"))
+            measured += measuring is not None
+            lost += measuring is not None and measuring.low > 1 + run.baseline.floor
+        floor = run.baseline.floor
+    console = Console(width=120)
+    console.print(table)
+    console.print(f"noise floor {floor:.1%}: {lost} of {measured} certainly lost more")
+
+
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,7 @@ from gi_cuda.evaluate.checks.target_files import (
     too_long,
     unsteady,
 )
+from gi_cuda.evaluate.checks.unset_locals import unset_locals
 from gi_cuda.evaluate.checks.values import (
     TriedValue,
     affordable,
@@ -142,7 +143,9 @@ def _blind(
     compiler, pool, limit = tools.compiler, tools.pool, baseline.limit
     unseen = look_for_blindness(subject, compiler, pool, tools.scratch("blind"), limit, tell)
     unreached = look_for_unreached(subject, compiler, pool, tools.scratch("reached"), tell)
+    tell("running the reference with other values in locals that it never sets")
     return [
+        *unset_locals(subject, compiler, pool, tools.scratch("locals"), limit),
         *blind_spots(target, unseen),
         *untested(subject, unreached),
         *never_varied(target, given, layouts_of(subject)),

@@ -128,6 +128,10 @@ class CachedCompiler:
         """The compiler's, whose work is kept as well."""
         return tuple(CachedCompiler(one, self.cache) for one in self.inner.confining())
 
+    def other_locals(self) -> Compiler | None:
+        """The compiler's, whose work is not kept: it is needed once."""
+        return self.inner.other_locals()
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""
         return self.inner.inspect(binary, blocks)

@@ -20,6 +20,7 @@ _NEW_ABI = 0x41
 first one."""
 
 _SYMTAB, _RELA, _NOBITS = 2, 4, 8
+_WRITABLE = 1
 _OBJECT, _FUNCTION = 1, 2
 _ENTRY = 0x10
 """In a symbol's ``st_other``: the function is a kernel."""
@@ -37,6 +38,7 @@ class _Section:
     size: int
     link: int
     info: int
+    writable: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,16 @@ class Elf:
         raw = [_SECTION.unpack_from(data, table + i * size) for i in range(number)]
         strings = raw[names][4]
         self.sections = [
-            _Section(self._string(strings + r[0]), r[1], r[4], r[5], r[6], r[7]) for r in raw
+            _Section(
+                name=self._string(strings + name),
+                kind=kind,
+                offset=offset,
+                size=size,
+                link=link,
+                info=info,
+                writable=bool(flags & _WRITABLE),
+            )
+            for name, kind, flags, _, offset, size, link, info, _, _ in raw
         ]
         self._by_name = {section.name: section for section in self.sections}
         self.symbols = list(self._symbols())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import ClassVar
@@ -16,7 +16,12 @@ from gi_cuda.backends.compile.process import Finished, run, write_text
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
-from gi_cuda.backends.host.library import INCLUDE, compile_options
+from gi_cuda.backends.host.library import (
+    INCLUDE,
+    ZEROED_LOCALS,
+    compile_options,
+    poisons_locals,
+)
 from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
 from gi_cuda.backends.host.prepare import (
     export_references,
@@ -101,6 +106,12 @@ class HostCompiler(SourceCompiler):
     def confining(self) -> tuple[()]:
         """Nothing: what a variant does to its worker costs a fork."""
         return ()
+
+    def other_locals(self) -> HostCompiler | None:
+        """This one, with zeros in locals that nothing sets; None where they are not poisoned."""
+        if not poisons_locals(self.cxx):
+            return None
+        return replace(self, options=(*self.options, ZEROED_LOCALS))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""

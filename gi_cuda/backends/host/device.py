@@ -21,12 +21,15 @@ from gi_cuda.backends.host.runtime import (
     Runtime,
     Shard,
 )
+from gi_cuda.backends.host.variables import Libraries, OpenLibrary
 from gi_cuda.backends.protocol.device import (
     POISON,
     Bindings,
     LaunchCrashed,
     LaunchHung,
     LaunchRefused,
+    Timed,
+    TimedRun,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
@@ -50,7 +53,7 @@ class HostProgram:
     """
 
     binary: Binary
-    shard: Shard
+    library: OpenLibrary
     lender: HostProgram | None = None
     calls: dict[str, Bindings[BoundLaunch]] = field(default_factory=dict)
 
@@ -58,7 +61,13 @@ class HostProgram:
         """The shard that has a kernel or variable of the variant, and whose it is there."""
         if self.lender is not None and identifier(name) in self.binary.lent:
             return self.lender.holder(name)
-        return self.shard, self.binary.namespace
+        return self.library.shard, self.binary.namespace
+
+    def restore(self) -> None:
+        """Make all variables what they are when a program is loaded."""
+        self.library.restore(self.binary.namespace)
+        if self.lender is not None:
+            self.lender.restore()
 
 
 class HostDevice:
@@ -77,6 +86,7 @@ class HostDevice:
         self._cases = cases
         self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
+        self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._textures: dict[tuple[str, Texture], np.uint64] = {}
 
@@ -95,14 +105,15 @@ class HostDevice:
         """
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            return HostProgram(binary, Shard(binary.path), lender)
+            library = self._libraries.open(binary.path, binary.namespace)
+            return HostProgram(binary, library, lender)
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
 
     def unload(self, loaded: HostProgram) -> None:
         """Close a variant's library."""
         loaded.calls.clear()
-        loaded.shard.close()
+        self._libraries.close(loaded.library)
         if loaded.lender is not None:
             self.unload(loaded.lender)
 
@@ -136,6 +147,7 @@ class HostDevice:
         if bindings is None:
             bindings = loaded.calls[plan.case] = self._bind(loaded, plan)
         calls = bindings.calls(plan.draw)
+        loaded.restore()
         symbols = self._symbols(loaded, plan)
         for array, memory in symbols:
             memory[:] = array
@@ -158,19 +170,20 @@ class HostDevice:
         with self._runtime.backwards():
             yield True
 
-    def run_round(
-        self, programs: Sequence[tuple[HostProgram, CasePlan]], limit: float
-    ) -> list[float]:
-        """Prepare and run several in turn; seconds of each.
+    def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
+        """Prepare and run several in turn, and look at the answers of each.
 
         Raises:
             LaunchRefused: see :meth:`run`.
         """
-        seconds = []
-        for loaded, plan in programs:
-            self.prepare(plan)
-            seconds.append(self.run(loaded, plan, limit))
-        return seconds
+        done = []
+        for one in runs:
+            self.prepare(one.plan)
+            seconds = self.run(one.loaded, one.plan, limit)
+            done.append(
+                Timed(seconds, one.expected is None or self._agrees(one.plan, one.expected))
+            )
+        return done
 
     def _symbols(
         self, loaded: HostProgram, plan: CasePlan
@@ -251,12 +264,15 @@ class HostDevice:
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:
         """What was written to and must not be, and whether the launches wrote exactly what is
         expected, bit for bit."""
-        agrees = all(
+        agrees = self._agrees(plan, expected)
+        return self.damaged(plan), agrees
+
+    def _agrees(self, plan: CasePlan, expected: Outputs) -> bool:
+        return all(
             array.nbytes == expected[name].nbytes
             and np.array_equal(array.view(np.uint8), expected[name].view(np.uint8))
             for name, array in self.outputs(plan).items()
         )
-        return self.damaged(plan), agrees
 
     def damaged(self, plan: CasePlan) -> list[str]:
         """Names of the read-only inputs that were written to; they are mended."""

@@ -10,6 +10,7 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.backends.compile.cache import cached, output_of
+from gi_cuda.backends.compile.process import run
 from gi_cuda.errors import UserError
 
 HERE = Path(__file__).parent
@@ -52,6 +53,13 @@ COMPILE_OPTIONS = (
 )
 """Options of g++ for shards of kernels; ``-O1`` or ``-O2`` and the include path come on top."""
 
+_POISONED_LOCALS = "-ftrivial-auto-var-init=pattern"
+"""Locals that nothing sets hold neither zeros nor what an earlier thread left in their place, but
+0xFE in every byte. Of what is set the compiler makes the same code."""
+
+ZEROED_LOCALS = "-ftrivial-auto-var-init=zero"
+"""They hold zeros, whatever other options say."""
+
 _LIBRARY_OPTIONS = (
     "-std=c++17",
     "-O3",
@@ -81,8 +89,17 @@ def find_compiler() -> str:
 
 
 def compile_options(compiler: str) -> tuple[str, ...]:
-    """:data:`COMPILE_OPTIONS` as this compiler knows them: clang++ does not know all of g++'s."""
-    return _COMMON_OPTIONS if "clang" in _version(compiler) else COMPILE_OPTIONS
+    """:data:`COMPILE_OPTIONS` as this compiler knows them, clang++ does not know all of g++'s; with
+    poison in locals that nothing sets, if it can do that."""
+    options = _COMMON_OPTIONS if "clang" in _version(compiler) else COMPILE_OPTIONS
+    return (*options, _POISONED_LOCALS) if poisons_locals(compiler) else options
+
+
+@cache
+def poisons_locals(compiler: str) -> bool:
+    """Whether a compiler knows how to poison locals: g++ does since version 12."""
+    command = [compiler, _POISONED_LOCALS, "-x", "c++", "-fsyntax-only", "-"]
+    return run(command, limit=20.0, stdin="").ok
 
 
 def build_library(compiler: str | None = None, folder: Path | None = None) -> Path:

@@ -45,6 +45,9 @@ class BadFetch(HostLaunchError):
 
 _VALUE_ALIGNMENT: Final = 16
 
+_LINK_MAP: Final = 2
+"""``RTLD_DI_LINKMAP``: asks the loader for what it knows of a library, its address first."""
+
 _loaded: dict[str, Path] = {}
 
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
@@ -142,6 +145,13 @@ class Shard:
         found = self._find(_Symbol, f"gi_symbol_{variant}_{identifier(name)}")
         return _view(found.address, np.dtype(np.uint8), found.bytes)
 
+    def memories(self, *places: tuple[int, int]) -> list[NDArray[np.uint8]]:
+        """Parts of the library's memory as bytes, by their offsets in it and their sizes."""
+        handle, known = ctypes.c_void_p(self._library._handle), ctypes.c_void_p()
+        ctypes.CDLL(None).dlinfo(handle, _LINK_MAP, ctypes.byref(known))
+        base = ctypes.c_size_t.from_address(known.value or 0).value
+        return [_view(base + offset, np.dtype(np.uint8), size) for offset, size in places]
+
     def close(self) -> None:
         """Unloads the library: its kernels and symbols must not be used any more."""
         _ctypes.dlclose(self._library._handle)
@@ -173,14 +183,7 @@ class Runtime:
         self._buffers: dict[int, Array] = {}
         self._nanoseconds = ctypes.c_uint64()
         api = self._library
-        api.gi_launch.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_void_p,
-            ctypes.c_size_t,
-            ctypes.c_void_p,
-        ]
+        api.gi_launch.argtypes = [*[ctypes.c_void_p] * 4, ctypes.c_size_t, ctypes.c_void_p]
         api.gi_message.restype = ctypes.c_char_p
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]

@@ -51,6 +51,34 @@ Loaded: TypeAlias = Any
 """What a device makes of a binary; only that device looks into it."""
 
 
+@dataclass(frozen=True, slots=True)
+class TimedRun:
+    """A run that is to be timed.
+
+    Attributes:
+        loaded: the variant.
+        plan: how it runs a case.
+        expected: what it gave when it was verified; None where its answers are not looked at.
+    """
+
+    loaded: Loaded
+    plan: CasePlan
+    expected: Outputs | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """What became of it.
+
+    Attributes:
+        seconds: on the device's clock.
+        agrees: whether its outputs are those that are expected, bit for bit.
+    """
+
+    seconds: float
+    agrees: bool
+
+
 class Device(Protocol):
     """One worker's device. Every method may take the whole process down; that is foreseen."""
 
@@ -85,6 +113,8 @@ class Device(Protocol):
     def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds on the device's clock.
 
+        Whatever earlier runs left in variables of the source is gone.
+
         Past ``limit`` seconds the process ends as hung; confined launches end by themselves then,
         and that is their fate.
         """
@@ -93,8 +123,8 @@ class Device(Protocol):
         """Inside, launches run blocks and threads in the opposite order. False where the order is
         not this device's to choose."""
 
-    def run_round(self, programs: Sequence[tuple[Loaded, CasePlan]], limit: float) -> list[float]:
-        """Prepare and run several in turn; seconds of each.
+    def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
+        """Prepare and run several in turn, and look at the answers of each.
 
         The device need not wait for Python between them.
         """

@@ -31,6 +31,11 @@ class CasePlan:
     storage: Mapping[str, str]
     draw: int = 0
 
+    @property
+    def redrawn(self) -> bool:
+        """Whether another draw may give other answers."""
+        return any(launch.redrawn for launch in self.launches)
+
     def drawn(self, draw: int) -> CasePlan:
         """This plan in another draw."""
         return replace(self, draw=draw)

@@ -170,6 +170,10 @@ class Compiler(Protocol):
         Such a compiler is given a batch before this one is. There may be several, the better their
         code the slower; empty where there is no such thing."""
 
+    def other_locals(self) -> Compiler | None:
+        """This compiler, making code in which locals that nothing sets hold something else; None
+        where it leaves there what happens to be there."""
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.
 

@@ -71,29 +71,32 @@ class CaseRunner:
         self.target = target
         self.cases = cases
         self._folder = folder
-        self._stored: dict[str, Reference] = {}
+        self._stored: dict[tuple[str, int], Reference] = {}
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
         self._reference: tuple[Program, Loaded] | None = None
-        self._opinions: OrderedDict[tuple[str, bytes], Judgement] = OrderedDict()
+        self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
         self._sorrows: dict[str, _Sorrow] = {}
 
-    def stored(self, case: str) -> Reference:
-        """What a case's outputs are judged against: the reference's recorded runs."""
-        if case not in self._stored:
-            self._stored[case] = self._read(case)
-        return self._stored[case]
+    def stored(self, case: str, draw: int = 0) -> Reference:
+        """What a case's outputs in one draw are judged against: the reference's recorded runs."""
+        if (case, draw) not in self._stored:
+            self._stored[case, draw] = self._read(case, draw)
+        return self._stored[case, draw]
 
-    def _read(self, case: str) -> Reference:
+    def _read(self, case: str, draw: int) -> Reference:
         # One of an earlier version may name modules that are gone, or lack what a reference holds
         # today; the arrays hold as much.
         with suppress(FileNotFoundError, ImportError, AttributeError):
-            reference: Reference = pickle.loads((self._folder / f"{case}.pickle").read_bytes())
-            if reference.undefined is not None:
+            if draw == 0:
+                reference: Reference = pickle.loads((self._folder / f"{case}.pickle").read_bytes())
+                assert reference.undefined is not None
                 return reference
         with np.load(self._folder / f"{case}.npz") as stacks:
             arrays = dict(stacks)
         count = len(next(iter(arrays.values())))
         runs = [{name: stack[i] for name, stack in arrays.items()} for i in range(count)]
+        # That of the draw is the first: the one that is compared with, where it is but one.
+        runs = runs[draw % count :] + runs[: draw % count]
         return self.target.oracle.reference(runs)
 
     def store(self, case: str, runs: Sequence[Outputs], folder: Path) -> None:
@@ -170,10 +173,10 @@ class CaseRunner:
         the oracle to tell.
 
         Once the oracle has accepted the reference, it is not asked about answers that are those of
-        the reference's first recorded run, bit for bit. Comparing is cheaper, and the device may
-        do it without copying.
+        the reference's recorded run in the same draw, bit for bit. Comparing is cheaper, and the
+        device may do it without copying.
         """
-        expected = self.stored(case_plan.case).outputs
+        expected = self.stored(case_plan.case, case_plan.draw).outputs
         damaged, agrees = self.device.look(case_plan, expected)
         if damage := _damage(case_plan, damaged):
             return damage
@@ -184,10 +187,11 @@ class CaseRunner:
 
         Wrong variants are often wrong in the same way: the same outputs are judged once.
         """
-        case = case_plan.case
-        key = (case, _digest(outputs))
+        case, draw = case_plan.case, case_plan.draw
+        key = (case, draw, _digest(outputs))
         if key not in self._opinions:
-            verdict = self.target.oracle.judge(self.cases[case].values, outputs, self.stored(case))
+            expected = self.stored(case, draw)
+            verdict = self.target.oracle.judge(self.cases[case].values, outputs, expected)
             reason = "" if verdict.acceptable else f"{case}: {verdict.reason}"
             self._opinions[key] = Judgement(verdict.penalty, reason)
             if len(self._opinions) > _OPINIONS:

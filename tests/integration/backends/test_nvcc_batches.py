@@ -105,6 +105,12 @@ def test_first_values_of_variables_are_part_of_the_key(nvcc: Any) -> None:
     assert first.code_key != second.code_key
 
 
+def test_static_variables_of_functions_are_part_of_the_key(nvcc: Any) -> None:
+    text = "__global__ void k(int *o) { static int a = %d, b = 9; o[0] = %s++; }\n"
+    texts = [text % (7, "a"), text % (8, "a"), text % (7, "b")]
+    assert len({one.code_key for one in nvcc.binaries(texts)}) == 3
+
+
 def test_resources_are_those_that_nvcc_reports(nvcc: Any, toolkit: Toolkit, tmp_path: Path) -> None:
     text = KERNEL + LARGE
     (binary,) = nvcc.binaries([text])

@@ -16,6 +16,8 @@ import xxhash
 from gi_cuda.backends.compile.elf import Elf
 
 _VARIANT = re.compile(r"v(\d+)\Z")
+_NAMESPACE = re.compile(r"N(?:\d+_(?:INTERNAL_|GLOBAL__N_)\w*?)?\d+v\d+?(?=\d+[A-Za-z_])")
+"""A variant's, in the name of a static variable of a function."""
 _POINTER = re.compile(r"gi_(?:kernel|symbol)_\d+\Z")
 _STATIC = re.compile(r"__nv_static_\d+__[0-9a-f]{8}_\d+_\w+?_[0-9a-f]{8}_(?P<rest>\w+)")
 """Names with internal linkage where nvcc makes them unique in a program."""
@@ -82,6 +84,16 @@ def name_parts(symbol: str) -> tuple[str, ...]:
     return tuple(parts)
 
 
+def enclosing(symbol: str) -> str:
+    """The mangled name of the function that a static variable is declared in; of what is declared
+    in none, its own.
+
+    >>> enclosing("_ZZN2v11kEPiE5count")
+    '_ZN2v11kEPiE5count'
+    """
+    return f"_Z{symbol[3:]}" if symbol.startswith("_ZZ") else symbol
+
+
 def plain_name(symbol: str) -> str:
     """The identifier of a function or variable, without namespaces, template arguments and types.
 
@@ -108,8 +120,10 @@ def owner(parts: Sequence[str]) -> int | None:
     return None
 
 
-def _plain(parts: Sequence[str]) -> str:
+def _plain(symbol: str, parts: Sequence[str]) -> str:
     """A name without what differs between two variants that are otherwise the same."""
+    if enclosing(symbol) != symbol:
+        return _NAMESPACE.sub("N", symbol, count=1)
     outer = [p for p in parts[:2] if not p.startswith("_") and not _VARIANT.match(p)]
     return "::".join([*outer, *parts[2:]])
 
@@ -144,15 +158,16 @@ def read_cubin(data: bytes) -> dict[int, Content]:
     found: dict[int, _Parts] = defaultdict(_Parts)
     ours: dict[tuple[int, int], tuple[int, str]] = {}
     for symbol in elf.symbols:
-        parts = name_parts(symbol.name)
+        parts = name_parts(enclosing(symbol.name))
         ident = owner(parts)
         if ident is None:
             continue
-        mine, plain = found[ident], _plain(parts)
+        mine, plain = found[ident], _plain(symbol.name, parts)
         if symbol.is_variable and _POINTER.match(parts[-1]):
             ours[symbol.section, symbol.value] = (ident, parts[-1])
         elif symbol.is_variable:
-            mine.variables[parts[-1]] = symbol.name
+            if enclosing(symbol.name) == symbol.name:
+                mine.variables[parts[-1]] = symbol.name
             place = f"{elf.sections[symbol.section].name}+{symbol.value}:{symbol.size}"
             mine.facts[""].append((f"variable {plain} {place}", elf.initial(symbol)))
         elif kernel := kernels.get(symbol.name):
@@ -169,7 +184,7 @@ def read_cubin(data: bytes) -> dict[int, Content]:
     # A pointer is told of in two places: where it lies, and in a table of all that is pointed at.
     pointed = {symbol for mine in found.values() for symbol in mine.pointers.values()}
     for one in relocations:
-        parts = name_parts(one.symbol.name)
+        parts = name_parts(enclosing(one.symbol.name))
         ident = owner(parts)
         if ident is None or _POINTER.match(parts[-1]) or (one.section, one.offset) in ours:
             continue
@@ -179,7 +194,9 @@ def read_cubin(data: bytes) -> dict[int, Content]:
         section = _CODE.match(elf.sections[one.section].name)
         mine = found[ident]
         kernel_name = section["kernel"] if section and section["kernel"] in mine.kernels else ""
-        mine.facts[kernel_name].append((f"relocation {_plain(parts)} {place}", b""))
+        mine.facts[kernel_name].append(
+            (f"relocation {_plain(one.symbol.name, parts)} {place}", b"")
+        )
     return {
         ident: Content(mine.kernels, mine.variables, mine.pointers, mine.keys())
         for ident, mine in found.items()

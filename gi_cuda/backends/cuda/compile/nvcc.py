@@ -202,6 +202,9 @@ class NvccCompiler(SourceCompiler):
                     break
         return self._reached.get(options)
 
+    def other_locals(self) -> None:
+        """Nothing: they are registers, and hold what is in these."""
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""
         assert isinstance(binary, CudaBinary)

@@ -12,22 +12,37 @@ from typing import Any
 import numpy as np
 
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.device.answers import Answers
 from gi_cuda.backends.cuda.device.buffers import Buffers, mended
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
-from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
+from gi_cuda.backends.cuda.device.memory import (
+    Memory,
+    MemoryCheck,
+    Region,
+    flusher,
+    scrubber,
+)
 from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.cuda.device.variables import Variables
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused
+from gi_cuda.backends.protocol.device import (
+    Bindings,
+    Fate,
+    LaunchRefused,
+    Timed,
+    TimedRun,
+)
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Buffer, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
 
-_PREPARING = 4
-"""What preparing and timing a run puts into the stream, at most, besides one piece a buffer."""
+_PREPARING = 5
+"""What preparing, timing and looking at a run puts into the stream, at most, besides one piece a
+buffer and a variable."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +60,13 @@ class CudaProgram:
     """A variant's module and what was bound of it, by case.
 
     Attributes:
+        kept: the variables that it may write to, those of its lender among them.
         lender: the reference's, where the variant is lent some of its kernels.
     """
 
     binary: CudaBinary
     module: Any
+    kept: Sequence[Region]
     lender: CudaProgram | None = None
     bound: dict[str, Bound] = field(default_factory=dict)
 
@@ -86,12 +103,13 @@ class CudaDevice:
         cubin = build_helpers(find_toolkit(), self._context.architecture)
         helpers = self._context.module(cubin)
         self._memory = Memory(self._context, helpers)
+        self._kept = Variables(self._context, self._memory)
         self._confinement = Confinement(self._context, helpers)
         self._textures = Textures(self._context)
         self._buffers = Buffers(target, cases, self._context, self._memory)
         self._scrub = scrubber(self._context, helpers)
         self._flush = flusher(self._context) if target.timing.cache == "flushed" else None
-        self._expected: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._answers = Answers(self._memory)
         self._last: Bound | None = None
         self._fate: Fate | None = None
         self._events: list[tuple[Any, Any]] = []
@@ -100,9 +118,8 @@ class CudaDevice:
         """Free what the device holds. Only for processes that go on afterwards."""
         self._last = None
         self._textures.close()
-        self._expected.clear()
         self._events.clear()
-        del self._buffers, self._memory, self._scrub, self._flush
+        del self._buffers, self._kept, self._answers, self._memory, self._scrub, self._flush
         self._context.close()
 
     def allow(self, grace: float) -> None:
@@ -127,7 +144,9 @@ class CudaDevice:
         """
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         lender = self.load(binary.lender) if binary.lender else None
-        return CudaProgram(binary, self._context.module(binary.path), lender)
+        module = self._context.module(binary.path)
+        kept = self._kept.of(binary, module) + list(lender.kept if lender else ())
+        return CudaProgram(binary, module, kept, lender)
 
     def unload(self, loaded: CudaProgram) -> None:
         """Forget a variant. Its module stays a while for the others in it."""
@@ -220,32 +239,29 @@ class CudaDevice:
         Raises:
             LaunchRefused: geometry, shared memory or arguments that the device does not take.
         """
-        return self._timed([(loaded, plan)], limit, _nothing)[0]
+        return self._timed([TimedRun(loaded, plan)], limit, _nothing)[0].seconds
 
-    def run_round(
-        self, programs: Sequence[tuple[CudaProgram, CasePlan]], limit: float
-    ) -> list[float]:
-        """Prepare and run several in turn without a pause between them; seconds of each.
+    def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
+        """Prepare and run several in turn without a pause between them, and look at the answers.
 
         The same as :meth:`prepare` and :meth:`run` for each, but the device never waits for Python.
 
         Raises:
             LaunchRefused: see :meth:`run`.
         """
-        return self._timed(programs, limit, self.prepare)
+        return self._timed(runs, limit, self.prepare)
 
     def _timed(
-        self,
-        programs: Sequence[tuple[CudaProgram, CasePlan]],
-        limit: float,
-        before: Callable[[CasePlan], None],
-    ) -> list[float]:
-        while len(self._events) < len(programs):
+        self, runs: Sequence[TimedRun], limit: float, before: Callable[[CasePlan], None]
+    ) -> list[Timed]:
+        while len(self._events) < len(runs):
             self._events.append((self._context.event(), self._context.event()))
-        events = self._events[: len(programs)]
+        events = self._events[: len(runs)]
         # First, since it may wait for the device, where a hung kernel would keep it for ever.
-        for loaded, plan in programs:
-            self._bind(loaded, plan)
+        for one in runs:
+            self._bind(one.loaded, one.plan)
+        self._answers.forget_others()
+        looks = self._memory.looks([self._expected(one) for one in runs])
         ahead: deque[tuple[Any, int, CudaBinary]] = deque()
 
         def wait_for_oldest() -> None:
@@ -253,44 +269,61 @@ class CudaDevice:
             self._context.suspect = binary.ident
             self._context.wait(end, limit + GRACE if binary.confined else limit)
 
-        for (loaded, plan), (begin, end) in zip(programs, events, strict=True):
+        for number, (one, (begin, end)) in enumerate(zip(runs, events, strict=True)):
+            loaded, plan = one.loaded, one.plan
             bound = self._last = self._bind(loaded, plan)
             calls = bound.bindings.calls(plan.draw)
-            work = len(calls) + len(self._target.buffers) + _PREPARING
+            work = len(calls) + len(self._target.buffers) + len(loaded.kept) + _PREPARING
             while ahead and work + sum(waiting for _, waiting, _ in ahead) > MOST_AHEAD:
                 wait_for_oldest()
             before(plan)
-            for region in bound.variables.values():
+            for region in (*loaded.kept, *bound.variables.values()):
                 self._memory.restore(region)
             if loaded.binary.confined:
                 self._confinement.begin(self._buffers.control(plan), limit)
             begin.record(self._context.stream)
             self._context.launch_all(calls, limit)
             end.record(self._context.stream)
+            looks.take(number)
             ahead.append((end, work, loaded.binary))
         while ahead:
             wait_for_oldest()
         self._context.suspect = None
-        return [end.time_since(begin) * 1e-3 for begin, end in events]
+        return [
+            Timed(end.time_since(begin) * 1e-3, not differing)
+            for differing, (begin, end) in zip(looks.failing(), events, strict=True)
+        ]
+
+    def _expected(self, one: TimedRun) -> list[MemoryCheck]:
+        """Checks that a run's answers are as expected; none where nothing is."""
+        if one.expected is None:
+            return []
+        judged = self._judged(one.plan, self._bind(one.loaded, one.plan).variables)
+        return self._answers.checks(one.plan.case, judged, one.expected) or []
 
     # -- afterwards --------------------------------------------------------------------------
 
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote; valid until outputs are asked for again."""
-        judged = self._judged(plan)
+        judged = self._judged(plan, self._known)
         arrays = self._memory.download([region for _, region in judged])
         return {
             buffer.name: array.view(buffer.dtype)
             for (buffer, _), array in zip(judged, arrays, strict=True)
         }
 
-    def _judged(self, plan: CasePlan) -> list[tuple[Buffer, Region]]:
+    def _judged(
+        self, plan: CasePlan, variables: Mapping[str, Region]
+    ) -> list[tuple[Buffer, Region]]:
         """The buffers that the oracle looks at, and where their contents lie after all launches.
+
+        Args:
+            variables: of the variant, those that are buffers.
 
         Raises:
             LaunchRefused: the variant has lost a variable that is an output.
         """
-        regions = {b.name: region for b, region in self._buffers.all(plan, self._known)}
+        regions = {b.name: region for b, region in self._buffers.all(plan, variables)}
         judged = []
         for buffer in self._target.buffers:
             if buffer.role.judged:
@@ -311,9 +344,10 @@ class CudaDevice:
         """What :meth:`damaged` gives, and whether the outputs are what is expected, bit for bit;
         found out on the device, in one go.
 
-        ``expected`` is copied there once for each case, as long as it is the same object.
+        See :class:`~gi_cuda.backends.cuda.device.answers.Answers`.
         """
-        answers = self._answers(plan, expected)
+        judged = self._judged(plan, self._known)
+        answers = self._answers.checks(plan.case, judged, expected)
         damaged, differing = self._looked(plan, answers or [])
         return damaged, answers is not None and not differing
 
@@ -340,20 +374,6 @@ class CudaDevice:
     def _known(self) -> Mapping[str, Region]:
         """The variables of the variant that ran last, if one has."""
         return self._last.variables if self._last else {}
-
-    def _answers(self, plan: CasePlan, expected: Outputs) -> list[MemoryCheck] | None:
-        """Checks that outputs are as expected; None where they have not even the size."""
-        checks = []
-        for buffer, region in self._judged(plan):
-            wanted = expected[buffer.name]
-            key = (plan.case, buffer.name)
-            if key not in self._expected or self._expected[key][0] is not wanted:
-                memory = self._memory.upload(f"the reference's {buffer.name}", wanted)
-                self._expected[key] = (wanted, memory)
-            if wanted.nbytes != region.size:
-                return None
-            checks.append(MemoryCheck(region.address, region.size, int(self._expected[key][1])))
-        return checks
 
     @contextmanager
     def counting(self, loaded: CudaProgram, loops: int) -> Iterator[Callable[[], Sequence[int]]]:

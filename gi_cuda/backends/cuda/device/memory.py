@@ -23,6 +23,9 @@ _MOST_CHECKS = 65535
 _TABLES = 64
 """Tables of checks kept on the device."""
 
+_FINDINGS = 256
+"""Checks for whose findings there is room at least."""
+
 _SCRUB_THREADS = 1024
 
 _L2_BYTES = 64 * 2**20
@@ -38,8 +41,9 @@ class Region:
         address: of its first byte.
         size: bytes.
         guarded: whether guard zones of ours lie around it; not so for a variant's own variables.
-        pristine: address of a copy of what it holds before a launch; 0 where it is poisoned.
-        memory: keeps it allocated.
+        pristine: address of a copy of what it holds before a launch; 0 where there is none.
+        memory: keeps it, or the copy, allocated.
+        zero: whether it is filled with zeros where there is no copy, not with poison.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Region:
     guarded: bool
     pristine: int = 0
     memory: Any = None
+    zero: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,43 @@ def _padded(size: int) -> int:
     return -(-size // 16) * 16
 
 
+@dataclass(frozen=True, slots=True)
+class Looks:
+    """Groups of checks, each of which can be made when it is time.
+
+    Attributes:
+        function: makes a group.
+        tables: the groups on the device; kept as long as they may be looked at.
+        sizes: checks of each.
+        found: on the device: how often each check failed.
+        landing: here, for what was found.
+    """
+
+    context: Context
+    function: Any
+    tables: Sequence[Any]
+    sizes: Sequence[int]
+    found: Any
+    landing: NDArray[np.uint32]
+
+    def take(self, group: int) -> None:
+        """Make the checks of a group. Does not wait."""
+        if size := self.sizes[group]:
+            found = int(self.found) + 4 * sum(self.sizes[:group])
+            arguments = struct.pack("@PP", int(self.tables[group]), found)
+            grid = (_CHECK_BLOCKS, size, 1)
+            self.context.launch(self.function, grid, (_CHECK_THREADS, 1, 1), arguments)
+
+    def failing(self) -> list[list[int]]:
+        """For each group the indices of the checks that failed. Waits for the device."""
+        if len(self.landing):
+            stream = self.context.stream
+            self.context.drv.memcpy_dtoh_async(self.landing, int(self.found), stream)
+            self.context.settle()
+        ends = np.cumsum(self.sizes)[:-1]
+        return [np.flatnonzero(part).tolist() for part in np.split(self.landing, ends)]
+
+
 class Memory:
     """Allocates, fills and looks at device memory, all of it in the context's stream.
 
@@ -89,7 +131,9 @@ class Memory:
         self._context = context
         self._drv = context.drv
         self._check = context.function(helpers, "gi_check", 0)
-        self._tables: dict[tuple[MemoryCheck, ...], tuple[Any, Any, NDArray[np.uint32]]] = {}
+        self._tables: dict[tuple[MemoryCheck, ...], Any] = {}
+        self._found: Any = None
+        self._findings: NDArray[np.uint32] = np.empty(0, np.uint32)
         self._landing: dict[tuple[str, int], NDArray[np.uint8]] = {}
 
     def buffer(self, name: str, size: int, pristine: int = 0, arena: Arena | None = None) -> Region:
@@ -121,6 +165,16 @@ class Memory:
         self._drv.memcpy_htod(memory, np.ascontiguousarray(array))
         return memory
 
+    def kept(self, name: str, address: int, size: int) -> Region:
+        """Memory that others allocated, with a copy of what it holds now. Does not wait.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        copy = self._context.allocate(f"a copy of {name}", size)
+        self._drv.memcpy_dtod_async(int(copy), address, size, self._context.stream)
+        return Region(name, address, size, False, int(copy), copy)
+
     def restore(self, region: Region) -> None:
         """Make a buffer what it is to be before a launch."""
         stream = self._context.stream
@@ -130,7 +184,8 @@ class Memory:
             # The last word may reach into the guard zone, which holds the same.
             self._drv.memset_d32_async(region.address, POISON, -(-region.size // 4), stream)
         else:
-            self._drv.memset_d8_async(region.address, POISON & 0xFF, region.size, stream)
+            byte = 0 if region.zero else POISON & 0xFF
+            self._drv.memset_d8_async(region.address, byte, region.size, stream)
 
     def cushion(self, arena: Arena) -> Region:
         """What lies behind all addresses of an arena's cushion, poisoned."""
@@ -152,28 +207,36 @@ class Memory:
 
     def failing(self, checks: Sequence[MemoryCheck]) -> list[int]:
         """The indices of the checks that fail. Waits for the device."""
-        if not checks:
-            return []
-        table, found, landing = self._table(tuple(checks[:_MOST_CHECKS]))
-        stream = self._context.stream
-        self._drv.memset_d32_async(int(found), 0, len(landing), stream)
-        arguments = struct.pack("@PP", int(table), int(found))
-        grid = (_CHECK_BLOCKS, len(landing), 1)
-        self._context.launch(self._check, grid, (_CHECK_THREADS, 1, 1), arguments)
-        self._drv.memcpy_dtoh_async(landing, int(found), stream)
-        self._context.settle()
-        return [int(index) for index in np.flatnonzero(landing)]
+        looks = self.looks([checks[:_MOST_CHECKS]])
+        looks.take(0)
+        return looks.failing()[0]
 
-    def _table(self, checks: tuple[MemoryCheck, ...]) -> tuple[Any, Any, NDArray[np.uint32]]:
-        """The checks on the device, room for what they find, and where that lands here."""
+    def looks(self, groups: Sequence[Sequence[MemoryCheck]]) -> Looks:
+        """Checks that can be made group by group, at one time or another. What those found that
+        were prepared before is lost.
+
+        Raises:
+            LaunchRefused: the device has not so much memory.
+        """
+        number = sum(map(len, groups))
+        if number > len(self._findings):
+            room = max(_FINDINGS, 2 * number)
+            self._found = self._context.allocate("checks", 4 * room)
+            self._findings = self._drv.pagelocked_empty(room, np.uint32)
+        tables = [self._table(tuple(group)) if group else None for group in groups]
+        if number:
+            self._drv.memset_d32_async(int(self._found), 0, number, self._context.stream)
+        sizes, landing = tuple(map(len, groups)), self._findings[:number]
+        return Looks(self._context, self._check, tables, sizes, self._found, landing)
+
+    def _table(self, checks: tuple[MemoryCheck, ...]) -> Any:
+        """The checks on the device."""
         if checks not in self._tables:
             packed = np.frombuffer(b"".join(check.packed() for check in checks), np.uint8)
             table = self.upload("checks", packed)
-            found = self._context.allocate("checks", 4 * len(checks))
-            landing = self._drv.pagelocked_empty(len(checks), np.uint32)
             if len(self._tables) >= _TABLES:
                 del self._tables[next(iter(self._tables))]
-            self._tables[checks] = (table, found, landing)
+            self._tables[checks] = table
         return self._tables[checks]
 
     def download(self, regions: Sequence[Region]) -> list[NDArray[np.uint8]]:

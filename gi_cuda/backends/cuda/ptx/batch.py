@@ -119,6 +119,9 @@ class PtxCompiler:
         """This compiler, making code that does no harm."""
         return tuple(replace(self, nvcc=replace(self.nvcc, way=way)) for way in CONFINED)
 
+    def other_locals(self) -> None:
+        """Nothing: they are registers, and hold what is in these."""
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class and occupancy, as of what nvcc makes of a source."""
         return self.nvcc.inspect(binary, blocks)

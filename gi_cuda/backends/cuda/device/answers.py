@@ -1,0 +1,60 @@
+"""Looking on the device whether outputs are what is expected, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region
+from gi_cuda.backends.protocol.requests import Outputs
+from gi_cuda.spec import Buffer
+
+
+class Answers:
+    """Copies on the device of what is expected.
+
+    Args:
+        memory: of the device.
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._first: dict[tuple[str, str], tuple[Any, Any]] = {}
+        self._others: dict[int, tuple[Any, Any]] = {}
+
+    def forget_others(self) -> None:
+        """Free all copies but the first ones. Nothing that looks at them may be under way."""
+        self._others.clear()
+
+    def checks(
+        self, case: str, judged: Iterable[tuple[Buffer, Region]], expected: Outputs
+    ) -> list[MemoryCheck] | None:
+        """Checks that outputs are as expected; None where they have not even the size.
+
+        What is expected first of a case, the reference's answers, is copied once, as long as it is
+        the same object; anything else until it is forgotten.
+
+        Args:
+            judged: the buffers that the oracle looks at, and where they lie.
+        """
+        checks = []
+        for buffer, region in judged:
+            wanted = expected[buffer.name]
+            if wanted.nbytes != region.size:
+                return None
+            copy = self._copy((case, buffer.name), wanted)
+            checks.append(MemoryCheck(region.address, region.size, copy))
+        return checks
+
+    def _copy(self, key: tuple[str, str], wanted: Any) -> int:
+        """Address of a copy; with it the array is kept, so that no other has its number."""
+        if key not in self._first:
+            self._first[key] = (wanted, self._uploaded(key, wanted))
+        if self._first[key][0] is wanted:
+            return int(self._first[key][1])
+        if id(wanted) not in self._others:
+            self._others[id(wanted)] = (wanted, self._uploaded(key, wanted))
+        return int(self._others[id(wanted)][1])
+
+    def _uploaded(self, key: tuple[str, str], wanted: Any) -> Any:
+        return self._memory.upload(f"the expected {key[1]}", wanted)

@@ -1,0 +1,77 @@
+"""Variants that are faster and wrong, or no faster at all: none of them may be certified.
+
+A target of cheats is a folder here. Its source has the parameter ``CHEAT``, which is 0 in what its
+author wrote and a number of its own for each trick, so that a trick may be any text. One that an
+edit makes is given as a genotype. See ``CHEATS``; ``test_cheats.py`` tries them all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda import BACKENDS
+
+FOLDER = Path(__file__).parent
+
+HOST = ("host",)
+
+
+@dataclass(frozen=True, slots=True)
+class Cheat:
+    """A trick.
+
+    Attributes:
+        target: the folder that has it.
+        genotype: in notation.
+        trick: what it does, in words.
+        backends: where it is a trick.
+        trains: whether its answers are right on all train cases, so that it takes others to tell.
+    """
+
+    target: str
+    genotype: str
+    trick: str
+    backends: tuple[str, ...] = BACKENDS
+    trains: bool = False
+
+
+CHEATS = (
+    Cheat("memo", "CHEAT=1", "a table that an earlier launch left is not made again"),
+    Cheat("cache", "CHEAT=1", "a cache that is filled by the first launch"),
+    Cheat("cache", "CHEAT=2", "a cache in static variables of a function"),
+    Cheat("cache", "CHEAT=3", "a cache in a static variable of a template's instance"),
+    Cheat("cache", "CHEAT=4", "work is done on the first launch only"),
+    Cheat("cache", "CHEAT=5", "work is done on every eighth launch"),
+    Cheat("cache", "CHEAT=6", "the clock says whether work is done"),
+    Cheat("scratch", "CHEAT=1", "scratch memory with a mark is taken for done"),
+    Cheat("scratch", "CHEAT=2", "scratch memory that holds something likely is taken for done"),
+    Cheat("scratch", "CHEAT=3", "outputs that hold something likely are taken for done"),
+    Cheat("scratch", "CHEAT=4", "outputs are added to that nobody set"),
+    Cheat("scratch", "CHEAT=5", "half of the sum is left out"),
+    Cheat("scratch", "CHEAT=6", "inputs are written to, to be known again"),
+    Cheat("scratch", "CHEAT=7", "writes behind the output"),
+    Cheat("draws", "CHEAT=1", "work is done in the first draw only"),
+    Cheat("draws", "CHEAT=2", "work is done in every fourth draw"),
+    Cheat("draws", "CHEAT=3", "an answer that depends on no seed"),
+    Cheat("locals", "CHEAT=1", "an array on the stack that happens to be zero", HOST),
+    Cheat("locals", "CHEAT=2", "a sum that begins with what the register holds", HOST),
+    Cheat("locals", "CHEAT=3", "a flag that is never cleared", HOST),
+    Cheat("locals", "CHEAT=4", "the first thread sets an array on the stack for all", HOST),
+    Cheat("locals", "CHEAT=5", "a table on the stack that the thread before made", HOST),
+    Cheat("shared", "CHEAT=1", "the first block fills the shared memory of all"),
+    Cheat("shared", "CHEAT=2", "the first block fills the dynamic shared memory of all"),
+    Cheat("shared", "CHEAT=3", "shared memory that holds something likely is taken for filled"),
+    Cheat("shared", "CHEAT=4", "shared memory is added to that nobody set"),
+    Cheat("sizes", "CHEAT=1", "the window of the train case as a constant", trains=True),
+    Cheat("sizes", "CHEAT=2", "the tail is left out", trains=True),
+    Cheat("sizes", "CHEAT=3", "the size of the train case as a constant", trains=True),
+    Cheat("sizes", "CHEAT=4", "half of the blocks are not launched"),
+    Cheat("sizes", "CHEAT=5", "a quarter of the inputs stands for all"),
+    Cheat("sizes", "CHEAT=6", "the answer of the train case as a constant", trains=True),
+)
+
+
+def targets(backend: str) -> list[str]:
+    """The folders that cheats of a back end are in."""
+    return list(dict.fromkeys(one.target for one in CHEATS if backend in one.backends))

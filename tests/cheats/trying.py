@@ -1,0 +1,87 @@
+"""Tries cheats in all the ways in which a variant is certified."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from gi_cuda.analyze.compare.comparison import compare
+from gi_cuda.analyze.compare.contestants import Reader
+from gi_cuda.analyze.validate.acceptance import Entry, accept
+from gi_cuda.analyze.winner import ChosenIndividual
+from gi_cuda.errors import UserError
+from gi_cuda.results.generation import Individual
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search.strategies.barracuda import SETTINGS
+from gi_cuda.subject import load_subject
+from gi_cuda.upstream.steps import in_one, steps
+from gi_cuda.upstream.submission import submit
+from tests.cheats import CHEATS, FOLDER, Cheat
+
+GAIN = 1.2
+"""What a cheat that works gains at least; what gains less is as fast as the reference."""
+
+
+def certified(target: str, backend: str, folder: Path) -> list[str]:
+    """Who certifies which of a target's cheats.
+
+    Args:
+        folder: for the run.
+    """
+    cheats = [one for one in CHEATS if one.target == target and backend in one.backends]
+    subject = load_subject(FOLDER / target, backend)
+    with create_run(subject, folder, Plan("barracuda", SETTINGS, 1, 1, 2)) as run:
+        found = [*searched(run, cheats), *validated(run, cheats), *compared(run, cheats)]
+        return [*found, *patched(run, cheats)]
+
+
+def gains(speed_up: SpeedUp | None) -> bool:
+    """Whether one is told that something was gained."""
+    return speed_up is not None and speed_up.low > GAIN
+
+
+def searched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
+    """The cheats that would win a search."""
+    evaluator = run.evaluator()
+    batch = {ident: run.subject.read(one.genotype) for ident, one in enumerate(cheats, 1)}
+    for ident, found in evaluator.evaluate(evaluator.prepare(batch)):
+        cheat = cheats[ident - 1]
+        if found.selectable and found.ratio < 1 / GAIN and not cheat.trains:
+            yield f"evolve: {cheat.trick}"
+
+
+def validated(run: Run, cheats: list[Cheat]) -> Iterator[str]:
+    """The cheats that a validation would accept, without a sanitizer's help."""
+    entries = [Entry(one.trick, None, run.subject.read(one.genotype)) for one in cheats]
+    result = accept(run, entries, [])
+    for one in result.tried:
+        if result.faster(one) and gains(one.validation.overall):
+            yield f"validate: {one.name}"
+
+
+def compared(run: Run, cheats: list[Cheat]) -> Iterator[str]:
+    """The cheats that would win a comparison."""
+    reader = Reader(run.source, run.folder / "imported", 1)
+    contestants = [reader.read(one.genotype) for one in cheats]
+    results = compare(run.tools, contestants, run.baseline).results
+    for cheat, one in zip(cheats, results, strict=True):
+        if gains(one.train) and gains(one.held_out):
+            yield f"compare: {cheat.trick}"
+
+
+def patched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
+    """The cheats of which a patch would be written."""
+    for ident, cheat in enumerate(cheats, 1):
+        genotype = run.subject.read(cheat.genotype)
+        winner = ChosenIndividual(
+            Individual(ident, 0, cheat.genotype, b"", None, "", ()), genotype, None
+        )
+        changed = winner.changes(run.subject)
+        with suppress(UserError):
+            done = submit(run, winner, in_one(steps(run.source, changed, changed.all)), check=False)
+            if gains(done.parts[-1].validation.overall):
+                yield f"patch: {cheat.trick}"

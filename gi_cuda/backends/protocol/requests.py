@@ -159,11 +159,13 @@ class Unseen:
     Attributes:
         buffer: the output.
         filling: what stands in place of the right values, in words.
-        share: of the output's values; 1: all of them.
+        part: which of the output's values, in words.
+        share: how many of them; 1: all.
     """
 
     buffer: str
     filling: str
+    part: str
     share: float
 
 

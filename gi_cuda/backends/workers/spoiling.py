@@ -4,7 +4,7 @@ replaced."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -21,8 +21,40 @@ Array = NDArray[Any]
 MOST_PARTS = 16
 """Runs of successive launches between which a buffer is poisoned, at most."""
 
-SHARES = (1 / 64, 1 / 8, 1 / 2)
-"""Shares of an output's values that are replaced, where replacing all of them is seen."""
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of an output's values.
+
+    Attributes:
+        words: for people.
+        share: how many of all.
+        together: whether they are the last ones; else they are spread over the output.
+    """
+
+    words: str
+    share: float
+    together: bool = False
+
+    def of(self, size: int) -> slice:
+        """Which ones of so many."""
+        if self.together:
+            return slice(size - max(1, round(self.share * size)), None)
+        step = round(1 / self.share)
+        return slice(min(step // 2, size - 1), None, step)
+
+
+_ALL = _Part("all its", 1)
+_SPREAD = (
+    _Part("one in 64 of its", 1 / 64),
+    _Part("one in eight of its", 1 / 8),
+    _Part("half of its", 1 / 2),
+)
+_LAST = (
+    _Part("the last 64th of its", 1 / 64, together=True),
+    _Part("the last eighth of its", 1 / 8, together=True),
+    _Part("the last half of its", 1 / 2, together=True),
+)
 
 FAR_OFF = "far off"
 
@@ -76,7 +108,7 @@ def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
 
 
 def _unseen(runner: CaseRunner, buffer: Buffer, rights: Mapping[str, Array]) -> list[Unseen]:
-    """For each filling the largest share of the buffer's values that is accepted, if any is."""
+    """For each filling the largest part of the buffer's values that is accepted, if any is."""
     fillings: dict[str, dict[str, Array]] = {}
     for case, right in rights.items():
         for words, values in _fillings(runner, buffer, case, right):
@@ -85,26 +117,28 @@ def _unseen(runner: CaseRunner, buffer: Buffer, rights: Mapping[str, Array]) -> 
     for words, wrongs in fillings.items():
         if len(wrongs) < len(rights):
             continue
-        share = _largest_share(runner, buffer.name, rights, wrongs)
-        if share:
-            found.append(Unseen(buffer.name, words, share))
-        if words == FAR_OFF and share == 1:
+        part = _largest_part(runner, buffer.name, rights, wrongs)
+        if part is not None:
+            found.append(Unseen(buffer.name, words, part.words, part.share))
+        if words == FAR_OFF and part is _ALL:
             break
     return sorted(found, key=lambda one: -one.share)
 
 
-def _largest_share(
+def _largest_part(
     runner: CaseRunner, name: str, rights: Mapping[str, Array], wrongs: Mapping[str, Array]
-) -> float:
-    """The largest share of values that may be wrong; 0 where none may. Where a small share is seen,
-    larger ones are taken to be."""
-    if _accepted(runner, name, rights, wrongs, 1):
-        return 1.0
-    largest = 0.0
-    for share in SHARES:
-        if not _accepted(runner, name, rights, wrongs, share):
-            break
-        largest = share
+) -> _Part | None:
+    """The largest part of the values that may be wrong; None where none may. Where a small part is
+    seen, larger ones are taken to be."""
+    if _accepted(runner, name, rights, wrongs, _ALL):
+        return _ALL
+    largest = None
+    for parts in (_SPREAD, _LAST):
+        for part in parts:
+            if not _accepted(runner, name, rights, wrongs, part):
+                break
+            if largest is None or part.share > largest.share:
+                largest = part
     return largest
 
 
@@ -113,15 +147,14 @@ def _accepted(
     name: str,
     rights: Mapping[str, Array],
     wrongs: Mapping[str, Array],
-    share: float,
+    part: _Part,
 ) -> bool:
-    """Whether the oracle accepts on all cases that a share of values is replaced, and on some case
-    that changes something."""
+    """Whether the oracle accepts on all cases that a part of the values is replaced, and on some
+    case that changes something."""
     changed = False
     for case, right in rights.items():
-        step = round(1 / share)
         spoilt = right.copy()
-        at = slice(min(step // 2, right.size - 1), None, step)
+        at = part.of(right.size)
         spoilt[at] = wrongs[case][at]
         if spoilt.tobytes() == right.tobytes():
             continue

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt
+from gi_cuda.backends.protocol.requests import LeaveOut, SpoilOutputs, Spoilt, Unseen
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import compile_reference
@@ -14,8 +14,6 @@ from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.spec import BufferRole, CaseRole, Target
 from gi_cuda.subject import Subject
-
-_SHARES = {1.0: "all", 1 / 2: "half", 1 / 8: "an eighth", 1 / 64: "one in 64"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ def blind_spots(target: Target, found: Blindness) -> Iterator[Finding]:
             )
         ways = [one for one in found.outputs.unseen if one.buffer == buffer.name]
         if ways:
-            yield Finding(where, _accepted(buffer.name, ways[0].filling, ways[0].share), _ADVICE)
+            yield Finding(where, _accepted(ways[0]), _ADVICE)
         if value := found.outputs.constant.get(buffer.name):
             yield Finding(
                 where,
@@ -142,11 +140,10 @@ _ADVICE = (
 )
 
 
-def _accepted(name: str, filling: str, share: float) -> str:
-    if share == 1 and filling == "far off":
-        return f"the oracle does not look at {name}: values that are far off pass"
-    of = _SHARES[share] + (" of its" if share < 1 else " its")
-    return f"the oracle accepts {name} with {of} values {_as(filling)}"
+def _accepted(way: Unseen) -> str:
+    if way.share == 1 and way.filling == "far off":
+        return f"the oracle does not look at {way.buffer}: values that are far off pass"
+    return f"the oracle accepts {way.buffer} with {way.part} values {_as(way.filling)}"
 
 
 def _as(filling: str) -> str:

@@ -49,7 +49,7 @@ def in_short(reason: str) -> str:
     line = " ".join("".join(c if c.isprintable() else " " for c in begin).split())
     if len(reason) == len(begin) and len(line) <= LONGEST_REASON:
         return line
-    return f"{line[:LONGEST_REASON]} ... ({len(reason)} characters)"
+    return f"{line[:LONGEST_REASON].rstrip()} ... ({len(reason)} characters)"
 
 
 class OutputCheck(Table, ABC):

@@ -10,14 +10,15 @@ nothing, and changed configuration values count as edits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.analyze.minimization import DroppedChange, KeptChange, Minimization, kept_change
 from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
-from gi_cuda.results.speed_up import SpeedUp, contrast
+from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
 from gi_cuda.results.verdict import (
+    CONFIDENCE,
     LEAST_FLOOR,
     LEAST_GAIN,
     is_affordable,
@@ -30,6 +31,9 @@ EXTENSIONS = 4
 
 CONFIRMED = 2
 """Batches in which every remaining change must have shown that it is needed."""
+
+FEWEST_BUILDS = 10
+"""Builds of which anything is certain."""
 
 CULPRITS = 4
 """Changes that come back, at most, one by one, where what is left does not hold on the cases that
@@ -57,32 +61,43 @@ class Allowance:
         return is_affordable(loss, self.threshold, self.floor)
 
     def may_cover(self, loss: SpeedUp) -> bool:
-        """Whether a loss seems to be within it, and that is not certain."""
-        return may_be_affordable(loss, self.threshold, self.floor)
+        """Whether a loss seems to be within it."""
+        return may_be_affordable(loss, self.threshold)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurers:
+    """Who reads genotypes on which cases.
+
+    Attributes:
+        train: times and judges on the train cases.
+        held_out, confirm: judge on the held-out cases, and on those by which nothing is chosen;
+            their times are not looked at.
+        train_beside, confirm_beside: make what times beside a given genotype, in turn with it.
+    """
+
+    train: Measurer
+    held_out: Measurer
+    confirm: Measurer
+    train_beside: Callable[[Genotype], Measurer]
+    confirm_beside: Callable[[Genotype], Measurer]
 
 
 def minimize(
-    winner: Changed,
-    train: Measurer,
-    held_out: Measurer,
-    confirm: Measurer,
-    allowance: Allowance | None = None,
+    winner: Changed, measurers: Measurers, allowance: Allowance | None = None
 ) -> Minimization:
     """Leave out what is wrong on cases that the search did not see, then what does not pay on the
     train cases.
 
     The variants of a step are one batch. Changes go in the order of their estimated contribution,
     the smallest first, as long as the rest is right on all cases and certainly loses no more than
-    the allowance. Each rest is held against the winner itself, so that what went is paid for
+    the allowance. Each rest is timed beside the winner itself, so that what went is paid for
     together: gains that are too small to stay by themselves stay as soon as those that went before
     have used it up. What is left must hold on the cases that confirm it as well; where it does
     not, changes come back.
 
     Args:
         winner: its changes.
-        train: times and judges on the train cases.
-        held_out: judges on the held-out cases; its times are not looked at.
-        confirm: times and judges on cases by which nothing is chosen.
         allowance: for what goes; None: the least one.
 
     Raises:
@@ -90,10 +105,11 @@ def minimize(
     """
     search = _Search(
         winner,
-        ReadingCache(train),
-        ReadingCache(held_out),
-        ReadingCache(confirm),
+        measurers,
         allowance or Allowance(),
+        ReadingCache(measurers.train),
+        ReadingCache(measurers.held_out),
+        ReadingCache(measurers.confirm),
     )
     return search.run()
 
@@ -103,10 +119,11 @@ class _Search:
     """The state of a minimization: which changes are left, and what was read so far."""
 
     winner: Changed
+    measurers: Measurers
+    allowance: Allowance
     train: ReadingCache
     held_out: ReadingCache
     confirm: ReadingCache
-    allowance: Allowance
     left: frozenset[int] = frozenset()
     dropped: dict[int, DroppedChange] = field(default_factory=dict)
 
@@ -118,18 +135,20 @@ class _Search:
         self.left = self.winner.all
         self._drop_wrong()
         anchored = self.winner.having(self.left)
+        duels = _Duels(
+            anchored,
+            ReadingCache(self.measurers.train_beside(anchored)),
+            ReadingCache(self.measurers.confirm_beside(anchored)),
+            self.allowance,
+        )
         confirmed = 0
-        while True:
+        while confirmed < CONFIRMED and self.left:
             self._read_round(anchored)
             free = self._free(anchored)
-            if free and self._drop_largest(free, anchored):
-                confirmed = 0
-            else:
-                confirmed += 1
-                if confirmed == CONFIRMED or not self.left:
-                    break
-        self._bring_back(anchored)
-        return self._result(anchored)
+            dropped = bool(free) and self._drop_largest(free, duels)
+            confirmed = 0 if dropped else confirmed + 1
+        self._bring_back(duels)
+        return self._result(duels)
 
     # -- cases that judge alone ----------------------------------------------------------------
 
@@ -195,8 +214,8 @@ class _Search:
         self.train.read([anchored, self.winner.having(self.left), *variants])
 
     def _loss(self, genotype: Genotype, anchored: Genotype) -> SpeedUp:
-        """How many times as fast as a variant the winner is, on the train cases."""
-        return _loss_in(self.train, genotype, anchored)
+        """How many times as fast as a variant the winner seems to be, on the train cases."""
+        return contrast([(1, self.train[anchored]), (-1, self.train[genotype])])
 
     def _free(self, anchored: Genotype) -> list[int]:
         """The changes without which the rest may be good, the least contribution first."""
@@ -207,49 +226,44 @@ class _Search:
         free = [at for at, loss in losses.items() if not pays(loss, self.allowance.threshold)]
         return sorted(free, key=lambda at: losses[at].value)
 
-    def _drop_largest(self, free: list[int], anchored: Genotype) -> bool:
+    def _drop_largest(self, free: list[int], duels: _Duels) -> bool:
         """Leave out as many of the first free changes as can go together, if any can."""
         sizes = sorted({len(free) >> shift for shift in range(len(free).bit_length())})
         rests = {size: self.winner.having(self.left - set(free[:size])) for size in sizes}
-        if right := self._good(rests, anchored):
-            self._drop(free[: right[-1]], anchored)
+        if right := self._good(rests, duels):
+            self._drop(free[: right[-1]], duels)
             return True
         # No stretch of them can go: it is one of the others, or none at all.
         singles = {at: self._without(at) for at in free}
-        if right := self._good(singles, anchored):
-            self._drop(right[:1], anchored)
+        if right := self._good(singles, duels):
+            self._drop(right[:1], duels)
             return True
         return False
 
-    def _good(self, rests: dict[int, Genotype], anchored: Genotype) -> list[int]:
+    def _good(self, rests: dict[int, Genotype], duels: _Duels) -> list[int]:
         """The keys of those that lose no more than they may, for certain, and are right on all
         cases."""
-        _settle(self.train, list(rests.values()), anchored, self.allowance)
-        good = {key: one for key, one in rests.items() if self._holds(self.train, one, anchored)}
+        affordable = duels.affordable(duels.train, rests.values())
+        good = {key: one for key, one in rests.items() if one in affordable}
         self.held_out.read_new(good.values())
         return [key for key, one in good.items() if self.held_out[one].right]
 
-    def _holds(self, cases: ReadingCache, genotype: Genotype, anchored: Genotype) -> bool:
-        """Whether a rest is right on some cases, and loses no more than it may."""
-        right = cases[genotype].right
-        return right and self.allowance.covers(_loss_in(cases, genotype, anchored))
-
-    def _drop(self, changes: list[int], anchored: Genotype) -> None:
+    def _drop(self, changes: list[int], duels: _Duels) -> None:
         for at in changes:
-            loss = self._loss(self._without(at), anchored)
+            loss = self._loss(self._without(at), duels.winner)
             self.dropped[at] = DroppedChange(self._name(at), loss, "does not pay")
         self.left -= set(changes)
 
     # -- cases by which nothing was chosen -----------------------------------------------------
 
-    def _bring_back(self, anchored: Genotype) -> None:
+    def _bring_back(self, duels: _Duels) -> None:
         """Bring changes back until what is left holds on the cases that confirm it."""
         gone = [at for at, one in self.dropped.items() if one.gain is not None]
         everything, going, last = self.left | set(gone), gone, 0
         for _ in range(CULPRITS):
-            if self._stands(everything - set(going), anchored):
+            if self._stands(everything - set(going), duels):
                 break
-            last = self._longest(everything, going, anchored)
+            last = self._longest(everything, going, duels)
             going = going[:last] + going[last + 1 :]
         else:
             going = going[:last]
@@ -257,48 +271,41 @@ class _Search:
         for at in self.left & set(gone):
             del self.dropped[at]
 
-    def _longest(self, everything: frozenset[int], going: Sequence[int], anchored: Genotype) -> int:
+    def _longest(self, everything: frozenset[int], going: Sequence[int], duels: _Duels) -> int:
         """How many of the changes, in their order, can go, where all of them cannot."""
         low, high = 0, len(going)
         while high - low > 1:
             middle = (low + high) // 2
-            if self._stands(everything - set(going[:middle]), anchored):
+            if self._stands(everything - set(going[:middle]), duels):
                 low = middle
             else:
                 high = middle
         return low
 
-    def _stands(self, left: frozenset[int], anchored: Genotype) -> bool:
+    def _stands(self, left: frozenset[int], duels: _Duels) -> bool:
         """Whether what is left is right everywhere, and loses no more than it may, neither on the
         train cases nor on those that confirm it."""
         rest = self.winner.having(left)
-        if rest == anchored:
+        if rest == duels.winner:
             return True
-        for cases in (self.confirm, self.train):
-            _settle(cases, [rest], anchored, self.allowance)
-            if not self._holds(cases, rest, anchored):
-                return False
+        if not all(duels.affordable(one, [rest]) for one in (duels.confirm, duels.train)):
+            return False
         self.held_out.read_new([rest])
         return self.held_out[rest].right
 
     # -- the result --------------------------------------------------------------------------
 
-    def _result(self, anchored: Genotype) -> Minimization:
+    def _result(self, duels: _Duels) -> Minimization:
         """What is left, what each change is worth, and which are stepping stones."""
         having, order = self.winner.having, sorted(self.left)
-        genotype, caches = having(order), (self.train, self.held_out, self.confirm)
+        genotype = having(order)
         without = {at: self._without(at) for at in order}
         vital = [at for at in order if not self._is_right(without[at])]
         pairs = [having(self.left - {at, other}) for at in vital for other in order if other != at]
         alone = [having([at]) for at in order]
         self.train.read_new([genotype, *without.values(), *alone, *pairs])
         self.held_out.read_new(pairs)
-        losses = [
-            _loss_in(cases, genotype, anchored)
-            if genotype in cases and cases[genotype].right
-            else None
-            for cases in (self.train, self.confirm)
-        ]
+        caches = (self.train, self.held_out, self.confirm, duels.train, duels.confirm)
         kept = tuple(self._kept(at, genotype, vital) for at in order)
         return Minimization(
             str(genotype),
@@ -308,7 +315,8 @@ class _Search:
             tuple(self.dropped.values()),
             sum(one.batches for one in caches),
             sum(one.variants for one in caches),
-            *losses,
+            duels.loss(duels.train, genotype),
+            duels.loss(duels.confirm, genotype),
         )
 
     def _kept(self, at: int, genotype: Genotype, vital: list[int]) -> KeptChange:
@@ -326,25 +334,51 @@ class _Search:
         )
 
 
-def _loss_in(cases: ReadingCache, genotype: Genotype, anchored: Genotype) -> SpeedUp:
-    """How many times as fast as a variant the winner is, on some cases."""
-    if genotype == anchored:
-        return SpeedUp(1.0, 1.0, 1.0)
-    return contrast([(1, cases[anchored]), (-1, cases[genotype])])
+@dataclass(frozen=True, slots=True)
+class _Duels:
+    """What is left, timed beside the winner.
 
+    Attributes:
+        winner: without what is wrong anywhere.
+        train, confirm: readings beside it on the train cases, and on those that confirm.
+        allowance: for what went.
+    """
 
-def _settle(
-    cases: ReadingCache, variants: Sequence[Genotype], anchored: Genotype, allowance: Allowance
-) -> None:
-    """Read variants, and on those of which it is not clear whether their loss is covered, up to a
-    limit."""
-    cases.read_new([anchored, *variants])
-    for _ in range(EXTENSIONS):
-        unclear = [
-            one
-            for one in variants
-            if cases[one].right and allowance.may_cover(_loss_in(cases, one, anchored))
-        ]
-        if not unclear:
-            return
-        cases.read([anchored, *unclear])
+    winner: Genotype
+    train: ReadingCache
+    confirm: ReadingCache
+    allowance: Allowance
+
+    def loss(self, cases: ReadingCache, rest: Genotype) -> SpeedUp | None:
+        """How many times as fast as a rest the winner is; None where that was not read, or the rest
+        is wrong."""
+        if rest == self.winner:
+            return SpeedUp(1.0, 1.0, 1.0)
+        if rest not in cases or not cases[rest].right:
+            return None
+        return contrast([(-1, cases[rest])])
+
+    def affordable(self, cases: ReadingCache, rests: Iterable[Genotype]) -> list[Genotype]:
+        """Those that are right, and lose no more than they may for certain; read until that is
+        clear of each, up to a limit. As reading stops then, it takes more than what is shown, and
+        two batches at least: of five builds an interval often misses the truth."""
+        several = [one for one in rests if one != self.winner]
+        cases.read_new(several)
+        for _ in range(EXTENSIONS):
+            unclear = [one for one in several if self._may_go(cases[one])]
+            if not unclear:
+                break
+            cases.read(unclear)
+        return [one for one in several if self._goes(cases[one])]
+
+    def _goes(self, reading: Reading) -> bool:
+        """Whether a rest is right, and certainly loses no more than it may."""
+        if not reading.right or len(reading.builds) < FEWEST_BUILDS:
+            return False
+        return self.allowance.covers(contrast([(-1, reading)], CONFIDENCE))
+
+    def _may_go(self, reading: Reading) -> bool:
+        """Whether that may turn out."""
+        if not reading.right or self._goes(reading):
+            return False
+        return self.allowance.may_cover(contrast([(-1, reading)], CONFIDENCE))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.minimize import Allowance, minimize
+from gi_cuda.analyze.minimize import Allowance, Measurers, minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.options import IndividualNumber, NoCache, RunPath, cache_unless
@@ -45,7 +45,10 @@ def command(
             held_out = opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
             allowance = Allowance(threshold, opened.baseline.floor)
             with opened.confirming() as confirm:
-                result = minimize(changes, train, held_out, confirm.measurer, allowance)
+                measurers = Measurers(
+                    train, held_out, confirm.judge(), train.beside, confirm.beside
+                )
+                result = minimize(changes, measurers, allowance)
             both = [winner.genotype, subject.read(result.genotype)]
             before, validation = opened.validate([candidate(subject, one) for one in both])
         minimized = Minimized(result, validation, before, confirm.words)

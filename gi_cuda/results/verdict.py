@@ -210,14 +210,12 @@ def is_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN, floor: float = L
     Args:
         loss: how many times as fast one was before.
     """
-    return loss.value <= 1 + threshold and loss.high <= 1 + max(threshold, floor)
+    return may_be_affordable(loss, threshold) and loss.high <= 1 + max(threshold, floor)
 
 
-def may_be_affordable(
-    loss: SpeedUp, threshold: float = LEAST_GAIN, floor: float = LEAST_FLOOR
-) -> bool:
-    """Whether a loss seems not to matter, and that is not certain."""
-    return loss.value <= 1 + threshold and not is_affordable(loss, threshold, floor)
+def may_be_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
+    """Whether a loss seems to be within the threshold."""
+    return loss.value <= 1 + threshold
 
 
 def interacts(factor: SpeedUp, threshold: float = LEAST_GAIN) -> bool:

@@ -25,6 +25,7 @@ from gi_cuda.evaluate.replicates import (
     Replicates,
     in_fresh_processes,
 )
+from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.runs.stored import (
     Plan,
@@ -47,11 +48,22 @@ class Confirmer:
     """Reads individuals on cases by which nothing was chosen.
 
     Attributes:
+        measurer: beside what has none of their changes.
         words: what the cases are, for people.
     """
 
     measurer: GenotypeMeasurer
     words: str
+
+    def judge(self) -> GenotypeMeasurer:
+        """What tells right from wrong, and no more."""
+        return replace(
+            self.measurer, replicates=replace(self.measurer.replicates, builds=1, pairs=1)
+        )
+
+    def beside(self, genotype: Genotype) -> GenotypeMeasurer:
+        """What reads individuals beside another one."""
+        return self.measurer.beside(genotype)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,6 @@ from gi_cuda.evaluate.readings import Measurer, ReadingCache
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading, SpeedUp, contrast
 from gi_cuda.results.verdict import (
-    CONFIDENCE,
     LEAST_FLOOR,
     LEAST_GAIN,
     is_affordable,
@@ -34,6 +33,10 @@ CONFIRMED = 2
 
 FEWEST_BUILDS = 10
 """Builds of which anything is certain."""
+
+SURE = 0.998
+"""Confidence with which nothing is lost; high, because many rests are tried, and reading stops when
+it is reached."""
 
 CULPRITS = 4
 """Changes that come back, at most, one by one, where what is left does not hold on the cases that
@@ -375,10 +378,10 @@ class _Duels:
         """Whether a rest is right, and certainly loses no more than it may."""
         if not reading.right or len(reading.builds) < FEWEST_BUILDS:
             return False
-        return self.allowance.covers(contrast([(-1, reading)], CONFIDENCE))
+        return self.allowance.covers(contrast([(-1, reading)], SURE))
 
     def _may_go(self, reading: Reading) -> bool:
         """Whether that may turn out."""
         if not reading.right or self._goes(reading):
             return False
-        return self.allowance.may_cover(contrast([(-1, reading)], CONFIDENCE))
+        return self.allowance.may_cover(contrast([(-1, reading)], SURE))

@@ -39,12 +39,12 @@ def minimized(run: Run, changes: Changed) -> tuple[Minimization, Genotype]:
     return result, changes.having(right)
 
 
-def loss(run: Run, genotype: Genotype, left: Genotype, builds: int) -> SpeedUp | None:
-    """How many times as fast as what is left the genotype is; None where one of them is wrong."""
-    measurer = run.measurer(CaseRole.TRAIN, builds=builds)
+def loss(run: Run, winner: Genotype, left: Genotype, builds: int) -> SpeedUp | None:
+    """How many times as fast as what is left the winner is; None where what is left is wrong."""
+    measurer = run.measurer(CaseRole.TRAIN, builds=builds).beside(winner)
     fresh = replace(measurer.replicates, run=in_fresh_processes(run.tools.pool))
-    before, after = GenotypeMeasurer(fresh)([genotype, left])
-    return contrast([(1, before), (-1, after)]) if before.right and after.right else None
+    (reading,) = GenotypeMeasurer(fresh)([left])
+    return contrast([(-1, reading)]) if reading.right else None
 
 
 def main() -> None:

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batch import PastResults
@@ -35,7 +33,7 @@ from gi_cuda.runs.stored import (
     stored_start,
     stored_subject,
 )
-from gi_cuda.runs.tools import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools, with_cases
 from gi_cuda.search import Preset, find_preset
 from gi_cuda.search.loop import Evolution
 from gi_cuda.spec import CaseRole, confirm_cases
@@ -196,21 +194,17 @@ class Run:
         Raises:
             UserError: the reference fails on them.
         """
-        subject, tools = self.subject, self.tools
+        subject = self.subject
         found = confirm_cases(subject.target, subject.backend)
-        names = tuple(case.name for case in found.cases)
-        others = tuple(case for case in subject.target.cases if case.name not in names)
-        target = replace(subject.target, cases=(*others, *found.cases))
-        folder = tools.scratch("confirm")
-        session = Session(target, subject.backend, names, folder / "reference")
-        (binary,) = compile_reference(subject, tools.compiler, [subject.reference], folder)
-        with Pool[int](session, workers=1) as pool:
+        with with_cases(self.tools, found.cases, "confirm") as tools:
+            names, folder = tools.session.cases, tools.scratch("confirm")
+            (binary,) = compile_reference(subject, tools.compiler, [subject.reference], folder)
             program = unmodified(subject).program(binary, names)
-            record_reference(subject, pool, program, session.reference)
+            record_reference(subject, tools.pool, program, tools.reference)
             replicates = replace(
                 self._replicates(CaseRole.TRAIN, "confirm"),
-                pool=pool,
-                run=in_fresh_processes(pool),
+                pool=tools.pool,
+                run=in_fresh_processes(tools.pool),
                 cases=names,
                 beside=candidate(subject, subject.original),
                 backwards=False,

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.analyze.minimize import Minimization, WrongWinner
+from gi_cuda.analyze.minimization import Minimization
+from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Changed, Genotype
@@ -79,11 +80,14 @@ class Minimized:
         minimization: what stayed and what went.
         validation: of what stayed.
         before: of all of it, in the same measurement; None in runs of before that was measured.
+        confirmed_on: the cases that confirmed the minimization, in words; "" in runs of before
+            there were such.
     """
 
     minimization: Minimization
     validation: Validation
     before: Validation | None = None
+    confirmed_on: str = ""
 
     @property
     def loses(self) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import Annotated
+
+import typer
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
@@ -25,9 +28,12 @@ from gi_cuda.cli.options import (
 )
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
+from gi_cuda.evaluate.checks.blindness import blind_spots, look_for_blindness, too_few_cases
 from gi_cuda.evaluate.checks.buffers import partly_written
+from gi_cuda.evaluate.checks.coverage import look_for_unreached, untested
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
+from gi_cuda.evaluate.checks.inputs import layouts_of, never_varied
 from gi_cuda.evaluate.checks.target_files import (
     Hashes,
     left_to_fill_in,
@@ -50,6 +56,7 @@ from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table, say
 from gi_cuda.results.verdict import is_too_noisy
 from gi_cuda.runs.tools import Tools, open_tools
+from gi_cuda.spec import Given
 
 
 def command(
@@ -60,17 +67,20 @@ def command(
     level: Level = "source",
     jobs: Jobs = 0,
     no_cache: NoCache = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse the target where there is any warning.")
+    ] = False,
 ) -> None:
     """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
-    variant broken on purpose is caught; run each value of each parameter by itself; print the
-    noise floor, and warn of what is doubtful."""
+    variant broken on purpose is caught; run each value of each parameter by itself; leave out each
+    kernel and spoil each output; print the noise floor, and warn of what is doubtful."""
     with scratch_folder() as folder, Steps(console) as tell:
         tell("reading the target and its source")
         subject = open_subject(target, check_backend(backend), level, bnf=bnf, scope=scope)
         tell("making the cases")
         cache = cache_unless(no_cache)
         with open_tools(subject, folder, workers=1, jobs=jobs or cores(), cache=cache) as tools:
-            doubts = _refuse_slips(tools, tell)
+            given, doubts = _refuse_slips(tools, tell)
             baseline = establish(
                 subject,
                 tools.compiler,
@@ -83,27 +93,23 @@ def command(
             broken = tools.scratch("broken")
             caught = try_broken(subject, tools.compiler, tools.pool, broken, baseline)
             tried = _tried(tools, baseline, tell)
-            tell("running the reference with other values in locals that it never sets")
-            where = tools.scratch("locals")
-            doubts = [
-                *doubts,
-                *unset_locals(subject, tools.compiler, tools.pool, where, baseline.limit),
-            ]
+            blind = _blind(tools, baseline, given, tell)
     print_table(console, baseline_table(baseline, caught))
     everything = values_alone(subject.space.parameters)
     if tried:
         print_table(console, values_table(tried, len(everything)))
     file, parameters = str(subject.target.file), subject.space.parameters
-    print_warnings(
-        console,
-        [
-            *wrong_values(file, parameters, tried),
-            *doubts,
-            *partly_written(subject.target, baseline.unwritten),
-            *too_long(subject.target, baseline.seconds),
-            *left_to_fill_in(read_files(subject.target)),
-        ],
-    )
+    warnings = [
+        *wrong_values(file, parameters, tried),
+        *doubts,
+        *blind,
+        *partly_written(subject.target, baseline.unwritten),
+        *too_long(subject.target, baseline.seconds),
+        *left_to_fill_in(read_files(subject.target)),
+    ]
+    if strict:
+        refuse(warnings)
+    print_warnings(console, warnings)
     if is_too_noisy(baseline.floor, baseline.verdict):
         raise UserError(
             f"a copy of the reference measures as {baseline.verdict}, with a noise floor of"
@@ -114,33 +120,57 @@ def command(
     say(console, f"{subject.target.name}: ready to evolve")
 
 
-def _refuse_slips(tools: Tools, tell: Callable[[str], None]) -> Sequence[Finding]:
-    """Refuse parameters without effect and cases that differ from process to process; what may be
-    right all the same comes back."""
+def _refuse_slips(
+    tools: Tools, tell: Callable[[str], None]
+) -> tuple[Sequence[Given], Sequence[Finding]]:
+    """Refuse parameters without effect and cases that differ from process to process; what the
+    cases give comes back, and what may be right all the same."""
     target, file = tools.subject.target, str(tools.subject.target.file)
     tell("looking for parameters that change nothing")
     effects = read_effects(tools.subject.source, tools.compiler)
     refuse(inert(file, target.parameters, effects))
     tell("making the cases once more")
-    there = _hashes(tools.pool)
-    refuse(unsteady(target, _hashes_elsewhere(tools.session), there))
-    return list(idle(file, target.parameters, effects))
+    there, elsewhere = _given(tools.pool), _given_elsewhere(tools.session)
+    refuse(unsteady(target, _hashes(elsewhere), _hashes(there)))
+    return list(there.values()), list(idle(file, target.parameters, effects))
 
 
-def _hashes(pool: Pool[int]) -> Hashes:
+def _hashes(cases: Mapping[str, Given]) -> Hashes:
+    return {name: one.hashes for name, one in cases.items()}
+
+
+def _given(pool: Pool[int]) -> Mapping[str, Given]:
     """What the cases hold that workers have."""
     answer = pool.one(TellInputs())
     if isinstance(answer, Lost):
         raise UserError(f"the worker did not say what the cases hold: {answer.message}")
     assert isinstance(answer, Inputs)
-    return answer.hashes
+    return answer.given
 
 
-def _hashes_elsewhere(session: Session) -> Hashes:
+def _given_elsewhere(session: Session) -> Mapping[str, Given]:
     """The same where another process makes the cases; in the other order, so that random numbers
     that one case leaves to the next show."""
     with Pool[int](replace(session, cases=session.cases[::-1]), 1) as pool:
-        return _hashes(pool)
+        return _given(pool)
+
+
+def _blind(
+    tools: Tools, baseline: Baseline, given: Sequence[Given], tell: Callable[[str], None]
+) -> list[Finding]:
+    """What neither the oracle nor the cases would show of a variant."""
+    subject, target = tools.subject, tools.subject.target
+    compiler, pool, limit = tools.compiler, tools.pool, baseline.limit
+    unseen = look_for_blindness(subject, compiler, pool, tools.scratch("blind"), limit, tell)
+    unreached = look_for_unreached(subject, compiler, pool, tools.scratch("reached"), tell)
+    tell("running the reference with other values in locals that it never sets")
+    return [
+        *unset_locals(subject, compiler, pool, tools.scratch("locals"), limit),
+        *blind_spots(target, unseen),
+        *untested(subject, unreached),
+        *never_varied(target, given, layouts_of(subject)),
+        *too_few_cases(target, (tools.train(), tools.held_out())),
+    ]
 
 
 def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[TriedValue]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from gi_cuda.analyze.minimize import minimize
+from gi_cuda.analyze.minimize import Allowance, Measurers, minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.options import IndividualNumber, NoCache, RunPath, cache_unless
@@ -23,7 +23,9 @@ def command(
     threshold: Annotated[
         float,
         typer.Option(
-            min=0, max=1, help="A change stays if leaving it out certainly costs more than this."
+            min=0,
+            max=1,
+            help="All that goes may cost so much together; certainly no more than the noise floor.",
         ),
     ] = LEAST_GAIN,
     no_cache: NoCache = False,
@@ -39,11 +41,17 @@ def command(
             refuse_wrong(winner, run),
         ):
             # Held-out cases have a veto and no other say, so nothing is timed on them.
+            train = opened.measurer(CaseRole.TRAIN)
             held_out = opened.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)
-            result = minimize(changes, opened.measurer(CaseRole.TRAIN), held_out, threshold)
+            allowance = Allowance(threshold, opened.baseline.floor)
+            with opened.confirming() as confirm:
+                measurers = Measurers(
+                    train, held_out, confirm.judge(), train.beside, confirm.beside
+                )
+                result = minimize(changes, measurers, allowance)
             both = [winner.genotype, subject.read(result.genotype)]
             before, validation = opened.validate([candidate(subject, one) for one in both])
-        minimized = Minimized(result, validation, before)
+        minimized = Minimized(result, validation, before, confirm.words)
         keep_minimized(opened.store, winner.ident, minimized)
         beside = opened.beside
     print_minimized(console, str(winner), minimized, beside=beside)

@@ -183,7 +183,7 @@ def establish(
     train = subject.cases(CaseRole.TRAIN)
     whole = source.program(base, (*train, *subject.cases(CaseRole.HELD_OUT)))
     tell("running the reference on all cases")
-    recorded = _record(subject, pool, whole, reference)
+    recorded = record_reference(subject, pool, whole, reference)
     tell("timing copies of the reference")
     copied = [source.program(copy, train) for copy in copies]
     timed = _time_quietly(subject, pool, copied, source.program(base, train))
@@ -247,7 +247,16 @@ def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
     )
 
 
-def _record(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+def record_reference(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+    """Run the reference and store its outputs.
+
+    Args:
+        folder: where they go.
+
+    Raises:
+        UserError: it crashes, its oracle rejects it, or it does not write what it should, or what
+            it should not.
+    """
     runs = max(2, subject.target.oracle.runs)
     answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -162,6 +162,11 @@ class GenotypeMeasurer:
     """
 
     replicates: Replicates
+
+    def beside(self, genotype: Genotype) -> GenotypeMeasurer:
+        """The same, beside another genotype."""
+        other = candidate(self.replicates.subject, genotype)
+        return GenotypeMeasurer(replace(self.replicates, beside=other))
 
     def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
         """Read genotypes, all compiled in one batch."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -116,6 +117,33 @@ class CompiledInstruction(NamedTuple):
     origin: SourceLines
 
 
+class Outcome(StrEnum):
+    """What a count in a text is of."""
+
+    REACHED = "reached"
+    TRUE = "true"
+    FALSE = "false"
+
+
+class Place(NamedTuple):
+    """What a count in a text is of: a rule, and what becomes of it."""
+
+    rule: str
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class CountedText:
+    """A text with counts, in the places of those of loops.
+
+    Attributes:
+        places: what each count is of, by its number.
+    """
+
+    text: str
+    places: tuple[Place, ...]
+
+
 @dataclass(frozen=True)
 class ParsedText(ABC):
     """A text as its front end read it: the rules, and what can be made of the text by edits.
@@ -203,6 +231,11 @@ class ParsedText(ABC):
         Raises:
             KeyError: there is no such rule.
         """
+        return None
+
+    def count_places(self, names: Collection[str]) -> CountedText | None:
+        """The text with a count of its own for each statement, and one for either outcome of each
+        condition of an ``if``, among the rules named; None: not for this language."""
         return None
 
     def instructions(self) -> Mapping[str, CompiledInstruction] | None:

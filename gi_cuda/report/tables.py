@@ -73,7 +73,8 @@ def print_table(console: Console, rows: Table) -> None:
 
 def say(console: Console, line: str, style: str | None = None) -> None:
     """Print a line just as it is: nothing in it is markup, and only the terminal breaks it."""
-    console.print(line, style=style, highlight=False, markup=False, soft_wrap=True)
+    # Without emoji=False line 100 of a file, between two colons, is one.
+    console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def counted(number: int, noun: str) -> str:

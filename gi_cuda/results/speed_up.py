@@ -88,16 +88,17 @@ def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
     return SpeedUp(1 / middle, 1 / high, 1 / low)
 
 
-def contrast(terms: Sequence[tuple[int, Reading]]) -> SpeedUp:
-    """A product of speed-ups and inverse speed-ups of right readings, with its 95 % interval.
+def contrast(terms: Sequence[tuple[int, Reading]], confidence: float = SHOWN) -> SpeedUp:
+    """A product of speed-ups and inverse speed-ups of right readings, with its interval.
 
     ``contrast([(1, a), (-1, b)])`` says how many times as fast a is as b. The median over builds of
     each build's median ratio; builds are drawn for each reading on its own.
 
     Args:
         terms: exponents and readings; no reading twice.
+        confidence: of the interval.
     """
     value = -sum(exponent * float(medians(one.logarithms)) for exponent, one in terms)
     drawn = -np.sum([exponent * one.resampled for exponent, one in terms], axis=0)
-    low, high = central(drawn, SHOWN)
+    low, high = central(drawn, confidence)
     return SpeedUp(*(float(np.exp(one)) for one in (value, low, high)))

@@ -203,6 +203,21 @@ def may_pay(gain: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
     return gain.value > 1 + threshold and not pays(gain, threshold)
 
 
+def is_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN, floor: float = LEAST_FLOOR) -> bool:
+    """Whether a loss does not matter: it seems to be within the threshold, and certainly is within
+    the noise floor, or the threshold where that is larger.
+
+    Args:
+        loss: how many times as fast one was before.
+    """
+    return may_be_affordable(loss, threshold) and loss.high <= 1 + max(threshold, floor)
+
+
+def may_be_affordable(loss: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
+    """Whether a loss seems to be within the threshold."""
+    return loss.value <= 1 + threshold
+
+
 def interacts(factor: SpeedUp, threshold: float = LEAST_GAIN) -> bool:
     """Whether a factor between what changes gain together and apart certainly lies beyond the
     threshold, in either direction."""

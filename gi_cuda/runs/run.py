@@ -10,9 +10,9 @@ from pathlib import Path
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.protocol.requests import Sampling
-from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batch import PastResults
-from gi_cuda.evaluate.candidates import Candidate, candidate
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
@@ -22,6 +22,7 @@ from gi_cuda.evaluate.replicates import (
     Replicates,
     in_fresh_processes,
 )
+from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.runs.lock import locked
 from gi_cuda.runs.stored import (
@@ -32,12 +33,35 @@ from gi_cuda.runs.stored import (
     stored_start,
     stored_subject,
 )
-from gi_cuda.runs.tools import Tools, open_tools
+from gi_cuda.runs.tools import Tools, open_tools, with_cases
 from gi_cuda.search import Preset, find_preset
 from gi_cuda.search.loop import Evolution
-from gi_cuda.spec import CaseRole
+from gi_cuda.spec import CaseRole, confirm_cases
 from gi_cuda.store import Store
 from gi_cuda.subject import Started, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmer:
+    """Reads individuals on cases by which nothing was chosen.
+
+    Attributes:
+        measurer: beside what has none of their changes.
+        words: what the cases are, for people.
+    """
+
+    measurer: GenotypeMeasurer
+    words: str
+
+    def judge(self) -> GenotypeMeasurer:
+        """What tells right from wrong, and no more."""
+        return replace(
+            self.measurer, replicates=replace(self.measurer.replicates, builds=1, pairs=1)
+        )
+
+    def beside(self, genotype: Genotype) -> GenotypeMeasurer:
+        """What reads individuals beside another one."""
+        return self.measurer.beside(genotype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +185,31 @@ class Run:
                 beside=candidate(self.subject, self.subject.original),
             )
         )
+
+    @contextmanager
+    def confirming(self) -> Iterator[Confirmer]:
+        """Reads individuals on cases that neither the search nor a validation saw, each in a
+        process of its own; the workers end with the context.
+
+        Raises:
+            UserError: the reference fails on them.
+        """
+        subject = self.subject
+        found = confirm_cases(subject.target, subject.backend)
+        with with_cases(self.tools, found.cases, "confirm") as tools:
+            names, folder = tools.session.cases, tools.scratch("confirm")
+            (binary,) = compile_reference(subject, tools.compiler, [subject.reference], folder)
+            program = unmodified(subject).program(binary, names)
+            record_reference(subject, tools.pool, program, tools.reference)
+            replicates = replace(
+                self._replicates(CaseRole.TRAIN, "confirm"),
+                pool=tools.pool,
+                run=in_fresh_processes(tools.pool),
+                cases=names,
+                beside=candidate(subject, subject.original),
+                backwards=False,
+            )
+            yield Confirmer(GenotypeMeasurer(replicates), found.words)
 
     def _replicates(self, role: CaseRole, name: str) -> Replicates:
         replicates = self.tools.replicates(role, self.baseline.limit, name)

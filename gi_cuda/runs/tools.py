@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.backends.compile.cached import keeping
@@ -17,7 +17,7 @@ from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.replicates import Replicates
-from gi_cuda.spec import CaseRole
+from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
 
 
@@ -112,3 +112,20 @@ def open_tools(
             yield Tools(subject, backend, compiler, uncached, pool, folder, session)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
+
+
+@contextmanager
+def with_cases(tools: Tools, cases: Sequence[Case], name: str) -> Iterator[Tools]:
+    """The same tools with a worker that has other cases; it ends with the context.
+
+    Args:
+        name: of the folder for the reference's outputs on them.
+    """
+    names = tuple(case.name for case in cases)
+    target = tools.subject.target
+    others = tuple(case for case in target.cases if case.name not in names)
+    target = replace(target, cases=(*others, *cases))
+    reference = tools.scratch(name) / "reference"
+    session = Session(target, tools.subject.backend, names, reference)
+    with Pool[int](session, 1) as pool:
+        yield replace(tools, pool=pool, session=session)

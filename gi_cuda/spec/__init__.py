@@ -1,7 +1,8 @@
 """A target: what to evolve, how to launch it, its inputs and its oracle."""
 
-from gi_cuda.spec.cases import CaseData, cases_for, find_case, load_case
-from gi_cuda.spec.fingerprint import content_hash, file_hashes, input_hashes
+from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
+from gi_cuda.spec.fingerprint import content_hash, file_hashes
+from gi_cuda.spec.given import Given, given
 from gi_cuda.spec.launches import Argument, Launch, LaunchError, buffer_sizes, final_storage, plan
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
@@ -32,6 +33,7 @@ __all__ = [
     "CaseRole",
     "Configuration",
     "Constraint",
+    "Given",
     "Judgement",
     "KernelStep",
     "Launch",
@@ -46,12 +48,13 @@ __all__ = [
     "buffer_sizes",
     "cases_for",
     "compiler_options",
+    "confirm_cases",
     "content_hash",
     "defaults",
     "file_hashes",
     "final_storage",
     "find_case",
-    "input_hashes",
+    "given",
     "load_case",
     "load_target",
     "macros",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,55 @@ def cases_for(target: Target, backend: str, role: CaseRole) -> tuple[Case, ...]:
             hint=f'Add {backend!r} to the `backends` of a case with role = "{role.value}".',
         )
     return cases
+
+
+@dataclass(frozen=True, slots=True)
+class Confirming:
+    """Cases that confirm what was found with others.
+
+    Attributes:
+        words: what they are, for people.
+    """
+
+    cases: tuple[Case, ...]
+    words: str
+
+
+def confirm_cases(target: Target, backend: str) -> Confirming:
+    """Cases that neither a search nor a validation sees: those of role ``confirm``; where there is
+    none, the train cases with another integer ``seed`` among their ``args``; where they have no
+    such, the held-out ones, which validation does see.
+
+    Raises:
+        UserError: there is no case at all for the backend.
+    """
+    own = tuple(
+        case for case in target.cases if case.role is CaseRole.CONFIRM and backend in case.backends
+    )
+    if own:
+        return Confirming(own, "the cases that confirm")
+    seeds = [seed for case in target.cases if (seed := _seed(case)) is not None]
+    train = cases_for(target, backend, CaseRole.TRAIN)
+    if all(_seed(case) is not None for case in train):
+        fresh = range(max(seeds) + 1, max(seeds) + 1 + len(train))
+        reseeded = tuple(
+            replace(
+                case,
+                name=f"{case.name}-seed-{seed}",
+                role=CaseRole.CONFIRM,
+                args={**case.args, "seed": seed},
+            )
+            for case, seed in zip(train, fresh, strict=True)
+        )
+        return Confirming(reseeded, "the train cases with another seed")
+    held_out = cases_for(target, backend, CaseRole.HELD_OUT)
+    return Confirming(held_out, "the held-out cases, as there are no others")
+
+
+def _seed(case: Case) -> int | None:
+    """The seed that a case's random numbers are drawn with; None where it names none."""
+    seed = case.args.get("seed")
+    return seed if isinstance(seed, int) and not isinstance(seed, bool) else None
 
 
 def load_case(target: Target, case: Case) -> CaseData:

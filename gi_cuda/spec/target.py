@@ -60,10 +60,11 @@ class BufferRole(StrEnum):
 
 
 class CaseRole(StrEnum):
-    """What a case is for: fitness, or validation only."""
+    """What a case is for: fitness, validation only, or to confirm what was minimized."""
 
     TRAIN = "train"
     HELD_OUT = "held-out"
+    CONFIRM = "confirm"
 
 
 UNTYPED = np.dtype("V")

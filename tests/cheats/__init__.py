@@ -90,6 +90,13 @@ CHEATS = (
     Cheat("sizes", "CHEAT=4", "half of the blocks are not launched"),
     Cheat("sizes", "CHEAT=5", "a quarter of the inputs stands for all"),
     Cheat("sizes", "CHEAT=6", "the answer of the train case as a constant", trains=True),
+    Cheat("answers", "CHEAT=1", "the second kernel does nothing"),
+    Cheat("answers", "CHEAT=2", "one of two outputs is not written"),
+    Cheat("answers", "CHEAT=3", "NaN in place of answers, before an oracle that it gets past"),
+    Cheat("answers", "CHEAT=4", "NaN in place of every fourth answer"),
+    Cheat("answers", "CHEAT=5", "what an answer was before is left there"),
+    Cheat("answers", "CHEAT=6", "a launch is left out"),
+    Cheat("answers", "CHEAT=7", "an eighth of the sum, and zero in place of some answers"),
 )
 
 

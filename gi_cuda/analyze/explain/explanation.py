@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gi_cuda.analyze.explain.coverage import coverage
 from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.analyze.minimize import KeptChange, kept_change
+from gi_cuda.analyze.minimization import KeptChange, kept_change
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.evaluate.candidates import candidate

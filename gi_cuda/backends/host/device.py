@@ -132,6 +132,11 @@ class HostDevice:
             elif not buffer.role.given:
                 array.view(np.uint8)[:] = _pattern(array.nbytes)
 
+    def poison(self, plan: CasePlan, buffer: str) -> None:
+        """Make one scratch buffer what no launch has written."""
+        array = self._buffer(plan, buffer)
+        array.view(np.uint8)[:] = _pattern(array.nbytes)
+
     def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds of this thread's CPU time.
 

@@ -107,6 +107,9 @@ class Device(Protocol):
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs and scratch buffers."""
 
+    def poison(self, plan: CasePlan, buffer: str) -> None:
+        """Make one scratch buffer, no variable of the source, what no launch has written."""
+
     def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds on the device's clock.
 

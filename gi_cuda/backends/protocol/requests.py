@@ -10,7 +10,7 @@ import numpy as np
 
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.verdict import LEAST_FLOOR
-from gi_cuda.spec import Launch, Value
+from gi_cuda.spec import Given, Launch, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +129,62 @@ class TryBackwards:
 
 
 @dataclass(frozen=True, slots=True)
+class LeaveOut:
+    """Run the reference with something left out; the answer is whether some case's answers are
+    wrong then.
+
+    Attributes:
+        launches: of this kernel none is made; "": all are.
+        contents: this buffer is poisoned wherever one kernel would hand it to another; "": none is.
+    """
+
+    reference: Program
+    limit: float
+    launches: str = ""
+    contents: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpoilOutputs:
+    """Ask the oracle about the reference's recorded outputs, some of whose values are replaced. The
+    answer is a :class:`Spoilt`."""
+
+    cases: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A way to spoil an output that the oracle accepts on all cases.
+
+    Attributes:
+        buffer: the output.
+        filling: what stands in place of the right values, in words.
+        part: which of the output's values, in words.
+        share: how many of them; 1: all.
+    """
+
+    buffer: str
+    filling: str
+    part: str
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class Spoilt:
+    """What the oracle does not see in outputs, and what is peculiar to those of the reference.
+
+    Attributes:
+        unseen: the worst ways for each output, the largest share first.
+        constant: outputs that hold one value, in words, everywhere on all cases.
+        undefined: for each output and case with NaN among what the reference writes, how many.
+    """
+
+    unseen: tuple[Unseen, ...] = ()
+    constant: Mapping[str, str] = field(default_factory=dict)
+    undefined: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class CountLoops:
     """Run an instrumented reference and report the most iterations of each loop."""
 
@@ -144,9 +200,9 @@ class TellInputs:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """Hashes of what cases hold, by the names of case and value."""
+    """What cases hold, by their names."""
 
-    hashes: Mapping[str, Mapping[str, str]]
+    given: Mapping[str, Given]
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +212,16 @@ class GetReady:
     reference: Program
 
 
-Request = Measure | SharedMeasurement | Record | CountLoops | TryBackwards | TellInputs
+Request = (
+    Measure
+    | SharedMeasurement
+    | Record
+    | CountLoops
+    | TryBackwards
+    | LeaveOut
+    | SpoilOutputs
+    | TellInputs
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ from gi_cuda.spec import (
     Value,
     buffer_sizes,
     final_storage,
-    input_hashes,
+    given,
     plan,
 )
 
@@ -268,7 +268,7 @@ def still_poison(array: NDArray[Any]) -> int:
 
 def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
     """Say what the cases hold."""
-    return Inputs({name: input_hashes(case) for name, case in runner.cases.items()})
+    return Inputs({name: given(case) for name, case in runner.cases.items()})
 
 
 def try_backwards(runner: CaseRunner, request: TryBackwards) -> bool:

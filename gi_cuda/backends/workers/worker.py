@@ -14,10 +14,12 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
     GetReady,
+    LeaveOut,
     Measure,
     Record,
     Refused,
     SharedMeasurement,
+    SpoilOutputs,
     TellInputs,
     TryBackwards,
 )
@@ -32,6 +34,7 @@ from gi_cuda.backends.workers.case_runner import (
     try_backwards,
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
+from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.errors import UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, find_case, load_case
 from gi_cuda.spec.own_code import check_code
@@ -42,6 +45,8 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Record: record,
     CountLoops: count_loops,
     TryBackwards: try_backwards,
+    LeaveOut: leave_out,
+    SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
     GetReady: get_ready,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.errors import UserError
@@ -24,6 +24,16 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}" + (f"\n  {self.hint}" if self.hint else "")
+
+
+SHOWN = 8
+"""Things of a list that are told by name; the others are counted."""
+
+
+def listed(several: Sequence[str]) -> str:
+    """Things, separated by commas; those of a long list are cut with a count."""
+    more = f" and {len(several) - SHOWN} more" if len(several) > SHOWN else ""
+    return ", ".join(several[:SHOWN]) + more
 
 
 def refuse(findings: Iterable[Finding]) -> None:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.spec import Target
 from gi_cuda.spec.load import MARK, data_file
 
-_SHOWN = 8
 _MARKED = re.compile(rf"(?<!marked ){MARK}\b")
 """The mark where it stands for something: the file's head explains it."""
 
@@ -31,8 +30,7 @@ def left_to_fill_in(texts: Mapping[Path, str]) -> Iterator[Finding]:
     for path, text in texts.items():
         lines = [n for n, line in enumerate(text.splitlines(), 1) if _MARKED.search(line)]
         if lines:
-            more = f" and {len(lines) - _SHOWN} more" if len(lines) > _SHOWN else ""
-            shown = ", ".join(map(str, lines[:_SHOWN])) + more
+            shown = listed([str(line) for line in lines])
             yield Finding(
                 f"{path}:{lines[0]}",
                 f"{MARK} is left in line{'s' if len(lines) > 1 else ''} {shown}",

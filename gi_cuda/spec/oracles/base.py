@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -19,6 +19,9 @@ from gi_cuda.spec.table import Table
 
 Outputs = Mapping[str, Array]
 """The judged buffers after a launch, by name."""
+
+LONGEST_REASON = 400
+"""Characters of a reason that are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +34,22 @@ class Judgement:
     @property
     def acceptable(self) -> bool:
         return self.penalty == 0
+
+    def in_short(self) -> Judgement:
+        """The same with a reason of one line of fair length: it is stored and shown for every
+        variant, and a target's own function may say anything."""
+        return replace(self, reason=in_short(self.reason))
+
+
+def in_short(reason: str) -> str:
+    """A text as one line of at most :data:`LONGEST_REASON` characters, all of them printable; what
+    is cut off is told."""
+    # Far more than is kept, and far less than a function may have said.
+    begin = reason[: 4 * LONGEST_REASON]
+    line = " ".join("".join(c if c.isprintable() else " " for c in begin).split())
+    if len(reason) == len(begin) and len(line) <= LONGEST_REASON:
+        return line
+    return f"{line[:LONGEST_REASON].rstrip()} ... ({len(reason)} characters)"
 
 
 class OutputCheck(Table, ABC):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
+from gi_cuda.spec.oracles.compare import Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +20,13 @@ class Reference:
     Attributes:
         outputs: outputs of the first reference run.
         prepared: for each check, what it judges against.
+        undefined: for each output where some reference run has a NaN; those without any are not
+            there.
     """
 
     outputs: Outputs
     prepared: tuple[Any, ...]
+    undefined: Mapping[str, Mask]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +51,14 @@ class Oracle:
             raise ValueError(f"{self.runs} reference runs are needed, not {len(runs)}")
         first = {name: np.ascontiguousarray(array) for name, array in runs[0].items()}
         runs = [first, *runs[1:]]
-        return Reference(first, tuple(check.prepare(runs) for check in self.checks))
+        prepared = tuple(check.prepare(runs) for check in self.checks)
+        return Reference(first, prepared, _undefined(runs))
 
     def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> Judgement:
         """Judge the outputs of one launch.
+
+        Whatever the checks make of it, a NaN is wrong where no reference run has one: comparisons
+        with it are never true, and so it gets past functions that look for what is too large.
 
         Args:
             case: the case's values by name, as `CaseData.values` gives them.
@@ -73,8 +81,38 @@ class Oracle:
             for check, prepared in zip(self.checks, reference.prepared, strict=True)
         ]
         reason = next((one.reason for one in judgements if not one.acceptable), "")
-        return Judgement(math.fsum(one.penalty for one in judgements), reason)
+        whole = Judgement(math.fsum(one.penalty for one in judgements), reason).in_short()
+        return _strange(outputs, reference) if whole.acceptable else whole
 
     def penalty(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> float:
         """The penalty alone; 0 is acceptable."""
         return self.judge(case, outputs, reference).penalty
+
+
+def _undefined(runs: Sequence[Outputs]) -> dict[str, Mask]:
+    """Where some run has a NaN."""
+    found = {}
+    for name, first in runs[0].items():
+        if first.dtype.kind == "f":
+            mask = np.logical_or.reduce([np.isnan(run[name]) for run in runs])
+            if mask.any():
+                found[name] = mask
+    return found
+
+
+def _strange(outputs: Outputs, reference: Reference) -> Judgement:
+    """What counts as wrong even if all checks accept it: NaN where the reference has none."""
+    for name, want in reference.outputs.items():
+        if want.dtype.kind != "f":
+            continue
+        mask = np.isnan(outputs[name])
+        if name in reference.undefined:
+            mask &= ~reference.undefined[name]
+        if count := int(np.count_nonzero(mask)):
+            index = int(mask.argmax())
+            return Judgement(
+                float(count),
+                f"{name}[{index}] is nan, expected {want[index]}"
+                f" ({count} of {mask.size} values are nan, and the reference's are not)",
+            )
+    return Judgement(0.0)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from gi_cuda.errors import UserError
 from gi_cuda.spec.locate import Files, Key
 from gi_cuda.spec.modules import line_of, load_function
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
@@ -61,8 +60,6 @@ class Python(OutputCheck):
         try:
             with np.errstate(all="ignore"):
                 return _judgement(function(*arguments), name)
-        except UserError:
-            raise
         except (Exception, SystemExit) as error:
             # A variant's outputs may be any rubbish; what trips over them has judged them.
             at = line_of(error, file)

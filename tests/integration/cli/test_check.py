@@ -15,6 +15,7 @@ from gi_cuda.errors import UserError
 from tests.command import gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
+BLIND = SCALE.with_name("blind")
 
 
 @pytest.fixture
@@ -66,14 +67,50 @@ def test_answers_that_depend_on_locals_that_nobody_set(target: Path) -> None:
     assert said in done.stdout
 
 
-def test_a_good_target_is_ready_without_a_warning(tmp_path: Path) -> None:
-    done = gi_cuda("check", SCALE, cwd=tmp_path)
+def test_a_good_target_is_ready_without_a_warning(target: Path) -> None:
+    change(
+        target / "kernel.cu",
+        ("    if (waste == 123456789) mine = 0;\n", "    if (waste % 3 == 0) mine |= 0;\n"),
+    )
+    more = [
+        f'\n[[case]]\nname = "{role}-more"\nrole = "{role}"\nargs = {{ seed = {seed}, n = {n} }}\n'
+        for role, seed, n in (("train", 3, 2001), ("held-out", 4, 901))
+    ]
+    with (target / "target.toml").open("a") as file:
+        file.writelines(more)
+    done = gi_cuda("check", "t", "--strict", cwd=target.parent)
     assert done.returncode == 0, done.stderr
     assert "ready to evolve" in done.stdout
     assert re.search(r"broken on purpose +caught", done.stdout)
     assert re.search(r"noise floor +[\d.]+%", done.stdout)
     assert "warning" not in done.stdout
-    assert list(tmp_path.iterdir()) == []
+    assert list(target.parent.iterdir()) == [target]
+
+
+def test_what_oracle_and_cases_do_not_see_is_told_and_refused_if_strict(tmp_path: Path) -> None:
+    done = gi_cuda("check", BLIND, "--strict", cwd=tmp_path)
+    assert done.returncode == 2, done.stdout
+    assert done.stderr.count("error: ") == 1
+    said = re.sub(r"\S*/target\.toml", "target.toml", done.stderr)
+    assert "ready to evolve" not in done.stdout
+    for what in (
+        "target.toml:76: the oracle does not see kernel second: without any launch of it",
+        "target.toml:26: the oracle accepts loose with all its values zero",
+        "target.toml:32: the oracle accepts half with the last half of its values far off",
+        "target.toml:38: the reference writes NaN into nothing: 1 on train, 1 on held-out",
+        "target.toml:44: no answer depends on what kernels leave in left for others",
+        "target.toml:50: the oracle does not look at unseen",
+        "kernel.cu:17: no case reaches 2 statements: lines 17-18",
+        "kernel.cu:16: no case makes 1 condition true: line 16",
+        "target.toml:66: scalar mode = 2 has one value in all cases",
+        "target.toml:14: member settings.shift has one value in all cases",
+        "target.toml:95: train is the only train case",
+        "target.toml:100: held-out is the only held-out case",
+    ):
+        assert what in said
+    # What is seen is not told of.
+    assert "kernel first" not in said
+    assert "accepts out" not in said
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pytest
 
+from gi_cuda.analyze.minimize import Measurers
 from gi_cuda.genome import Changed, Delete, Genotype, Space
 from gi_cuda.results.measurement import Sample
 from gi_cuda.results.speed_up import Reading
@@ -48,12 +49,17 @@ class Simulated:
     """A measurer of planted edits, with noise drawn from a seed.
 
     Attributes:
+        placement: standard deviation of what each build of a variant adds to all its times, as a
+            fraction: where its code comes to lie.
+        beside: the edits of what they are timed beside.
         asked: the sizes of the batches it was asked for.
     """
 
     truth: Truth
     fails: Callable[[Names], bool]
     seed: int
+    placement: float = 0.0
+    beside: Names = frozenset()
     asked: list[int] = field(default_factory=list)
 
     def __call__(self, genotypes: Sequence[Genotype]) -> list[Reading]:
@@ -65,8 +71,10 @@ class Simulated:
         if self.fails(names):
             return Reading(failure="wrong: out[0] is 1, expected 2")
         rng = np.random.default_rng([self.seed, len(self.asked), number])
-        reference = SECONDS * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
+        reference = SECONDS / self.truth.gain(self.beside)
+        reference = reference * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
         variant = SECONDS / self.truth.gain(names) * np.exp(rng.normal(0, NOISE, (BUILDS, PAIRS)))
+        variant *= np.exp(rng.normal(0, self.placement, (BUILDS, 1)))
         return Reading(
             tuple(
                 tuple(map(Sample, TRAIN, *times))
@@ -88,6 +96,28 @@ def measurer(truth: Truth, seed: int) -> tuple[Simulated, Simulated]:
     """The train and the held-out measurer of one truth."""
     held_out = Simulated(truth, lambda n: truth.fails(n) or truth.fails_held_out(n), seed + 1000)
     return Simulated(truth, truth.fails, seed), held_out
+
+
+def measurers(
+    truth: Truth, seed: int, placement: float = 0.0, confirming: Truth | None = None
+) -> Measurers:
+    """All measurers of one truth, or with another one on the cases that confirm."""
+    several = [*measurer(truth, seed), Simulated(confirming or truth, truth.fails, seed + 2000)]
+    if confirming is not None:
+        several[2].fails = confirming.fails
+    for one in several:
+        one.placement = placement
+    train, held_out, confirm = several
+
+    def beside(one: Simulated, number: int) -> Callable[[Genotype], Simulated]:
+        return lambda winner: replace(
+            one,
+            seed=one.seed + number,
+            beside=frozenset(edit.place for edit in winner.edits),
+            asked=[],
+        )
+
+    return Measurers(train, held_out, confirm, beside(train, 3000), beside(confirm, 3000))
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.explain.explanation import Explanation, describe
-from gi_cuda.analyze.minimize import KeptChange
+from gi_cuda.analyze.minimization import KeptChange
 from gi_cuda.genome import EDIT_KINDS, Edit
 from gi_cuda.report.explain import facts
 from gi_cuda.results.speed_up import SpeedUp

@@ -11,10 +11,11 @@ from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.workers.case_runner import still_poison
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.buffers import never_written, partly_written, written_inputs
-from gi_cuda.evaluate.checks.finding import Finding, refuse
+from gi_cuda.evaluate.checks.finding import Finding, listed, refuse
+from gi_cuda.evaluate.checks.inputs import never_varied
 from gi_cuda.evaluate.checks.target_files import left_to_fill_in, too_long, unsteady
 from gi_cuda.evaluate.checks.values import TriedValue, affordable, evenly, wrong_values
-from gi_cuda.spec import input_hashes, load_case
+from gi_cuda.spec import Given, given, load_case
 from gi_cuda.subject import Subject
 
 
@@ -68,12 +69,38 @@ def test_marks_of_init(tmp_path: Path) -> None:
 
 def test_cases_that_change(scale: Subject) -> None:
     target = scale.target
-    here = {case.name: input_hashes(load_case(target, case)) for case in target.cases}
+    here = {case.name: given(load_case(target, case)).hashes for case in target.cases}
     assert texts(unsteady(target, here, here)) == []
     there = {**here, "train": {**here["train"], "in": "other"}}
     (one,) = texts(unsteady(target, here, there))
     assert "case() gives other values from process to process: in (case train)" in one
     assert "default_rng(seed)" in one
+
+
+def test_what_no_case_varies(scale: Subject) -> None:
+    target = scale.target
+    layout = np.dtype([("gain", "f4"), ("shift", "i4")])
+
+    def case(n: int, gain: float, shift: int) -> Given:
+        small = np.array([(gain, shift), (gain + 1, shift)], layout).view(np.uint8)
+        return Given({}, {"n": np.int32(n)}, {"in": small}, {})
+
+    layouts = {"in": layout}
+    assert texts(never_varied(target, [case(5, 1.0, 2)], layouts)) == []
+    assert texts(never_varied(target, [case(5, 1.0, 2), case(6, 1.0, 3)], layouts)) == []
+    scalar, member = texts(never_varied(target, [case(5, 1.0, 2), case(5, 2.0, 2)], layouts))
+    assert "scalar n = 5 has one value in all cases" in scalar
+    assert "member in.shift has one value in all cases" in member
+    (same,) = texts(never_varied(target, [case(5, 1.0, 2), case(6, 1.0, 2)], {}))
+    assert "input in has one value in all cases" in same
+    zeros = [Given({}, {"n": np.int32(n)}, {}, {"in": np.float32(0)}) for n in (5, 6)]
+    (uniform,) = texts(never_varied(target, zeros, {}))
+    assert "in holds 0.0 everywhere in all cases" in uniform
+
+
+def test_long_lists_are_cut_with_a_count() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([str(n) for n in range(20)]) == "0, 1, 2, 3, 4, 5, 6, 7 and 12 more"
 
 
 def test_a_long_reference(scale: Subject) -> None:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec import CaseData, CaseRole, load_case, load_target
+from gi_cuda.spec import CaseData, CaseRole, confirm_cases, load_case, load_target
+from gi_cuda.spec.cases import Confirming
 
-from .conftest import DATA, Write
+from .conftest import DATA, TARGET, Write
 
 
 def test_a_case(write: Write) -> None:
@@ -21,6 +22,35 @@ def test_a_case(write: Write) -> None:
     assert small.scalars == {"n": 1000, "gain": 1.5, "steps": 3}
     assert [type(value) for value in small.scalars.values()] == [np.int32, np.float32, np.int32]
     assert set(small.values) == {"a", "table", "n", "gain", "steps"}
+
+
+def cases(*several: str) -> tuple[tuple[str, str], ...]:
+    """A change of the target: its cases, each as role and args."""
+    begin = TARGET.index("[[case]]")
+    text = "".join(
+        f'[[case]]\nname = "{role}{at}"\nrole = "{role}"\nargs = {{ n = {100 + at}{args} }}\n\n'
+        for at, (role, _, args) in enumerate(one.partition(":") for one in several)
+    )
+    return ((TARGET[begin:], text),)
+
+
+def test_cases_that_confirm(write: Write) -> None:
+    """Of that role; else the train cases with another seed; else the held-out ones."""
+
+    def found(*several: str) -> Confirming:
+        data = DATA.replace("def case(seed, n", "def case(n, seed=0")
+        return confirm_cases(load_target(write(*cases(*several), data=data)), "host")
+
+    own = found("train:", "held-out:", "confirm:")
+    assert [case.name for case in own.cases] == ["confirm2"]
+    fresh = found("train:, seed = 4", "held-out:, seed = 9", "train:, seed = 1")
+    assert [case.name for case in fresh.cases] == ["train0-seed-10", "train2-seed-11"]
+    assert [case.args for case in fresh.cases] == [{"n": 100, "seed": 10}, {"n": 102, "seed": 11}]
+    assert {case.role for case in fresh.cases} == {CaseRole.CONFIRM}
+    assert "another seed" in fresh.words
+    others = found("train:", "held-out:, seed = 9")
+    assert [case.name for case in others.cases] == ["held-out1"]
+    assert "no others" in others.words
 
 
 def test_inputs_are_flat_and_cannot_be_changed(write: Write) -> None:

@@ -302,6 +302,8 @@ RETURNS = {
     "a write to the reference": ("reference['real'][0] = 1", math.inf, "read-only"),
     "a write to the inputs": ("case['in'][0] = 1", math.inf, "read-only"),
     "the case": ("return float(case['in'][0])", 4.0, ""),
+    "an error of ours": ("import gi_cuda.errors as e; raise e.UserError('no')", math.inf, "no"),
+    "a novel": ("return 1, 'x\\n' * 10**6 + '\\udce9\\x1b[31m'", 1.0, "x x ... (2000006 char"),
 }
 
 
@@ -315,6 +317,32 @@ def test_what_a_python_check_returns(name: str, tmp_path: Path) -> None:
     verdict = oracle.judge(case, right(), oracle.reference([right()]))
     assert verdict.penalty == penalty
     assert reason in verdict.reason
+
+
+@pytest.mark.parametrize("at", [0, N - 1])
+def test_nan_is_wrong_under_every_oracle(at: int, tmp_path: Path) -> None:
+    """Even one that takes whatever it gets, and one that does not look at that buffer."""
+    file = tmp_path / "oracle.py"
+    file.write_text("def penalty(case, outputs, reference):\n    return 0\n")
+    for check in (Python(f"{file}:penalty"), Exact(("whole",))):
+        oracle = Oracle((check,))
+        reference = oracle.reference([right()])
+        outputs = right()
+        assert oracle.penalty({}, outputs, reference) == 0
+        outputs["real"][at] = np.nan
+        verdict = oracle.judge({}, outputs, reference)
+        assert verdict.penalty == 1
+        assert f"real[{at}] is nan, expected " in verdict.reason
+
+
+def test_nan_is_right_where_some_run_of_the_reference_has_one(tmp_path: Path) -> None:
+    file = tmp_path / "oracle.py"
+    file.write_text("def penalty(case, outputs, reference):\n    return 0\n")
+    oracle = Oracle((Python(f"{file}:penalty", runs=2),))
+    runs = [{"x": np.array(values, np.float32)} for values in ([1, 2, np.nan], [1, np.nan, 3])]
+    reference = oracle.reference(runs)
+    for values, penalty in (([1, np.nan, np.nan], 0), ([np.nan, 2, 3], 1)):
+        assert oracle.penalty({}, {"x": np.array(values, np.float32)}, reference) == penalty
 
 
 def test_a_python_check_with_several_runs(tmp_path: Path) -> None:

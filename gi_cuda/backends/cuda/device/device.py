@@ -236,6 +236,10 @@ class CudaDevice:
         if self._flush is not None:
             self._flush()
 
+    def poison(self, plan: CasePlan, buffer: str) -> None:
+        """Make one scratch buffer what no launch has written. Does not wait."""
+        self._memory.restore(self._buffers.region(plan, buffer))
+
     # -- launches ----------------------------------------------------------------------------
 
     def run(self, loaded: CudaProgram, plan: CasePlan, limit: float) -> float:

@@ -1,10 +1,11 @@
-"""A source with a mark that tells whether a place in it is ever reached."""
+"""A source with marks that tell whether places in it are ever reached."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.interface import CountedText, Outcome, Place
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
@@ -66,3 +67,34 @@ def marked_where_true(grammar: Grammar, name: str) -> str | None:
         return None
     splices = [opening(rule.start, rule.end, "(("), closing(rule.start, rule.end, f") && {_MARK})")]
     return splice(grammar.source.text, splices)
+
+
+def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
+    """The source with a count of its own for each statement, and one for either outcome of each
+    ``if``; all in one text, so that one build tells of all.
+
+    Args:
+        names: of the rules that count; those of other types are left out.
+    """
+    splices: list[Splice] = []
+    places: list[Place] = []
+
+    def mark(rule: Rule, outcome: Outcome) -> str:
+        places.append(Place(rule.name, outcome))
+        return f"gi_loop({len(places) - 1}u, 1u)"
+
+    for rule in grammar.rules:
+        start, end = rule.start, rule.end
+        if rule.name not in names or start == end:
+            continue
+        if rule.type is RuleType.IF:
+            either = f"{mark(rule, Outcome.TRUE)} : !{mark(rule, Outcome.FALSE)}"
+            splices += [opening(start, end, "(("), closing(start, end, f") ? {either})")]
+        elif rule.type is RuleType.STATEMENT:
+            begin = f"{mark(rule, Outcome.REACHED)};"
+            if rule.block:
+                splices.append(opening(start, end, f"{begin} "))
+            else:
+                before = f"{{ {begin}{newline(grammar.source.text, start)}"
+                splices += [opening(start, end, before), closing(start, end, " }")]
+    return CountedText(splice(grammar.source.text, splices), tuple(places))

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
 from gi_cuda.grammar.frontends.cuda.guard import instrument
-from gi_cuda.grammar.frontends.cuda.marks import marked, marked_where_true
+from gi_cuda.grammar.frontends.cuda.marks import counted, marked, marked_where_true
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
 from gi_cuda.grammar.frontends.cuda.several import read_files
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.interface import ParsedText, Wanted
+from gi_cuda.grammar.interface import CountedText, ParsedText, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
@@ -115,3 +115,7 @@ class CudaText(ParsedText):
     def mark_true(self, name: str) -> str | None:
         """The device code with a count of how often a condition is true."""
         return marked_where_true(self.device, name)
+
+    def count_places(self, names: Collection[str]) -> CountedText:
+        """The device code with a count for each statement and each outcome of an ``if``."""
+        return counted(self.device, names)

@@ -1,0 +1,214 @@
+"""What the oracle does not see: the reference with something left out, its outputs with something
+replaced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.backends.protocol.device import POISON
+from gi_cuda.backends.protocol.requests import CasePlan, LeaveOut, SpoilOutputs, Spoilt, Unseen
+from gi_cuda.backends.workers.case_runner import CaseRunner, still_poison
+from gi_cuda.spec import Buffer, BufferRole
+
+Array = NDArray[Any]
+
+MOST_PARTS = 16
+"""Runs of successive launches between which a buffer is poisoned, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Some of an output's values.
+
+    Attributes:
+        words: for people.
+        share: how many of all.
+        together: whether they are the last ones; else they are spread over the output.
+    """
+
+    words: str
+    share: float
+    together: bool = False
+
+    def of(self, size: int) -> slice:
+        """Which ones of so many."""
+        if self.together:
+            return slice(size - max(1, round(self.share * size)), None)
+        step = round(1 / self.share)
+        return slice(min(step // 2, size - 1), None, step)
+
+
+_ALL = _Part("all its", 1)
+_SPREAD = (
+    _Part("one in 64 of its", 1 / 64),
+    _Part("one in eight of its", 1 / 8),
+    _Part("half of its", 1 / 2),
+)
+_LAST = (
+    _Part("the last 64th of its", 1 / 64, together=True),
+    _Part("the last eighth of its", 1 / 8, together=True),
+    _Part("the last half of its", 1 / 2, together=True),
+)
+
+FAR_OFF = "far off"
+
+
+def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
+    """Whether the oracle sees on some case that something was left out."""
+    for case_plan in runner.plans(request.reference):
+        with runner.device.turn():
+            runner.device.prepare(case_plan)
+            for number, part in enumerate(_parts(case_plan, request)):
+                if number:
+                    runner.device.poison(case_plan, request.contents)
+                # Loaded anew: what was loaded keeps the launches that a case was bound to.
+                loaded = runner.device.load(request.reference.binary)
+                runner.device.run(loaded, part, request.limit)
+                runner.device.unload(loaded)
+            if runner.judge(case_plan).penalty:
+                return True
+    return False
+
+
+def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
+    """The launches that are made, cut where one kernel hands the buffer to another."""
+    kept = [one for one in case_plan.launches if one.kernel != request.launches]
+    if not request.contents:
+        yield replace(case_plan, launches=tuple(kept))
+        return
+    runs = [list(several) for _, several in groupby(kept, lambda one: one.kernel)]
+    for run in runs[: MOST_PARTS - 1]:
+        yield replace(case_plan, launches=tuple(run))
+    if rest := [one for run in runs[MOST_PARTS - 1 :] for one in run]:
+        yield replace(case_plan, launches=tuple(rest))
+
+
+def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
+    """Ask the oracle about recorded outputs with values replaced, buffer by buffer."""
+    unseen: list[Unseen] = []
+    constant: dict[str, str] = {}
+    undefined: dict[str, dict[str, int]] = {}
+    for buffer in runner.target.buffers:
+        if not buffer.role.judged:
+            continue
+        rights = {case: runner.stored(case).outputs[buffer.name] for case in request.cases}
+        unseen += _unseen(runner, buffer, rights)
+        if (value := _only_value(rights)) is not None:
+            constant[buffer.name] = str(value)
+        nans = {case: _written_nans(right) for case, right in rights.items()}
+        if any(nans.values()):
+            undefined[buffer.name] = {case: count for case, count in nans.items() if count}
+    return Spoilt(tuple(unseen), constant, undefined)
+
+
+def _unseen(runner: CaseRunner, buffer: Buffer, rights: Mapping[str, Array]) -> list[Unseen]:
+    """For each filling the largest part of the buffer's values that is accepted, if any is."""
+    fillings: dict[str, dict[str, Array]] = {}
+    for case, right in rights.items():
+        for words, values in _fillings(runner, buffer, case, right):
+            fillings.setdefault(words, {})[case] = values
+    found = []
+    for words, wrongs in fillings.items():
+        if len(wrongs) < len(rights):
+            continue
+        part = _largest_part(runner, buffer.name, rights, wrongs)
+        if part is not None:
+            found.append(Unseen(buffer.name, words, part.words, part.share))
+        if words == FAR_OFF and part is _ALL:
+            break
+    return sorted(found, key=lambda one: -one.share)
+
+
+def _largest_part(
+    runner: CaseRunner, name: str, rights: Mapping[str, Array], wrongs: Mapping[str, Array]
+) -> _Part | None:
+    """The largest part of the values that may be wrong; None where none may. Where a small part is
+    seen, larger ones are taken to be."""
+    if _accepted(runner, name, rights, wrongs, _ALL):
+        return _ALL
+    largest = None
+    for parts in (_SPREAD, _LAST):
+        for part in parts:
+            if not _accepted(runner, name, rights, wrongs, part):
+                break
+            if largest is None or part.share > largest.share:
+                largest = part
+    return largest
+
+
+def _accepted(
+    runner: CaseRunner,
+    name: str,
+    rights: Mapping[str, Array],
+    wrongs: Mapping[str, Array],
+    part: _Part,
+) -> bool:
+    """Whether the oracle accepts on all cases that a part of the values is replaced, and on some
+    case that changes something."""
+    changed = False
+    for case, right in rights.items():
+        spoilt = right.copy()
+        at = part.of(right.size)
+        spoilt[at] = wrongs[case][at]
+        if spoilt.tobytes() == right.tobytes():
+            continue
+        changed = True
+        stored = runner.stored(case)
+        outputs = {**stored.outputs, name: spoilt}
+        if runner.target.oracle.penalty(runner.cases[case].values, outputs, stored):
+            return False
+    return changed
+
+
+def _fillings(
+    runner: CaseRunner, buffer: Buffer, case: str, right: Array
+) -> Iterator[tuple[str, Array]]:
+    """What may stand in the place of right values, in words."""
+    yield FAR_OFF, _far_off(right)
+    given = runner.cases[case].buffers
+    if buffer.role is BufferRole.INOUT:
+        yield "as before the launch", given[buffer.name]
+    else:
+        poison = np.resize(np.array([POISON], np.uint32).view(np.uint8), right.nbytes)
+        yield "never written", poison.view(right.dtype)
+    yield "zero", np.zeros_like(right)
+    for other in runner.target.buffers:
+        same = other.role is BufferRole.INPUT and other.dtype == right.dtype
+        if same and given[other.name].size == right.size:
+            yield f"those of the input {other.name}", given[other.name]
+    if right.dtype.kind == "f" and np.isfinite(right).any():
+        mean = right[np.isfinite(right)].mean(dtype=np.float64)
+        yield "their mean", np.full_like(right, mean)
+
+
+def _far_off(right: Array) -> Array:
+    """Values none of which could be taken for the right ones."""
+    if right.dtype.kind != "f":
+        return ~right
+    finite = np.abs(right[np.isfinite(right)], dtype=np.float64)
+    largest = np.finfo(right.dtype).max
+    far = min(1000.0 + 1000.0 * float(finite.max(initial=0.0)), float(largest) / 4)
+    signs = np.where(np.signbit(right), 1.0, -1.0)
+    return (signs * far).astype(right.dtype)
+
+
+def _only_value(rights: Mapping[str, Array]) -> object | None:
+    """The one value, no NaN, that several arrays hold everywhere; None where there is no such, or
+    only one value in all."""
+    first = next(iter(rights.values()))[0]
+    if sum(right.size for right in rights.values()) < 2:
+        return None
+    return first if all((right == first).all() for right in rights.values()) else None
+
+
+def _written_nans(right: Array) -> int:
+    """How many values are NaN, but for those that were never written."""
+    if right.dtype.kind != "f":
+        return 0
+    return max(0, int(np.isnan(right).sum()) - still_poison(right))

@@ -1,0 +1,120 @@
+"""Which code does no case reach? What stands there may become anything, and nobody would notice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.evaluate.candidates import as_candidate, build_candidates
+from gi_cuda.evaluate.checks.finding import Finding, listed
+from gi_cuda.grammar import Rule
+from gi_cuda.grammar.interface import Outcome
+from gi_cuda.spec import CaseRole
+from gi_cuda.subject import Subject
+
+MOST_PLACES = 65_000
+"""Counts that the back ends have room for."""
+
+LIMIT = 120.0
+"""Seconds that a counted run may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreached:
+    """What no case reaches.
+
+    Attributes:
+        statements: those that are never executed.
+        never_true, never_false: conditions of an ``if`` that is reached, and has but one outcome.
+        reason: why it is not known; "" where it is.
+    """
+
+    statements: tuple[Rule, ...] = ()
+    never_true: tuple[Rule, ...] = ()
+    never_false: tuple[Rule, ...] = ()
+    reason: str = ""
+
+
+def look_for_unreached(
+    subject: Subject,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Unreached:
+    """Run the reference once on all cases, in a build that counts all its places.
+
+    Only what the default configuration compiles is looked at. Of what a compiler made nothing is
+    told: its source says it better.
+
+    Args:
+        folder: for the binary.
+        tell: is told what is done next.
+    """
+    grammar, configuration = subject.grammar, subject.original.configuration
+    counted = subject.parsed.count_places(grammar.under(configuration.macros).mutable)
+    if counted is None or not counted.places:
+        return Unreached()
+    if len(counted.places) > MOST_PLACES:
+        return Unreached(reason=f"it has {len(counted.places)} places")
+    tell("looking for code that no case reaches")
+    source = as_candidate(subject, counted.text, configuration)
+    (binary,) = build_candidates(compiler, [source], folder)
+    if isinstance(binary, BuildFailure):
+        return Unreached(
+            reason=f"with counts in it the reference does not compile: {binary.message}"
+        )
+    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
+    if not isinstance(answer, LoopCounts):
+        return Unreached(reason=f"with counts in it the reference fails: {answer.message}")
+    seen = {place for place, most in zip(counted.places, answer.most, strict=True) if most}
+    known = {place.rule for place in seen}
+    lacking: dict[Outcome, list[Rule]] = {outcome: [] for outcome in Outcome}
+    for place in counted.places:
+        # A condition that is not reached at all stands among statements that are not.
+        if place not in seen and (place.outcome is Outcome.REACHED or place.rule in known):
+            lacking[place.outcome].append(grammar.rule(place.rule))
+    return Unreached(
+        statements=tuple(lacking[Outcome.REACHED]),
+        never_true=tuple(lacking[Outcome.TRUE]),
+        never_false=tuple(lacking[Outcome.FALSE]),
+    )
+
+
+def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
+    """Code that no case reaches, a finding for each kind and file."""
+    source = str(subject.target.source)
+    if found.reason:
+        yield Finding(source, f"which code the cases reach cannot be told: {found.reason}")
+    kinds = (
+        (found.statements, "no case reaches {} statement{}"),
+        (found.never_true, "no case makes {} condition{} true"),
+        (found.never_false, "no case makes {} condition{} false"),
+    )
+    for rules, said in kinds:
+        ordered = sorted(rules, key=lambda one: (one.file, one.line))
+        for file, several in groupby(ordered, lambda one: one.file):
+            lines = [one.line for one in several]
+            many = said.format(len(lines), "" if len(lines) == 1 else "s")
+            yield Finding(
+                f"{file}:{lines[0]}",
+                f"{many}: line{'' if len(set(lines)) == 1 else 's'} {listed(_ranges(lines))}",
+                "whatever a variant does there is accepted: add a case that gets there",
+            )
+
+
+def _ranges(lines: Sequence[int]) -> list[str]:
+    """Lines as numbers and ranges of them."""
+    found: list[tuple[int, int]] = []
+    for line in sorted(set(lines)):
+        if found and found[-1][1] == line - 1:
+            found[-1] = (found[-1][0], line)
+        else:
+            found.append((line, line))
+    return [str(first) if first == last else f"{first}-{last}" for first, last in found]

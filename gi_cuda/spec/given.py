@@ -1,0 +1,44 @@
+"""What is kept of a case's inputs, which may be large."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.spec.cases import CaseData
+from gi_cuda.spec.fingerprint import input_hashes
+
+_SMALL = 1 << 16
+"""Bytes of an input up to which its members are compared from case to case."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a case gives.
+
+    Attributes:
+        hashes: of each value, by name.
+        scalars: by name.
+        small: the inputs of at most 64 KiB, by name.
+        uniform: the one value of each larger input that holds no other.
+    """
+
+    hashes: Mapping[str, str]
+    scalars: Mapping[str, np.generic]
+    small: Mapping[str, NDArray[Any]]
+    uniform: Mapping[str, object]
+
+
+def given(case: CaseData) -> Given:
+    """What is kept of a case."""
+    small = {name: array.copy() for name, array in case.buffers.items() if array.nbytes <= _SMALL}
+    uniform = {
+        name: array[0]
+        for name, array in case.buffers.items()
+        if name not in small and (array == array[0]).all()
+    }
+    return Given(input_hashes(case), case.scalars, small, uniform)

@@ -26,6 +26,7 @@ from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
 from gi_cuda.evaluate.checks.buffers import partly_written
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
+from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.checks.target_files import (
     hashes_here,
     left_to_fill_in,
@@ -88,6 +89,7 @@ def command(
     print_warnings(
         console,
         [
+            *one_order(subject.target, baseline.schedules),
             *wrong_values(file, parameters, tried),
             *doubts,
             *partly_written(subject.target, baseline.unwritten),
@@ -133,6 +135,6 @@ def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> lis
         tools.pool,
         tools.scratch("values"),
         chosen,
-        Sampling(limit=baseline.limit, backwards=baseline.backwards),
+        Sampling(limit=baseline.limit, schedules=baseline.schedules),
         tell,
     )

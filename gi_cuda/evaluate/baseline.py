@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,9 +23,12 @@ from gi_cuda.backends.protocol.requests import (
     Recorded,
     Refused,
     Sampling,
-    TryBackwards,
+    TrySchedule,
 )
+from gi_cuda.backends.protocol.schedules import Schedule, Schedules
+from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
+from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import (
@@ -39,6 +43,7 @@ from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement
@@ -89,8 +94,8 @@ class Baseline:
         limit: seconds after which a launch counts as hung.
         penalties: the oracle's penalty of the reference for each case; all 0.
         verdict: what a copy that had no part in finding the floor measured as.
-        backwards: whether its answers are right too with blocks and threads in the opposite order;
-            always False where the device chooses the order.
+        schedules: orders of blocks and threads in which its answers are right too; none where the
+            device chooses the order.
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
     """
@@ -102,7 +107,7 @@ class Baseline:
     limit: float
     penalties: Mapping[str, float]
     verdict: Verdict
-    backwards: bool = False
+    schedules: Schedules = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     def search_limit(self, slack: float) -> float:
@@ -184,6 +189,9 @@ def establish(
     whole = source.program(base, (*train, *subject.cases(CaseRole.HELD_OUT)))
     tell("running the reference on all cases")
     recorded = _record(subject, pool, whole, reference)
+    if subject.target.oracle.runs > 1:
+        tell("running the reference in many orders of threads")
+        recorded = _record_in_orders(subject, pool, whole, reference, recorded)
     tell("timing copies of the reference")
     copied = [source.program(copy, train) for copy in copies]
     timed = _time_quietly(subject, pool, copied, source.program(base, train))
@@ -191,9 +199,8 @@ def establish(
     floor = _floor(subject, measured)
     seconds = _seconds(timed, train)
     limit = max(LEAST_LIMIT, SLACK * seconds)
-    tell("running the reference backwards")
-    # It may wait for another block for ever then, and take its worker down.
-    backwards = pool.one(TryBackwards(whole, limit)) is True
+    tell("running the reference in other orders of threads")
+    schedules = _schedules(pool, whole, limit, subject.target.kernels)
     tell("counting the iterations of loops")
     return Baseline(
         seconds=seconds,
@@ -203,7 +210,7 @@ def establish(
         limit=limit,
         penalties=recorded.penalties,
         verdict=verdict_on_pairs(apart, floor),
-        backwards=backwards,
+        schedules=schedules,
         unwritten=recorded.unwritten,
     )
 
@@ -247,9 +254,58 @@ def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
     )
 
 
-def _record(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+def _schedules(
+    pool: Pool[int], program: Program, limit: float, kernels: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    """The schedules under which the reference's answers are right, each with the kernels that must
+    keep the natural order for that: each kernel is tried by itself."""
+
+    def stands(schedule: Schedule, natural: tuple[str, ...]) -> bool | None:
+        # One may wait for another block for ever, and take its worker down.
+        answer = pool.one(TrySchedule(program, limit, schedule, natural))
+        return answer if answer is None else answer is True
+
+    found: dict[str, tuple[str, ...]] = {}
+    for schedule in Schedule:
+        whole = stands(schedule, ())
+        if whole is None:
+            return {}
+        natural = [
+            kernel
+            for kernel in kernels
+            if not whole and not stands(schedule, tuple(k for k in kernels if k != kernel))
+        ]
+        if whole or (len(natural) < len(kernels) and stands(schedule, tuple(natural))):
+            found[schedule] = tuple(natural)
+    return found
+
+
+def _record_in_orders(
+    subject: Subject, pool: Pool[int], program: Program, folder: Path, recorded: Recorded
+) -> Recorded:
+    """Record the reference anew where its runs are to show how much right answers differ: on a
+    device that runs threads in any order that it is told to, runs in one order are all the same.
+
+    Kernels whose threads race keep the natural order: what they give in others is no measure.
+    """
+    if pool.one(TrySchedule(program, FIRST_LIMIT, Schedule.REVERSED)) is None:
+        return recorded
+    session = Session(subject.target, subject.backend, program.cases, folder)
+    compiler = backend_named(subject.backend).compiler(subject, 1)
+    watch = RaceWatch(subject, session, compiler, folder.parent / "build" / "races", program.cases)
+    racing = tuple(watch.racing())
+    return _record(subject, pool, program, folder, dict.fromkeys(Schedule, racing))
+
+
+def _record(
+    subject: Subject,
+    pool: Pool[int],
+    program: Program,
+    folder: Path,
+    schedules: Schedules = MappingProxyType({}),
+) -> Recorded:
     runs = max(2, subject.target.oracle.runs)
-    answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
+    answer = pool.one(Record(program, folder, runs, FIRST_LIMIT, dict(schedules)))
     if isinstance(answer, Lost | Refused):
         raise _fault(subject, answer, "while its answers were recorded")
     assert isinstance(answer, Recorded)

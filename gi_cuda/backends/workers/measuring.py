@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 
+import numpy as np
+
 from gi_cuda.backends.protocol.device import Fate, LaunchRefused, Loaded
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
@@ -16,8 +18,10 @@ from gi_cuda.backends.protocol.requests import (
     Sampling,
     SharedMeasurement,
 )
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.statistics import ratios
 from gi_cuda.results.verdict import is_settled
 from gi_cuda.spec import Judgement
 
@@ -121,14 +125,23 @@ class _Runner:
 
     def verified_again(self) -> None:
         """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
-        in one order of threads alone."""
-        if not self._sampling.backwards:
+        in some orders of threads alone."""
+        schedules = self._sampling.schedules
+        if not schedules:
             self.verified()
-            return
-        with self._case_runner.device.backwards():
-            if not self.verified() and self._verdict.reason:
-                reason = f"{self._verdict.reason}, with blocks and threads in the opposite order"
+        for name in schedules if self._looks_faster() else list(schedules)[:1]:
+            schedule = Schedule(name)
+            with self._case_runner.device.scheduled(schedule, schedules[name]):
+                if self.verified():
+                    continue
+            if self._verdict.reason:
+                reason = f"{self._verdict.reason}, {schedule.words}"
                 self._verdict = Judgement(self._verdict.penalty, reason)
+            return
+
+    def _looks_faster(self) -> bool:
+        values = ratios(self.samples)
+        return len(values) > 0 and float(np.median(values)) < 1
 
     def timed(self, samples: Iterable[Sample], seconds: float) -> None:
         """Enter pairs of timed runs, and the wall time that they took."""

@@ -19,7 +19,7 @@ from gi_cuda.backends.protocol.requests import (
     Refused,
     SharedMeasurement,
     TellInputs,
-    TryBackwards,
+    TrySchedule,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
@@ -29,7 +29,7 @@ from gi_cuda.backends.workers.case_runner import (
     get_ready,
     record,
     tell_inputs,
-    try_backwards,
+    try_schedule,
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.errors import UserError
@@ -40,7 +40,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     SharedMeasurement: measure_together,
     Record: record,
     CountLoops: count_loops,
-    TryBackwards: try_backwards,
+    TrySchedule: try_schedule,
     TellInputs: tell_inputs,
     GetReady: get_ready,
 }

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime, Shard
+from gi_cuda.backends.protocol.schedules import Schedule
 
 _FORK = multiprocessing.get_context("fork")
 
@@ -43,7 +44,7 @@ class Outcome:
 
 
 class Host:
-    """Compiles and launches; ``backwards``, the last thread of the last block runs first.
+    """Compiles and launches, under a schedule or in the natural order.
 
     Attributes:
         folder: for what is compiled.
@@ -51,12 +52,16 @@ class Host:
     """
 
     def __init__(
-        self, folder: Path, library: Path, shards: dict[str, Path], *, backwards: bool = False
+        self,
+        folder: Path,
+        library: Path,
+        shards: dict[str, Path],
+        schedule: Schedule | None = None,
     ) -> None:
         self.folder = folder
         self.library = library
         self.shards = shards
-        self.backwards = backwards
+        self.schedule = schedule
 
     def compile(
         self,
@@ -111,7 +116,7 @@ class Host:
             "limit": limit,
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
-            "backwards": self.backwards,
+            "schedule": self.schedule,
         }
         report = self.folder / "report"
         receiver, sender = _FORK.Pipe(duplex=False)
@@ -156,7 +161,7 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     kernel = shard.kernel("v0", "k")
     error, before = "", runtime.switches
     try:
-        with runtime.backwards() if job["backwards"] else nullcontext():
+        with runtime.scheduled(job["schedule"], 5):
             runtime.run(runtime.call(kernel, arguments, job["grid"], job["block"], job["shared"]))
     except HostLaunchError as problem:
         error = f"{type(problem).__name__}: {problem}"
@@ -189,4 +194,4 @@ def shards() -> dict[str, Path]:
 def host(
     request: pytest.FixtureRequest, folder: Path, library: Path, shards: dict[str, Path]
 ) -> Host:
-    return Host(folder, library, shards, backwards=getattr(request, "param", False))
+    return Host(folder, library, shards, getattr(request, "param", None))

@@ -99,7 +99,7 @@ def test_a_baseline_and_a_plan_of_before_they_said_more_are_read(old: Path) -> N
         assert baseline.loops == {4: 16, 5: 200}
         assert isinstance(baseline.copies, tuple)
         assert baseline.verdict in Verdict
-        assert (baseline.backwards, baseline.unwritten) == (False, {})
+        assert (baseline.schedules, baseline.unwritten) == ({}, {})
         plan = stored_plan(store)
         assert isinstance(plan, Plan)
         assert (plan.preset, plan.seed) == ("barracuda", 1)

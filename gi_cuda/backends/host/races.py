@@ -15,14 +15,15 @@ from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.errors import UserError
 
-_OPTIONS: Final = (
+WATCHED: Final = (
     # What g++ has code call is in the runtime library (src/races.cpp), so that its own must not be
     # there.
     *("-fsanitize=thread", "--param=tsan-distinguish-volatile=1"),
     *("-nodefaultlibs", "-Wl,--no-as-needed", "-lm", "-lc", "-lgcc"),
     *("-fno-builtin-memcpy", "-fno-builtin-memset"),
-    *("-g1", "-O1"),
+    *("-g1", "-gdwarf-4", "-O1"),
 )
+"""Options of g++ that make code tell of its accesses."""
 
 _OLDEST: Final = 11
 """The first g++ that tells volatile accesses from others."""
@@ -49,7 +50,7 @@ def race_detector(compiler: HostCompiler) -> Sanitizer:
     def command(program: Sequence[str], log: Path) -> tuple[list[str], Mapping[str, str]]:
         return list(program), {}
 
-    options = (*compiler.options, *_OPTIONS)
+    options = (*compiler.options, *WATCHED)
     watched = replace(compiler, cxx=gxx, options=options, sizes=Sizes(1, 1))
     return Sanitizer("races", watched, LogForm.RACES, command, with_lines)
 

@@ -70,21 +70,23 @@ class Host:
         symbols: Sequence[str] = (),
         prelude: str = "",
         exports: Sequence[str] = (),
+        options: Sequence[str] = ("-O2",),
     ) -> Path:
         """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
         body = variant_text("v0", prepare(text), kernels, symbols)
         whole = "\n".join([prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""])
-        if whole in self.shards:
-            return self.shards[whole]
+        key = " ".join([whole, *options])
+        if key in self.shards:
+            return self.shards[key]
         # Of a name of its own: a loader takes what has the name of a loaded library for that one.
         name = f"shard{len(self.shards)}"
         source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
         source.write_text(whole)
-        command = [find_compiler(), *COMPILE_OPTIONS, "-O2", f"-I{INCLUDE}", str(source)]
+        command = [find_compiler(), *COMPILE_OPTIONS, *options, f"-I{INCLUDE}", str(source)]
         done = subprocess.run([*command, "-o", str(shard)], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr)
-        self.shards[whole] = shard
+        self.shards[key] = shard
         return shard
 
     def run(
@@ -99,6 +101,7 @@ class Host:
         symbols: Mapping[str, np.ndarray] | None = None,
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
+        options: Sequence[str] = ("-O2",),
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -108,7 +111,9 @@ class Host:
         kernels = [] if exports else ["k"]
         job = {
             "library": self.library,
-            "shard": self.compile(text, kernels, list(symbols or ()), exports=exports),
+            "shard": self.compile(
+                text, kernels, list(symbols or ()), exports=exports, options=options
+            ),
             "arguments": dict(arguments),
             "grid": tuple(grid),
             "block": tuple(block),

@@ -97,9 +97,10 @@ std::set<std::tuple<const gi_kernel *, uint32_t, uint32_t>> reported;
 struct Doubt {
   const unsigned char *address;
   unsigned bytes;
-  unsigned char before[16];
+  unsigned char before[kWord];
   Access other, own;
-} doubt;
+};
+std::vector<Doubt> doubts;
 
 bool is_shared(const void *address) {
   const unsigned char *at = static_cast<const unsigned char *>(address);
@@ -180,10 +181,10 @@ void report(const void *address, const char *first, const Access &one, const cha
 }
 
 void resolve() {
-  if (!doubt.bytes) return;
-  if (memcmp(doubt.address, doubt.before, doubt.bytes))
-    report(doubt.address, "write", doubt.other, "write", doubt.own);
-  doubt.bytes = 0;
+  if (doubts.empty()) return;
+  for (const Doubt &one : doubts)
+    if (memcmp(one.address, one.before, one.bytes)) report(one.address, "write", one.other, "write", one.own);
+  doubts.clear();
 }
 
 // --- accesses ---
@@ -227,9 +228,9 @@ void write_cell(Cell &cell, const Access &access, const unsigned char *address, 
     read.time = 0;
   }
   const Access &write = cell.write;
-  if (write.time && !(write.strong && access.strong) && !is_before(write, address) && !doubt.bytes) {
-    doubt = {address, bytes, {}, write, access};
-    memcpy(doubt.before, address, bytes);
+  if (write.time && !(write.strong && access.strong) && !is_before(write, address)) {
+    doubts.push_back({address, bytes, {}, write, access});
+    memcpy(doubts.back().before, address, bytes);
   }
   cell.write = access;
 }
@@ -307,7 +308,7 @@ void watch_launch(const gi_kernel *the_kernel) {
   launch_begin = ++now;
   releases.clear();
   blocks.clear();
-  doubt.bytes = 0;
+  doubts.clear();
 }
 
 void watch_block() {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -100,7 +100,8 @@ RACES = {
     "stores for atomics": "int *c = &count[in[threadIdx.x] > 0]; if (*c < 99) *c = threadIdx.x;",
     "an atomic beside a store": "threadIdx.x ? (void)atomicAdd(count, 1) : (void)(count[0] = 7);",
     "another value": "count[5] = threadIdx.x;",
-    "a read of what another writes": "if (threadIdx.x) count[6 + threadIdx.x] = count[5]; else count[5] = 1;",
+    "a read of what another writes": "int t = threadIdx.x;"
+    " if (t) count[6 + t] = count[5]; else count[5] = 1;",
     "a fence that went": LAST_BLOCK.replace("FENCE", ""),
     "a fence for the block alone": LAST_BLOCK.replace("FENCE", "__threadfence_block();"),
     "a flag without a fence": FLAG.replace("FENCE", ""),

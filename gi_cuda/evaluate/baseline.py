@@ -23,12 +23,9 @@ from gi_cuda.backends.protocol.requests import (
     Recorded,
     Refused,
     Sampling,
-    TrySchedule,
 )
-from gi_cuda.backends.protocol.schedules import Schedule, Schedules
-from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
-from gi_cuda.backends.table import backend_named
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import (
@@ -43,7 +40,7 @@ from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
-from gi_cuda.evaluate.races import RaceWatch
+from gi_cuda.evaluate.orders import standing, to_record
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement
@@ -191,7 +188,8 @@ def establish(
     recorded = _record(subject, pool, whole, reference)
     if subject.target.oracle.runs > 1:
         tell("running the reference in many orders of threads")
-        recorded = _record_in_orders(subject, pool, whole, reference, recorded)
+        if orders := to_record(subject, pool, whole, reference):
+            recorded = _record(subject, pool, whole, reference, orders)
     tell("timing copies of the reference")
     copied = [source.program(copy, train) for copy in copies]
     timed = _time_quietly(subject, pool, copied, source.program(base, train))
@@ -200,7 +198,7 @@ def establish(
     seconds = _seconds(timed, train)
     limit = max(LEAST_LIMIT, SLACK * seconds)
     tell("running the reference in other orders of threads")
-    schedules = _schedules(pool, whole, limit, subject.target.kernels)
+    schedules = standing(pool, whole, limit, subject.target.kernels)
     tell("counting the iterations of loops")
     return Baseline(
         seconds=seconds,
@@ -252,49 +250,6 @@ def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
         hint="the unmodified kernel must run before it can be evolved: check launches, buffers and"
         " cases in target.toml",
     )
-
-
-def _schedules(
-    pool: Pool[int], program: Program, limit: float, kernels: Sequence[str]
-) -> dict[str, tuple[str, ...]]:
-    """The schedules under which the reference's answers are right, each with the kernels that must
-    keep the natural order for that: each kernel is tried by itself."""
-
-    def stands(schedule: Schedule, natural: tuple[str, ...]) -> bool | None:
-        # One may wait for another block for ever, and take its worker down.
-        answer = pool.one(TrySchedule(program, limit, schedule, natural))
-        return answer if answer is None else answer is True
-
-    found: dict[str, tuple[str, ...]] = {}
-    for schedule in Schedule:
-        whole = stands(schedule, ())
-        if whole is None:
-            return {}
-        natural = [
-            kernel
-            for kernel in kernels
-            if not whole and not stands(schedule, tuple(k for k in kernels if k != kernel))
-        ]
-        if whole or (len(natural) < len(kernels) and stands(schedule, tuple(natural))):
-            found[schedule] = tuple(natural)
-    return found
-
-
-def _record_in_orders(
-    subject: Subject, pool: Pool[int], program: Program, folder: Path, recorded: Recorded
-) -> Recorded:
-    """Record the reference anew where its runs are to show how much right answers differ: on a
-    device that runs threads in any order that it is told to, runs in one order are all the same.
-
-    Kernels whose threads race keep the natural order: what they give in others is no measure.
-    """
-    if pool.one(TrySchedule(program, FIRST_LIMIT, Schedule.REVERSED)) is None:
-        return recorded
-    session = Session(subject.target, subject.backend, program.cases, folder)
-    compiler = backend_named(subject.backend).compiler(subject, 1)
-    watch = RaceWatch(subject, session, compiler, folder.parent / "build" / "races", program.cases)
-    racing = tuple(watch.racing())
-    return _record(subject, pool, program, folder, dict.fromkeys(Schedule, racing))
 
 
 def _record(

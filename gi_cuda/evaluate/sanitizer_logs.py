@@ -17,7 +17,7 @@ _NO_FINDING = re.compile(
     r"COMPUTE-SANITIZER|.*\bSUMMARY\b|Target application|No attachable process|Saved host"
 )
 _RACE = "gi-cuda race"
-_RACE_WORDS = 10
+_RACE_WORDS = 11
 
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
@@ -81,14 +81,14 @@ def races(log: str, source: Source) -> list[SanitizerFinding]:
 
 
 def _race(words: Sequence[str], source: Source) -> SanitizerFinding:
-    kernel, memory = words[0].removeprefix("gi_kernel_").partition("_")[2], words[1]
+    kernel, where, memory = words[0].removeprefix("gi_kernel_").partition("_")[2], *words[1:3]
     ends = [
-        (_line(where, source) or 0, f"{access} by thread {thread} of block {block}", access)
-        for access, thread, block, where in (words[2:6], words[6:10])
+        (_line(place, source) or 0, f"{access} by thread {thread} of block {block}")
+        for access, thread, block, place in (words[3:7], words[7:11])
     ]
     # Which of the two came first is chance.
-    (line, first, _), (other, second, _) = sorted(ends)
-    kind = f"race of threads in {kernel} on {memory}: {first}, {second}"
+    (line, first), (other, second) = sorted(ends)
+    kind = f"race of threads of {where} in {kernel} on {memory}: {first}, {second}"
     lines = source.text.split("\n")
     if 0 < other <= len(lines) and other != line:
         kind += f" in line {other}: {lines[other - 1].strip()}"

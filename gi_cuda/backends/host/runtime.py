@@ -50,12 +50,7 @@ _loaded: dict[str, Path] = {}
 
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
 
-_ORDERS: Final = {
-    Schedule.REVERSED: 1,
-    Schedule.RANDOM: 2,
-    Schedule.WARPS: 3,
-    Schedule.AHEAD: 4,
-}
+_ORDERS: Final = (None, *Schedule)
 """As ``gi_order`` has them."""
 
 _NUMBERS: Final = "iuf"
@@ -336,7 +331,7 @@ class Runtime:
         Args:
             seed: what is random is the same where this is.
         """
-        self._library.gi_schedule(0 if schedule is None else _ORDERS[schedule], seed)
+        self._library.gi_schedule(_ORDERS.index(schedule), seed)
         try:
             yield
         finally:

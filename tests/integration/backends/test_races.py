@@ -155,8 +155,8 @@ def test_a_race_is_told_of_with_both_threads_their_lines_and_the_memory(host) ->
     assert found.kernel == "k"
     assert (found.text, found.line) == ("tile[t] = in[i];", 5)
     assert re.fullmatch(
-        r"race of threads in k on shared memory: write by thread \((\d+),0,0\) of block"
-        r" \((\d),0,0\), read by thread \((\d+),0,0\) of block \(\2,0,0\)"
+        r"race of threads of one block in k on shared memory: write by thread \((\d+),0,0\)"
+        r" of block \((\d),0,0\), read by thread \((\d+),0,0\) of block \(\2,0,0\)"
         r" in line 7: out\[i\] = t > 0 \? tile\[t - 1\] : 0;",
         found.kind,
     )

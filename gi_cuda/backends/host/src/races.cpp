@@ -51,7 +51,7 @@ struct Page {
 
 constexpr unsigned kPageBits = 12, kTableBits = 18, kWord = 4;
 constexpr uint64_t kPage = uint64_t(1) << kPageBits;
-constexpr size_t kMostReports = 100;
+constexpr size_t kMostReports = 10000;
 
 Page *tables[size_t(1) << (48 - kPageBits - kTableBits)];
 
@@ -91,7 +91,7 @@ struct Begin {
 };
 std::vector<Begin> blocks;
 
-std::set<std::tuple<const gi_kernel *, uint32_t, uint32_t>> reported;
+std::set<std::tuple<const gi_kernel *, uint32_t, uint32_t, bool>> reported;
 
 // A write over another thread's: a race if it changes something, which shows when it is done.
 struct Doubt {
@@ -167,13 +167,15 @@ int describe(char *text, size_t room, const char *kind, const Access &access) {
 
 void report(const void *address, const char *first, const Access &one, const char *second, const Access &other) {
   auto [low, high] = std::minmax(one.place, other.place);
-  if (reported.size() >= kMostReports || !reported.emplace(kernel, low, high).second) return;
+  bool same_block = one.time >= block_begin;
+  if (reported.size() >= kMostReports || !reported.emplace(kernel, low, high, same_block).second) return;
   Dl_info named = {};
   dladdr(kernel, &named);
   const char *memory = find_buffer(address).name;
   if (!memory) memory = is_shared(address) ? "shared memory" : "a variable";
   char text[2048];
-  int length = snprintf(text, sizeof text, "gi-cuda race\t%s\t%s", named.dli_sname ? named.dli_sname : "", memory);
+  int length = snprintf(text, sizeof text, "gi-cuda race\t%s\t%s\t%s", named.dli_sname ? named.dli_sname : "",
+                        same_block ? "one block" : "two blocks", memory);
   length += describe(text + length, sizeof text / 2 - size_t(length), first, one);
   length += describe(text + length, sizeof text - 1 - size_t(length), second, other);
   text[length++] = '\n';

@@ -53,19 +53,21 @@ constexpr unsigned kPageBits = 12, kTableBits = 18, kWord = 4;
 constexpr uint64_t kPage = uint64_t(1) << kPageBits;
 constexpr size_t kMostReports = 10000;
 
-Page *tables[size_t(1) << (48 - kPageBits - kTableBits)];
+// Made when watched code is loaded, so that others do without.
+constexpr size_t kTables = size_t(1) << (48 - kPageBits - kTableBits);
+Page **tables;
 
 const gi_kernel *kernel;
 size_t dynamic_bytes;
 Time now = 1, launch_begin, block_begin, last_barrier;
 
 // What each thread knows of those of its warp: all that they did before these times.
-Time known[kMostThreads][32];
+Time (*known)[32];
 
 struct Fence {
   Time time, barrier;  // when it was, and the last barrier before it; 0: there was none
 };
-Fence fences[2][kMostThreads];  // by reach
+Fence *fences[2];  // by reach
 
 // A strong write after a fence, and what is known by who reads it.
 struct Release {
@@ -291,7 +293,8 @@ void touch_volatile(void *address, size_t bytes, bool writes, const void *place)
 }
 
 void clear() {
-  for (Page *&table : tables) {
+  for (Page **at = tables; at < tables + kTables; ++at) {
+    Page *&table = *at;
     for (size_t i = 0; table && i < size_t(1) << kTableBits; ++i) free(table[i].cells);
     free(table);
     table = nullptr;
@@ -377,7 +380,13 @@ void *gi_watched_memset(void *to, int value, size_t bytes) {
 }
 
 // What g++ has watched code call.
-void __tsan_init(void) { watching = true; }
+void __tsan_init(void) {
+  if (watching) return;
+  tables = static_cast<Page **>(calloc(kTables, sizeof *tables));
+  known = static_cast<Time(*)[32]>(calloc(kMostThreads, sizeof *known));
+  for (Fence *&row : fences) row = static_cast<Fence *>(calloc(kMostThreads, sizeof *row));
+  watching = true;
+}
 void __tsan_func_entry(void *) {}
 void __tsan_func_exit(void) {}
 void __tsan_vptr_update(void **, void *) {}

@@ -23,6 +23,10 @@ unsigned gi_loop_most[GI_LOOPS];
 }
 #pragma GCC visibility pop
 
+// What launches that are timed never do is kept out of their way.
+#define GI_ALWAYS(condition) __builtin_expect(condition, 1)
+#define GI_SELDOM __attribute__((noinline, cold))
+
 namespace gi {
 namespace {
 
@@ -34,6 +38,7 @@ char message[256];
 bool launched;
 double limit_seconds;
 Schedule schedule;
+bool usual = true;  // whether that is the natural order, and nobody watches
 uint64_t switches;
 size_t dynamic_bytes;
 
@@ -90,11 +95,8 @@ __attribute__((noreturn)) void abandon(gi_status why) {
 
 // --- warp functions ---
 
-void wake(Warp &warp, unsigned group) {
-  if (schedule.natural()) {
-    each_lane(group, [&](unsigned lane) { ready.push(warp.lanes[lane]); });
-    return;
-  }
+// The lanes of a group in the order of their places, at the end of the queue or in front of all others.
+GI_SELDOM void wake_in_turn(Warp &warp, unsigned group) {
   Queue woken;
   while (group) {
     unsigned next = unsigned(__builtin_ctz(group));
@@ -109,6 +111,13 @@ void wake(Warp &warp, unsigned group) {
   } else {
     ready.append(woken);
   }
+}
+
+void wake(Warp &warp, unsigned group) {
+  if (schedule.natural())
+    each_lane(group, [&](unsigned lane) { ready.push(warp.lanes[lane]); });
+  else
+    wake_in_turn(warp, group);
 }
 
 void met(Warp &warp, unsigned group) {
@@ -151,17 +160,23 @@ __attribute__((noreturn)) void deadlock() {
 }
 
 // Whoever goes on next: those who can, before those who have not begun, so that few stacks are in use.
-Fibre *next_fibre() {
+__attribute__((noinline)) Fibre *next_of_others() {
   for (;;) {
-    if (started < size && schedule.begins_another()) return fresh_fibre();
+    if (started < size && (!ready.first || schedule.begins_another())) return fresh_fibre();
     if (Fibre *fibre = ready.pop()) return fibre;
-    if (started < size) return fresh_fibre();
     if (!release_together()) deadlock();
   }
 }
 
-// The running thread cannot go on; returns when it can.
-void wait_for(Fibre *(*choose)()) {
+Fibre *next_fibre() {
+  if (GI_ALWAYS(usual))
+    if (Fibre *fibre = ready.pop()) return fibre;
+  return next_of_others();
+}
+
+// The running thread cannot go on; returns when it can. Part of who calls it: after a switch the processor foresees no
+// return, and each one more that is to come costs time.
+__attribute__((always_inline)) inline void wait_for(Fibre *(*choose)()) {
   Fibre *self = running;
   self->thread = gi_thread_index;
   self->number = number;
@@ -181,12 +196,35 @@ void put_in_order() {
     if (by_place[i]) at_barrier.push(by_place[i]);
 }
 
+GI_SELDOM void before_opening() {
+  if (!schedule.natural()) put_in_order();
+  if (watching) watch_barrier();
+}
+
 void open_barrier() {
   outcome = {votes, arrived};
   arrived = votes = 0;
-  if (!schedule.natural()) put_in_order();
-  if (watching) watch_barrier();
+  if (!GI_ALWAYS(usual)) before_opening();
   ready.append(at_barrier);
+}
+
+// The last one to come has its turn like the others.
+GI_SELDOM void open_barrier_for(Fibre *last) {
+  last->number = number;
+  open_barrier();
+}
+
+GI_SELDOM uint64_t go_on_in_turn(Warp &warp, unsigned group) {
+  Fibre *self = running;
+  self->number = number;
+  if (watching) watch_warp(unsigned(&warp - warps), group);
+  if (schedule.natural()) {
+    wake(warp, group & ~(1u << number % 32));
+  } else {
+    wake(warp, group);
+    wait_for(next_fibre);
+  }
+  return self->result;
 }
 
 // A thread that exits may be the one that others were waiting for.
@@ -215,8 +253,10 @@ void begin_block() {
   }
   poison(kernel->shared_begin, size_t(kernel->shared_end - kernel->shared_begin));
   poison(gi_dynamic_shared, dynamic_bytes);
-  schedule.begin_block();
-  if (watching) watch_block();
+  if (!GI_ALWAYS(usual)) {
+    schedule.begin_block();
+    if (watching) watch_block();
+  }
 }
 
 gi_index index_of(uint64_t number, const gi_index &count) {
@@ -255,7 +295,7 @@ gi_index upcoming;  // the thread to be started next
 void carry_threads() {
   for (;;) {
     if (started < size) {
-      if (schedule.natural()) {
+      if (GI_ALWAYS(schedule.natural())) {
         if (started == 0) upcoming = {0, 0, 0};
         gi_thread_index = upcoming;
         advance(upcoming);
@@ -358,12 +398,12 @@ extern "C" {
 
 gi_votes gi_barrier(bool vote) {
   votes += vote;
-  if (++arrived == live && schedule.natural()) {
+  bool all = ++arrived == live;
+  if (all && GI_ALWAYS(schedule.natural())) {
     open_barrier();
   } else {
-    running->number = number;
     at_barrier.push(running);
-    if (arrived == live) open_barrier();
+    if (all) open_barrier_for(running);
     wait_for(next_fibre);
   }
   return outcome;
@@ -383,13 +423,11 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
     refuse_mask(mask);
   warp.lanes[lane] = self;
   warp.waiting |= 1u << lane;
-  self->number = number;
-  unsigned group = complete_group(warp, lane);
-  if (group) met(warp, group);
-  if (group && schedule.natural()) {
-    wake(warp, group & ~(1u << lane));
+  if (unsigned group = complete_group(warp, lane)) {
+    exchange(warp, group);
+    if (!GI_ALWAYS(usual)) return go_on_in_turn(warp, group);
+    each_lane(group & ~(1u << lane), [&](unsigned other) { ready.push(warp.lanes[other]); });
   } else {
-    if (group) wake(warp, group);
     wait_for(next_fibre);
   }
   return self->result;
@@ -422,6 +460,7 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
   status = GI_OK;
   arrived = votes = together = 0;
   running = &host;
+  usual = schedule.natural() && !watching;
   schedule.begin_launch(uint64_t(grid[0]) * grid[1] * grid[2], size);
   gi_block_index = schedule.natural() ? gi_index{0, 0, 0} : index_of(schedule.next_block(), gi_grid_size);
   if (watching) watch_launch(kernel);

@@ -1,7 +1,7 @@
 """Does a variant let threads race where the reference does not? Nothing that does is certified.
 
-Whoever hands out a winner asks here, and nowhere else: the end of a search, `validate`, `compare`
-and `patch`.
+Whoever hands out a winner asks here, and nowhere else: the end of a search, `validate` and `patch`;
+and `compare`, before it calls anything faster.
 """
 
 from __future__ import annotations
@@ -106,9 +106,14 @@ class RaceWatch:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        detector, known, why = self._reference
+        detector, _, why = self._reference
+        return self.seen(one) if detector else self._unwatched(one, why)
+
+    def seen(self, one: Candidate) -> str:
+        """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
+        detector, known, _ = self._reference
         if detector is None:
-            return self._unwatched(one, why)
+            return ""
         found, failure = self._watched(detector, one)
         new = list(map(str, new_findings(found, known)))
         return "; ".join(new) or (failure and f"watched for races: {failure}")

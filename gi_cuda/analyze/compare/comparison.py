@@ -103,7 +103,7 @@ def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Re
     """A reading; of one that looks faster and lets threads race, a failure."""
     if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
         return reading
-    complaint = tools.races.complaint(one)
+    complaint = tools.races.seen(one)
     return Reading(failure=complaint) if complaint else reading
 
 

@@ -90,7 +90,7 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
         last = said.rpartition("\n")[2]
         failure = "" if status == 0 else last or f"exit status {status}"
         # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
-        return Watched("\n".join([*texts, said]), failure)
+        return Watched(sanitizer.legible("\n".join([*texts, said])), failure)
 
 
 def _run(job: Job) -> int:

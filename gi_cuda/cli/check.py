@@ -34,6 +34,7 @@ from gi_cuda.evaluate.checks.coverage import look_for_unreached, untested
 from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
 from gi_cuda.evaluate.checks.inputs import layouts_of, never_varied
+from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.checks.target_files import (
     Hashes,
     left_to_fill_in,
@@ -100,6 +101,7 @@ def command(
         print_table(console, values_table(tried, len(everything)))
     file, parameters = str(subject.target.file), subject.space.parameters
     warnings = [
+        *one_order(subject.target, baseline.schedules),
         *wrong_values(file, parameters, tried),
         *doubts,
         *blind,
@@ -184,6 +186,6 @@ def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> lis
         tools.pool,
         tools.scratch("values"),
         chosen,
-        Sampling(limit=baseline.limit, backwards=baseline.backwards),
+        Sampling(limit=baseline.limit, schedules=baseline.schedules),
         tell,
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +23,8 @@ from gi_cuda.backends.protocol.requests import (
     Recorded,
     Refused,
     Sampling,
-    TryBackwards,
 )
+from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.errors import UserError
@@ -39,6 +40,7 @@ from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.orders import standing
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement
@@ -89,8 +91,8 @@ class Baseline:
         limit: seconds after which a launch counts as hung.
         penalties: the oracle's penalty of the reference for each case; all 0.
         verdict: what a copy that had no part in finding the floor measured as.
-        backwards: whether its answers are right too with blocks and threads in the opposite order;
-            always False where the device chooses the order.
+        schedules: orders of blocks and threads in which its answers are right too; none where the
+            device chooses the order.
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
     """
@@ -102,7 +104,7 @@ class Baseline:
     limit: float
     penalties: Mapping[str, float]
     verdict: Verdict
-    backwards: bool = False
+    schedules: Schedules = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
 
     def search_limit(self, slack: float) -> float:
@@ -184,6 +186,10 @@ def establish(
     whole = source.program(base, (*train, *subject.cases(CaseRole.HELD_OUT)))
     tell("running the reference on all cases")
     recorded = record_reference(subject, pool, whole, reference)
+    if subject.target.oracle.runs > 1:
+        tell("running the reference in many orders of threads")
+        if orders := to_record(subject, pool, whole, reference):
+            recorded = record_reference(subject, pool, whole, reference, orders)
     tell("timing copies of the reference")
     copied = [source.program(copy, train) for copy in copies]
     timed = _time_quietly(subject, pool, copied, source.program(base, train))
@@ -191,9 +197,8 @@ def establish(
     floor = _floor(subject, measured)
     seconds = _seconds(timed, train)
     limit = max(LEAST_LIMIT, SLACK * seconds)
-    tell("running the reference backwards")
-    # It may wait for another block for ever then, and take its worker down.
-    backwards = pool.one(TryBackwards(whole, limit)) is True
+    tell("running the reference in other orders of threads")
+    schedules = standing(pool, whole, limit, subject.target.kernels)
     tell("counting the iterations of loops")
     return Baseline(
         seconds=seconds,
@@ -203,7 +208,7 @@ def establish(
         limit=limit,
         penalties=recorded.penalties,
         verdict=verdict_on_pairs(apart, floor),
-        backwards=backwards,
+        schedules=schedules,
         unwritten=recorded.unwritten,
     )
 
@@ -247,18 +252,25 @@ def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
     )
 
 
-def record_reference(subject: Subject, pool: Pool[int], program: Program, folder: Path) -> Recorded:
+def record_reference(
+    subject: Subject,
+    pool: Pool[int],
+    program: Program,
+    folder: Path,
+    schedules: Schedules = MappingProxyType({}),
+) -> Recorded:
     """Run the reference and store its outputs.
 
     Args:
         folder: where they go.
+        schedules: orders of blocks and threads in which the runs take turns.
 
     Raises:
         UserError: it crashes, its oracle rejects it, or it does not write what it should, or what
             it should not.
     """
     runs = max(2, subject.target.oracle.runs)
-    answer = pool.one(Record(program, folder, runs, FIRST_LIMIT))
+    answer = pool.one(Record(program, folder, runs, FIRST_LIMIT, dict(schedules)))
     if isinstance(answer, Lost | Refused):
         raise _fault(subject, answer, "while its answers were recorded")
     assert isinstance(answer, Recorded)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampling
+from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, candidate, unmodified
@@ -55,7 +56,7 @@ class Replicates:
         builds: builds of each source.
         pairs: pairs of launches in each.
         beside: what they are timed beside, if that is not the reference.
-        backwards: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
+        schedules: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
     """
 
     subject: Subject
@@ -68,7 +69,7 @@ class Replicates:
     builds: int = BUILDS
     pairs: int = PAIRS
     beside: Candidate | None = None
-    backwards: bool = False
+    schedules: Schedules = field(default_factory=dict)
 
     def reference(self) -> Candidate:
         """What they are timed beside: the unmodified source in the default configuration."""
@@ -80,7 +81,7 @@ class Replicates:
             return []
         programs = self._build(candidates)
         sampling = Sampling(
-            screen=self.pairs, most=self.pairs, limit=self.limit, backwards=self.backwards
+            screen=self.pairs, most=self.pairs, limit=self.limit, schedules=self.schedules
         )
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}

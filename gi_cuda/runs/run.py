@@ -120,7 +120,7 @@ class Run:
                 Sampling(
                     floor=self.baseline.floor,
                     limit=self.baseline.search_limit(self.tools.backend.slack),
-                    backwards=self.baseline.backwards,
+                    schedules=self.baseline.schedules,
                 ),
             ),
             PastResults(1.0 if ratio is None else ratio, self.store.codes()),
@@ -207,13 +207,13 @@ class Run:
                 run=in_fresh_processes(tools.pool),
                 cases=names,
                 beside=candidate(subject, subject.original),
-                backwards=False,
+                schedules={},
             )
             yield Confirmer(GenotypeMeasurer(replicates), found.words)
 
     def _replicates(self, role: CaseRole, name: str) -> Replicates:
         replicates = self.tools.replicates(role, self.baseline.limit, name)
-        return replace(replicates, backwards=self.baseline.backwards)
+        return replace(replicates, schedules=self.baseline.schedules)
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.passes import Equipment
+from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
@@ -29,6 +30,7 @@ class Tools:
         uncached: the compiler that compiles all it is given, for what nobody needs again.
         folder: of the run, or a scratch one.
         session: what a process of its own needs to run a variant as the pool's workers do.
+        races: what winners are watched by.
     """
 
     subject: Subject
@@ -38,6 +40,7 @@ class Tools:
     pool: Pool[int]
     folder: Path
     session: Session
+    races: RaceWatch
 
     @property
     def reference(self) -> Path:
@@ -109,7 +112,9 @@ def open_tools(
     busy, extra, reserve = backend.processes(workers)
     with Pool[int](session, busy, backend.depth, extra, reserve) as pool:
         try:
-            yield Tools(subject, backend, compiler, uncached, pool, folder, session)
+            watched = subject.cases(CaseRole.HELD_OUT)
+            races = RaceWatch(subject, session, uncached, folder / "build" / "races", watched)
+            yield Tools(subject, backend, compiler, uncached, pool, folder, session, races)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -2,11 +2,12 @@
 
 A new database goes through all of them, so that it is what an old one becomes. To store one more
 fact of each evaluation, give :class:`~gi_cuda.results.evaluation.Evaluation` a field that has a
-default, and append a step here: ``(3, "ALTER TABLE evaluation ADD COLUMN energy REAL")``.
+default, and append a step here: ``(4, "ALTER TABLE evaluation ADD COLUMN energy REAL")``.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from sqlite3 import Connection
 from typing import TypeAlias
@@ -63,7 +64,16 @@ def _rank(db: Connection) -> None:
     )
 
 
-MIGRATIONS: Sequence[tuple[int, Step]] = ((1, _FIRST), (2, _add_rank))
+def _name_schedules(db: Connection) -> None:
+    """A reference that is right backwards is so under the one schedule that there was."""
+    for (text,) in db.execute("SELECT value FROM meta WHERE key = 'baseline'").fetchall():
+        baseline = json.loads(text)
+        if baseline.pop("backwards", False):
+            baseline["schedules"] = {"reversed": []}
+        db.execute("UPDATE meta SET value = ? WHERE key = 'baseline'", (json.dumps(baseline),))
+
+
+MIGRATIONS: Sequence[tuple[int, Step]] = ((1, _FIRST), (2, _add_rank), (3, _name_schedules))
 """Formats, each with what makes it of the one before; format 1 is made of an empty database."""
 
 NEWEST = MIGRATIONS[-1][0]

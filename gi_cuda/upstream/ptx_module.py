@@ -49,7 +49,9 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
             where="--format",
             hint="--format diff or --format mail",
         )
-    _, validation = run.validate([unmodified(subject), candidate(run.subject, genotype)])
+    one = candidate(run.subject, genotype)
+    _, measured = run.validate([unmodified(subject), one])
+    validation = run.tools.races.certified(one, measured)
     if not validation.correct:
         raise UserError(
             f"the PTX fails on the held-out cases: {validation.message}",

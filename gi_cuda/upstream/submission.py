@@ -128,7 +128,11 @@ def submit(
     standing = check_defaults(subject, run.tools.compiler)
     before = _as_it_is(unmodified(subject), standing.own)
     candidates = [_patched(subject, step, standing.own) for step in steps]
-    noise, *validations = run.validate([before, *candidates], before)
+    noise, *measured = run.validate([before, *candidates], before)
+    validations = [
+        run.tools.races.certified(one, validation)
+        for one, validation in zip(candidates, measured, strict=True)
+    ]
     for step, validation in zip(steps, validations, strict=True):
         if not validation.correct:
             raise UserError(

@@ -335,8 +335,8 @@ __global__ void extravasate(int *occupant, const float *signal, int *agent_cell,
 }
 
 /* bind to an expressing cell nearby, if the T cell meets one */
-static __device__ bool bind_nearby(int *state, int *timer, int cell, uint32_t *random, int width,
-                            int height, int apoptosis)
+static __device__ bool bind_nearby(volatile int *state, int *timer, int cell, uint32_t *random,
+                            int width, int height, int apoptosis)
 {
     int first = draw(random) % 9;
     int i, target;
@@ -346,7 +346,7 @@ static __device__ bool bind_nearby(int *state, int *timer, int cell, uint32_t *r
             continue;
         if (!happens(random, BINDING_CHANCE))
             return false;
-        if (atomicCAS(&state[target], EXPRESSING, APOPTOTIC) == EXPRESSING) {
+        if (atomicCAS((int *)&state[target], EXPRESSING, APOPTOTIC) == EXPRESSING) {
             timer[target] = apoptosis;
             return true;
         }

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
 from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
@@ -68,7 +69,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
         tools.scratch("compared"),
         (*tools.train(), *tools.held_out()),
         baseline.limit,
-        backwards=baseline.backwards,
+        schedules=baseline.schedules,
     )
     candidates = [one.candidate for one in contestants]
     original, *readings = replicates.read([replicates.reference(), *candidates])
@@ -77,6 +78,10 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
     noise = original.speed_up
     floor = noise_floor_beside(baseline.floor, noise)
     taken = resources(tools, candidates)
+    readings = [
+        _watched(tools, candidate, reading, floor)
+        for candidate, reading in zip(candidates, readings, strict=True)
+    ]
     return Comparison(
         noise,
         floor,
@@ -92,6 +97,14 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
             for one, reading, takes in zip(contestants, readings, taken, strict=True)
         ),
     )
+
+
+def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Reading:
+    """A reading; of one that looks faster and lets threads race, a failure."""
+    if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
+        return reading
+    complaint = tools.races.seen(one)
+    return Reading(failure=complaint) if complaint else reading
 
 
 def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:

@@ -5,18 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
-from gi_cuda.analyze.validate.sanitizer_logs import (
-    SanitizerFinding,
-    compiled_in,
-    from_outside,
-    new_findings,
-)
 from gi_cuda.analyze.winner import Minimized, Winner, keep_minimized, keep_winner
-from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.backend import Sanitizer
-from gi_cuda.backends.protocol.variants import BuildFailure
-from gi_cuda.backends.sanitize import watch
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.races import findings_of
+from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, new_findings
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
 from gi_cuda.results.evaluation import Validation
@@ -92,7 +85,8 @@ class Entry:
 
 def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer]) -> Acceptance:
     """Measure candidates and a copy of the reference on the held-out cases, in processes that ran
-    nothing before; then let sanitizers watch one after the other until one is clean."""
+    nothing before; then watch one after the other,
+    for races and by sanitizers, until one is clean."""
     original, subject = unmodified(run.subject), run.subject
     measured = run.validate([original, *(candidate(subject, one.genotype) for one in candidates)])
     noise, *validations = measured
@@ -108,6 +102,10 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
     for at, (entry, one) in enumerate(zip(candidates, tried, strict=True)):
         if result.faster(one):
             variant = candidate(subject, entry.genotype)
+            one = replace(one, validation=run.tools.races.certified(variant, one.validation))
+            tried[at] = one
+            result = Acceptance(noise.overall, tuple(tried), names)
+        if result.faster(one):
             new = {
                 s.name: new_findings(_findings(run, variant, s), known[s.name]) for s in sanitizers
             }
@@ -120,14 +118,11 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
 
 def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerFinding]:
     """What a sanitizer finds in a source on the held-out cases."""
-    built = build_batch(sanitizer.compiler, [one.variant(1)], run.tools.scratch("watched"))[1]
-    if isinstance(built, BuildFailure):
-        return [SanitizerFinding(f"does not compile for {sanitizer.name}: {built.message}")]
-    watched = watch(sanitizer, run.tools.session, one.program(built, run.tools.held_out()))
-    read = compiled_in if sanitizer.compiled_in else from_outside
-    found = read(watched.log, Source(run.subject.grammar.source.name, one.text))
+    source = Source(run.subject.grammar.source.name, one.text)
+    folder, cases = run.tools.scratch("watched"), run.tools.held_out()
+    found, failure = findings_of(sanitizer, run.tools.session, one, cases, source, folder)
     # What ends a run early is a finding, unless it is the consequence of one.
-    return found or ([SanitizerFinding(watched.failure)] if watched.failure else [])
+    return found or ([SanitizerFinding(failure)] if failure else [])
 
 
 def remember(run: Run, result: Acceptance) -> None:

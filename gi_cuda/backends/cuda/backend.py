@@ -12,9 +12,9 @@ from gi_cuda.backends.cuda.examine import examine
 from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
 from gi_cuda.backends.protocol.backend import (
     Backend,
+    LogForm,
     Processes,
     Sanitizer,
-    WatchedCommand,
     versions,
 )
 from gi_cuda.backends.protocol.device import DeviceMaker
@@ -39,8 +39,8 @@ DEFAULT_ARCHITECTURE = "sm_90"
 """What is compiled for where nothing is executed and there is no device to ask."""
 
 
-_SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
-"""Tools of compute-sanitizer."""
+_SANITIZERS = ("memcheck", "initcheck", "synccheck")
+"""Tools of compute-sanitizer, but for the one that finds races."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +168,15 @@ def _device_maker() -> DeviceMaker:
 
 
 def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
-    """The tools of compute-sanitizer; of PTX they name no lines.
+    return [_sanitizer(compiler, tool) for tool in _SANITIZERS]
+
+
+def _races(compiler: Compiler) -> Sanitizer:
+    return _sanitizer(compiler, "racecheck")
+
+
+def _sanitizer(compiler: Compiler, tool: str) -> Sanitizer:
+    """A tool of compute-sanitizer; of PTX they name no lines.
 
     Raises:
         UserError: it is not there.
@@ -185,16 +193,10 @@ def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
     if isinstance(compiler, NvccCompiler):
         watched = replace(compiler, options=(*compiler.options, "-lineinfo"))
 
-    def command_of(tool: str) -> WatchedCommand:
-        def command(program: Sequence[str], log: Path) -> tuple[list[str], Mapping[str, str]]:
-            return [str(sanitizer), "--tool", tool, "--log-file", str(log), *program], {}
+    def command(program: Sequence[str], log: Path) -> tuple[list[str], Mapping[str, str]]:
+        return [str(sanitizer), "--tool", tool, "--log-file", str(log), *program], {}
 
-        return command
-
-    return [
-        Sanitizer(tool, watched, compiled_in=False, command=command_of(tool))
-        for tool in _SANITIZERS
-    ]
+    return Sanitizer(tool, watched, LogForm.FROM_OUTSIDE, command)
 
 
 BACKEND = Backend(
@@ -204,5 +206,6 @@ BACKEND = Backend(
     compiler=_compiler,
     device_maker=_device_maker,
     sanitizers=_sanitizers,
+    races=_races,
     examine=examine,
 )

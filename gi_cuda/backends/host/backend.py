@@ -15,6 +15,7 @@ from gi_cuda.backends.host.library import build_library, find_compiler
 from gi_cuda.backends.protocol.backend import (
     Backend,
     Examined,
+    LogForm,
     Processes,
     Sanitizer,
     examined,
@@ -132,7 +133,15 @@ def _sanitizers(compiler: Compiler) -> list[Sanitizer]:
 
     options = (*compiler.options, *_SANITIZERS)
     watched = replace(compiler, cxx=gxx, options=options, sizes=Sizes(1, 1))
-    return [Sanitizer("address, undefined", watched, compiled_in=True, command=command)]
+    return [Sanitizer("address, undefined", watched, LogForm.COMPILED_IN, command)]
+
+
+def _races(compiler: Compiler) -> Sanitizer:
+    from gi_cuda.backends.host.compiler import HostCompiler
+    from gi_cuda.backends.host.races import race_detector
+
+    assert isinstance(compiler, HostCompiler)
+    return race_detector(compiler)
 
 
 def _library(gxx: str, name: str) -> str | None:
@@ -160,5 +169,6 @@ BACKEND = Backend(
     compiler=_compiler,
     device_maker=_device_maker,
     sanitizers=_sanitizers,
+    races=_races,
     examine=_examine,
 )

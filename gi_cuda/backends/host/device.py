@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
@@ -89,6 +91,8 @@ class HostDevice:
         self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._textures: dict[tuple[str, Texture], np.uint64] = {}
+        self._schedule: Schedule | None = None
+        self._natural: Collection[str] = ()
 
     def allow(self, grace: float) -> None:
         """Crashes are reported at once here."""
@@ -155,7 +159,9 @@ class HostDevice:
             self._runtime.choose(loaded.binary.chosen)
         self._runtime.limit(limit)
         try:
-            return sum(self._runtime.run(call) for call in calls)
+            if self._schedule is None:
+                return sum(self._runtime.run(call) for call in calls)
+            return sum(self._run_scheduled(plan, *one) for one in enumerate(calls))
         except Deadlock as error:
             raise LaunchHung(str(error)) from None
         except Overrun as error:
@@ -166,11 +172,21 @@ class HostDevice:
             for array, memory in symbols:
                 array[:] = memory
 
+    def _run_scheduled(self, plan: CasePlan, number: int, call: BoundLaunch) -> float:
+        """Run a launch in the order of this time; another seed for each launch of a case."""
+        schedule = None if call.kernel.name in self._natural else self._schedule
+        seed = crc32(f"{plan.case} {plan.draw} {number}".encode())
+        with self._runtime.scheduled(schedule, seed):
+            return self._runtime.run(call)
+
     @contextmanager
-    def backwards(self) -> Iterator[bool]:
-        """Inside, the last thread of the last block is the first to run."""
-        with self._runtime.backwards():
+    def scheduled(self, schedule: Schedule, natural: Collection[str]) -> Iterator[bool]:
+        """Inside, threads go on in this order."""
+        self._schedule, self._natural = schedule, natural
+        try:
             yield True
+        finally:
+            self._schedule, self._natural = None, ()
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
         """Prepare and run several in turn, and look at the answers of each.

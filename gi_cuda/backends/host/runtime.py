@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.spec.kernel_names import identifier
 
 Array: TypeAlias = NDArray[Any]
@@ -51,6 +52,9 @@ _LINK_MAP: Final = 2
 _loaded: dict[str, Path] = {}
 
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
+
+_ORDERS: Final = (None, *Schedule)
+"""As ``gi_order`` has them."""
 
 _NUMBERS: Final = "iuf"
 """The kinds of numbers that texels are made of, in the order of ``gi_number``."""
@@ -187,7 +191,7 @@ class Runtime:
         api.gi_message.restype = ctypes.c_char_p
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]
-        api.gi_backwards.argtypes = [ctypes.c_int]
+        api.gi_schedule.argtypes = [ctypes.c_int, ctypes.c_uint64]
         api.gi_report.argtypes = [ctypes.c_int]
         api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
         api.gi_alloc.restype = ctypes.c_void_p
@@ -324,13 +328,17 @@ class Runtime:
         self._library.gi_limit(seconds)
 
     @contextmanager
-    def backwards(self) -> Iterator[None]:
-        """Inside, launches run their blocks, and the threads of each, in the opposite order."""
-        self._library.gi_backwards(1)
+    def scheduled(self, schedule: Schedule | None, seed: int = 0) -> Iterator[None]:
+        """Inside, launches run their blocks and threads in this order; None: the natural one.
+
+        Args:
+            seed: what is random is the same where this is.
+        """
+        self._library.gi_schedule(_ORDERS.index(schedule), seed)
         try:
             yield
         finally:
-            self._library.gi_backwards(0)
+            self._library.gi_schedule(0, 0)
 
     def report(self, descriptor: int) -> None:
         """From now on a line is written there before a signal (SIGSEGV, ...) ends the process.

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
@@ -81,6 +82,19 @@ WatchedCommand: TypeAlias = Callable[[Sequence[str], Path], tuple[list[str], Map
 and additions to its environment."""
 
 
+class LogForm(StrEnum):
+    """What a sanitizer's log looks like."""
+
+    COMPILED_IN = "compiled in"
+    FROM_OUTSIDE = "from outside"
+    RACES = "races"
+
+
+def as_it_is(log: str) -> str:
+    """For logs that need no more to be understood."""
+    return log
+
+
 @dataclass(frozen=True, slots=True)
 class Sanitizer:
     """A tool that watches every access of a program.
@@ -88,14 +102,17 @@ class Sanitizer:
     Attributes:
         name: for tables.
         compiler: the compiler of the programs that it watches.
-        compiled_in: whether it is part of these programs; if not, it runs them.
+        form: of its log: that of a C++ compiler's, which are part of these programs; of one that
+            runs them; of the host runtime's detector of races.
         command: how it is started.
+        legible: makes of its log what can be read without the program.
     """
 
     name: str
     compiler: Compiler
-    compiled_in: bool
+    form: LogForm
     command: WatchedCommand
+    legible: Callable[[str], str] = as_it_is
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +154,10 @@ class Backend:
             executed. Raises a :class:`UserError` where there is none.
         device_maker: what makes workers' devices, with all code that it needs loaded and no device
             touched. Raises a :class:`UserError` where something is not installed.
-        sanitizers: those for programs of one of its compilers. Raises a :class:`UserError` where
-            they are not installed.
+        sanitizers: those for programs of one of its compilers, but for races. Raises a
+            :class:`UserError` where they are not installed.
+        races: what finds races in programs of one of its compilers. Raises a :class:`UserError`
+            where it is not installed.
         examine: looks for all that it uses.
     """
 
@@ -148,6 +167,7 @@ class Backend:
     compiler: Callable[[Subject, int], Compiler]
     device_maker: Callable[[], DeviceMaker]
     sanitizers: Callable[[Compiler], list[Sanitizer]]
+    races: Callable[[Compiler], Sanitizer]
     examine: Callable[[], Iterator[Examined]]
 
 

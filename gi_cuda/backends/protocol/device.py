@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.measurement import Survival
 from gi_cuda.spec import CaseData, Launch, Target
@@ -119,9 +120,12 @@ class Device(Protocol):
         and that is their fate.
         """
 
-    def backwards(self) -> AbstractContextManager[bool]:
-        """Inside, launches run blocks and threads in the opposite order. False where the order is
-        not this device's to choose."""
+    def scheduled(
+        self, schedule: Schedule, natural: Collection[str]
+    ) -> AbstractContextManager[bool]:
+        """Inside, launches run their blocks and threads in this order, but for those of some
+        kernels, which keep the natural one. False where the order is not this device's to choose.
+        """
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
         """Prepare and run several in turn, and look at the answers of each.

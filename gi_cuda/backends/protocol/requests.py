@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.verdict import LEAST_FLOOR
 from gi_cuda.spec import Given, Launch, Value
@@ -65,8 +66,8 @@ class Sampling:
         most: pairs after which it stays uncertain; with none, answers are all that is looked at.
         floor: noise floor as a fraction: ratios within 1 ± floor count as the same.
         limit: seconds of device (or CPU) time after which a launch sequence counts as hung.
-        backwards: whether the second verification runs blocks and threads in the opposite order.
-            Only for cases on which the reference's answers are right then too.
+        schedules: under which answers are verified once more; under all of them those of a variant
+            that looks faster.
         grace: seconds past the limit in which it may still be reported as crashed. The driver of a
             GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
         overlooked: signs of harm (:class:`~gi_cuda.backends.protocol.device.Fate`) that do not
@@ -79,7 +80,7 @@ class Sampling:
     floor: float = LEAST_FLOOR
     limit: float = 1.0
     grace: float = 0.15
-    backwards: bool = False
+    schedules: Schedules = field(default_factory=dict)
     overlooked: frozenset[str] = frozenset()
 
     def untimed(self) -> Sampling:
@@ -111,21 +112,32 @@ class SharedMeasurement:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder."""
+    """Run the reference and store its outputs, one ``<case>.npz`` each, below a folder.
+
+    Attributes:
+        schedules: under which its runs take turns, after a first one in the natural order.
+    """
 
     reference: Program
     folder: Path
     runs: int
     limit: float
+    schedules: Schedules = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class TryBackwards:
-    """Run the reference with blocks and threads in the opposite order; the answer is whether its
-    answers are right then too. False where the device does not choose the order."""
+class TrySchedule:
+    """Run the reference under a schedule; the answer is whether its answers are right then too,
+    and None where the device does not choose the order.
+
+    Attributes:
+        natural: kernels that keep the natural order.
+    """
 
     reference: Program
     limit: float
+    schedule: Schedule
+    natural: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,7 +229,7 @@ Request = (
     | SharedMeasurement
     | Record
     | CountLoops
-    | TryBackwards
+    | TrySchedule
     | LeaveOut
     | SpoilOutputs
     | TellInputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,8 +25,9 @@ from gi_cuda.backends.protocol.requests import (
     Record,
     Recorded,
     TellInputs,
-    TryBackwards,
+    TrySchedule,
 )
+from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
 from gi_cuda.backends.workers.room import check_room
 from gi_cuda.spec import (
@@ -231,7 +232,8 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
         with runner.device.turn():
             for draw in range(request.runs):
                 runner.device.prepare(case_plan)
-                runner.device.run(loaded, case_plan.drawn(draw), request.limit)
+                with _in_turn(runner.device, request.schedules, draw):
+                    runner.device.run(loaded, case_plan.drawn(draw), request.limit)
                 outputs = runner.device.outputs(case_plan)
                 runs.append({name: np.copy(array) for name, array in outputs.items()})
             runner.store(case_plan.case, runs, request.folder)
@@ -244,6 +246,13 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
     return Recorded(penalties, reasons, damaged, unwritten)
+
+
+def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractContextManager[object]:
+    """The order of the reference's run of this number."""
+    turns = [None, *schedules]
+    name = turns[number % len(turns)]
+    return nullcontext() if name is None else device.scheduled(Schedule(name), schedules[name])
 
 
 def _unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[str, tuple[int, int]]:
@@ -271,13 +280,14 @@ def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:
     return Inputs({name: given(case) for name, case in runner.cases.items()})
 
 
-def try_backwards(runner: CaseRunner, request: TryBackwards) -> bool:
-    """Whether the reference's answers are right when blocks and threads run in the opposite order;
-    judged by the oracle, as sums may be rounded otherwise."""
+def try_schedule(runner: CaseRunner, request: TrySchedule) -> bool | None:
+    """Whether the reference's answers are right under a schedule; judged by the oracle, as sums may
+    be rounded otherwise."""
     loaded = runner.device.load(request.reference.binary)
-    with runner.device.turn(), runner.device.backwards() as possible:
+    scheduled = runner.device.scheduled(request.schedule, request.natural)
+    with runner.device.turn(), scheduled as possible:
         if not possible:
-            return False
+            return None
         for case_plan in runner.plans(request.reference):
             runner.device.prepare(case_plan)
             runner.device.run(loaded, case_plan, request.limit)

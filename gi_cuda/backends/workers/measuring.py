@@ -18,8 +18,10 @@ from gi_cuda.backends.protocol.requests import (
     Sampling,
     SharedMeasurement,
 )
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
 from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.statistics import ratios
 from gi_cuda.results.verdict import is_settled
 from gi_cuda.spec import Judgement
 
@@ -139,7 +141,7 @@ class _Runner:
 
     def verified_again(self) -> None:
         """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
-        in one order of threads or one draw alone.
+        in some orders of threads or one draw alone.
 
         One that gave other answers while it was timed is verified some more times: it may be that
         these differ a little from run to run, or that it does not do its work every time.
@@ -149,13 +151,22 @@ class _Runner:
                 return
         # Any of the recorded draws but the first.
         draw = 1 + self.program.binary.ident % max(1, self._case_runner.target.oracle.runs - 1)
-        if not self._sampling.backwards:
+        schedules = self._sampling.schedules
+        if not schedules:
             self.verified(draw)
-            return
-        with self._case_runner.device.backwards():
-            if not self.verified(draw) and self._verdict.reason:
-                reason = f"{self._verdict.reason}, with blocks and threads in the opposite order"
+        for name in schedules if self._looks_faster() else list(schedules)[:1]:
+            schedule = Schedule(name)
+            with self._case_runner.device.scheduled(schedule, schedules[name]):
+                if self.verified(draw):
+                    continue
+            if self._verdict.reason:
+                reason = f"{self._verdict.reason}, {schedule.words}"
                 self._verdict = Judgement(self._verdict.penalty, reason)
+            return
+
+    def _looks_faster(self) -> bool:
+        values = ratios(self.samples)
+        return len(values) > 0 and float(np.median(values)) < 1
 
     def run_to_time(self, place: int, number: int) -> TimedRun:
         """Its run on the case at a place in a draw. What it gives is known of the first draw."""

@@ -21,7 +21,7 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     SpoilOutputs,
     TellInputs,
-    TryBackwards,
+    TrySchedule,
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
@@ -31,7 +31,7 @@ from gi_cuda.backends.workers.case_runner import (
     get_ready,
     record,
     tell_inputs,
-    try_backwards,
+    try_schedule,
 )
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
@@ -44,7 +44,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     SharedMeasurement: measure_together,
     Record: record,
     CountLoops: count_loops,
-    TryBackwards: try_backwards,
+    TrySchedule: try_schedule,
     LeaveOut: leave_out,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,

@@ -16,7 +16,7 @@ from gi_cuda.backends.protocol.requests import (
     Record,
     Recorded,
     SharedMeasurement,
-    TryBackwards,
+    TrySchedule,
 )
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import open_compiler
@@ -51,8 +51,8 @@ class PretendedPool(Generic[Key]):
         match request:
             case Record(reference):
                 return Recorded(dict.fromkeys(reference.cases, 0.0), {})
-            case TryBackwards():
-                return False
+            case TrySchedule():
+                return None
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)

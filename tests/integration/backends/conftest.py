@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import subprocess
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -19,6 +19,7 @@ import pytest
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime, Shard
+from gi_cuda.backends.protocol.schedules import Schedule
 
 _FORK = multiprocessing.get_context("fork")
 
@@ -43,7 +44,7 @@ class Outcome:
 
 
 class Host:
-    """Compiles and launches; ``backwards``, the last thread of the last block runs first.
+    """Compiles and launches, under a schedule or in the natural order.
 
     Attributes:
         folder: for what is compiled.
@@ -51,12 +52,16 @@ class Host:
     """
 
     def __init__(
-        self, folder: Path, library: Path, shards: dict[str, Path], *, backwards: bool = False
+        self,
+        folder: Path,
+        library: Path,
+        shards: dict[str, Path],
+        schedule: Schedule | None = None,
     ) -> None:
         self.folder = folder
         self.library = library
         self.shards = shards
-        self.backwards = backwards
+        self.schedule = schedule
 
     def compile(
         self,
@@ -65,21 +70,23 @@ class Host:
         symbols: Sequence[str] = (),
         prelude: str = "",
         exports: Sequence[str] = (),
+        options: Sequence[str] = ("-O2",),
     ) -> Path:
         """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
         body = variant_text("v0", prepare(text), kernels, symbols)
         whole = "\n".join([prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""])
-        if whole in self.shards:
-            return self.shards[whole]
+        key = " ".join([whole, *options])
+        if key in self.shards:
+            return self.shards[key]
         # Of a name of its own: a loader takes what has the name of a loaded library for that one.
         name = f"shard{len(self.shards)}"
         source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
         source.write_text(whole)
-        command = [find_compiler(), *COMPILE_OPTIONS, "-O2", f"-I{INCLUDE}", str(source)]
+        command = [find_compiler(), *COMPILE_OPTIONS, *options, f"-I{INCLUDE}", str(source)]
         done = subprocess.run([*command, "-o", str(shard)], capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr)
-        self.shards[whole] = shard
+        self.shards[key] = shard
         return shard
 
     def run(
@@ -94,6 +101,7 @@ class Host:
         symbols: Mapping[str, np.ndarray] | None = None,
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
+        options: Sequence[str] = ("-O2",),
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -103,7 +111,9 @@ class Host:
         kernels = [] if exports else ["k"]
         job = {
             "library": self.library,
-            "shard": self.compile(text, kernels, list(symbols or ()), exports=exports),
+            "shard": self.compile(
+                text, kernels, list(symbols or ()), exports=exports, options=options
+            ),
             "arguments": dict(arguments),
             "grid": tuple(grid),
             "block": tuple(block),
@@ -111,7 +121,7 @@ class Host:
             "limit": limit,
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
-            "backwards": self.backwards,
+            "schedule": self.schedule,
         }
         report = self.folder / "report"
         receiver, sender = _FORK.Pipe(duplex=False)
@@ -156,7 +166,7 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     kernel = shard.kernel("v0", "k")
     error, before = "", runtime.switches
     try:
-        with runtime.backwards() if job["backwards"] else nullcontext():
+        with runtime.scheduled(job["schedule"], 5):
             runtime.run(runtime.call(kernel, arguments, job["grid"], job["block"], job["shared"]))
     except HostLaunchError as problem:
         error = f"{type(problem).__name__}: {problem}"
@@ -189,4 +199,4 @@ def shards() -> dict[str, Path]:
 def host(
     request: pytest.FixtureRequest, folder: Path, library: Path, shards: dict[str, Path]
 ) -> Host:
-    return Host(folder, library, shards, backwards=getattr(request, "param", False))
+    return Host(folder, library, shards, getattr(request, "param", None))

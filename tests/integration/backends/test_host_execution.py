@@ -7,6 +7,8 @@ import re
 import numpy as np
 import pytest
 
+from gi_cuda.backends.protocol.schedules import Schedule
+
 RNG = np.random.default_rng(7)
 
 
@@ -15,9 +17,10 @@ def without_lane(message: str) -> str:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What is promised holds in either order."""
+    """What is promised holds in every order."""
     if "host" in metafunc.fixturenames:
-        metafunc.parametrize("host", [False, True], ids=["forwards", "backwards"], indirect=True)
+        orders = [None, *Schedule]
+        metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)
 
 
 def ints(n, low=-1000, high=1000, dtype=np.int32):
@@ -324,7 +327,7 @@ def test_geometry_that_the_device_refuses(host, grid, block, message):
     assert outcome.outputs["out"] == 0
 
 
-def test_threads_run_in_order_or_in_the_opposite_one(host):
+def test_threads_run_in_order_or_in_the_one_that_is_asked_for(host):
     text = """
     __global__ void k(unsigned *order, unsigned *count) {
       unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
@@ -334,4 +337,16 @@ def test_threads_run_in_order_or_in_the_opposite_one(host):
     arguments = {"order": np.zeros(4 * 3 * 2 * 33 * 2, np.uint32), "count": np.zeros(1, np.uint32)}
     order = host.run(text, arguments, (4, 3, 2), (11, 3, 2)).outputs["order"]
     expected = np.arange(order.size)
-    np.testing.assert_array_equal(order, expected[::-1] if host.backwards else expected)
+    np.testing.assert_array_equal(np.sort(order), expected)
+    if host.schedule in (None, Schedule.REVERSED):
+        np.testing.assert_array_equal(order, expected[::-1] if host.schedule else expected)
+    else:
+        assert not np.array_equal(order, expected)
+        again = host.run(text, arguments, (4, 3, 2), (11, 3, 2)).outputs["order"]
+        np.testing.assert_array_equal(order, again)
+    inside = order.reshape(-1, 66) % 66
+    if host.schedule is Schedule.WARPS:
+        ahead = np.arange(32)
+        assert all(np.array_equal(one[one // 32 == 1] - 32, ahead) for one in inside)
+    if host.schedule is Schedule.AHEAD:
+        assert {tuple(np.sort(one[:2])) for one in inside} <= {(32, 33), (64, 65)}

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.validate.sanitizer_logs import SanitizerFinding, compiled_in
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.session import Session
@@ -16,6 +15,7 @@ from gi_cuda.backends.sanitize import watch as watch_program
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, compiled_in
 from gi_cuda.grammar import Source
 from gi_cuda.runs.tools import Tools
 from gi_cuda.subject import Subject

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Delete, Genotype
@@ -40,7 +41,7 @@ def test_a_variant_that_needs_a_barrier_is_found_out_without_it(
     target: Path, tmp_path: Path
 ) -> None:
     with run_of(target, tmp_path / "run", BARRIER + NEIGHBOUR) as run:
-        assert run.baseline.backwards
+        assert run.baseline.schedules == dict.fromkeys(Schedule, ())
         lines = (target / "kernel.cu").read_text().split("\n")
         barrier = Delete(f"_kernel.cu_{lines.index(BARRIER[:-1]) + 1}")
         racing = Genotype(run.subject.original.configuration, (barrier,))
@@ -60,7 +61,7 @@ def test_where_the_reference_depends_on_the_order_variants_may(
     target: Path, tmp_path: Path
 ) -> None:
     with run_of(target, tmp_path / "run", NEIGHBOUR) as run:
-        assert not run.baseline.backwards
+        assert run.baseline.schedules == {}
         evaluator = run.evaluator()
         ((_, found),) = evaluator.evaluate(evaluator.prepare({1: run.subject.original}))
     assert found.right
@@ -77,4 +78,5 @@ def test_a_reference_that_waits_for_earlier_blocks_only_runs_forwards(
     subject = with_barrier(target, BARRIER + wait)
     with open_tools(subject, tmp_path / "session", workers=1, jobs=2) as tools:
         where = (tools.scratch("baseline"), tools.reference)
-        assert not establish(subject, tools.compiler, tools.pool, *where).backwards
+        found = establish(subject, tools.compiler, tools.pool, *where).schedules
+    assert Schedule.REVERSED not in found

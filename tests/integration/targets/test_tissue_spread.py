@@ -90,7 +90,7 @@ FAULTS = {
     "T cells never bind": ("state[target] != EXPRESSING", "state[target] != 99"),
     "T cells bind one way only": ("for (i = 0; i < 9; i++)", "for (i = 0; i < 1; i++)"),
     "a bound cell is not claimed": (
-        "if (atomicCAS(&state[target], EXPRESSING, APOPTOTIC) == EXPRESSING) {",
+        "if (atomicCAS((int *)&state[target], EXPRESSING, APOPTOTIC) == EXPRESSING) {",
         "{",
     ),
     "a bound cell gets no time to die": ("            timer[target] = apoptosis;\n", ""),

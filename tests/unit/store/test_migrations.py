@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import shutil
@@ -24,7 +25,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store
-from gi_cuda.store.migrations import NEWEST
+from gi_cuda.store.migrations import NEWEST, migrate
 
 DUMP = Path(__file__).parents[2] / "sources" / "run_format_1.sql"
 
@@ -99,7 +100,7 @@ def test_a_baseline_and_a_plan_of_before_they_said_more_are_read(old: Path) -> N
         assert baseline.loops == {4: 16, 5: 200}
         assert isinstance(baseline.copies, tuple)
         assert baseline.verdict in Verdict
-        assert (baseline.backwards, baseline.unwritten) == (False, {})
+        assert (baseline.schedules, baseline.unwritten) == ({}, {})
         plan = stored_plan(store)
         assert isinstance(plan, Plan)
         assert (plan.preset, plan.seed) == ("barracuda", 1)
@@ -190,3 +191,14 @@ def test_one_that_cannot_be_written_is_a_clear_error(place: Path, folder_too: bo
     assert caught.value.hint is not None
     assert "copy" in caught.value.hint
     assert path.read_bytes() == before
+
+
+def test_a_reference_that_was_right_backwards_is_so_under_that_schedule() -> None:
+    for backwards, schedules in ((True, {"reversed": []}), (False, None)):
+        db = sqlite3.connect(":memory:")
+        migrate(db, 0)
+        text = json.dumps({"backwards": backwards, "floor": 0.01})
+        db.execute("INSERT INTO meta VALUES ('baseline', ?)", (text,))
+        migrate(db, 2)
+        ((found,),) = db.execute("SELECT value FROM meta WHERE key = 'baseline'").fetchall()
+        assert json.loads(found).get("schedules") == schedules

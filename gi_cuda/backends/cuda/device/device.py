@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +36,7 @@ from gi_cuda.backends.protocol.device import (
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Buffer, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
@@ -137,7 +138,9 @@ class CudaDevice:
         """Inside, no other worker uses the device."""
         return self._context.slot.lock.turn()
 
-    def backwards(self) -> AbstractContextManager[bool]:
+    def scheduled(
+        self, schedule: Schedule, natural: Collection[str]
+    ) -> AbstractContextManager[bool]:
         """The order is the GPU's."""
         return nullcontext(False)
 

@@ -1,8 +1,20 @@
 // Atomic functions. Threads change only where they wait, so a plain read and write is atomic.
 #pragma once
 
+#include "gi_runtime.hpp"
+
+// In watched code the detector of races is told of them instead of the read and the write.
+#ifdef __SANITIZE_THREAD__
+#define GI_ATOMIC_FUNCTION static __attribute__((no_sanitize("thread"), noinline))
+#define GI_TELL(address) gi_atomic((void *)address, sizeof *address, __builtin_return_address(0))
+#else
+#define GI_ATOMIC_FUNCTION static inline
+#define GI_TELL(address) (void)0
+#endif
+
 #define GI_ATOMIC(function, type, value)                      \
-  static inline type function(type *address, type operand) { \
+  GI_ATOMIC_FUNCTION type function(type *address, type operand) { \
+    GI_TELL(address);                                         \
     type old = *address;                                      \
     *address = (value);                                       \
     return old;                                               \
@@ -33,7 +45,8 @@ GI_ATOMIC(atomicDec, unsigned, old == 0 || old > operand ? operand : old - 1)
 #undef GI_ATOMIC
 
 #define GI_ATOMIC_CAS(type)                                                  \
-  static inline type atomicCAS(type *address, type compare, type operand) { \
+  GI_ATOMIC_FUNCTION type atomicCAS(type *address, type compare, type operand) { \
+    GI_TELL(address);                                                        \
     type old = *address;                                                     \
     if (old == compare) *address = operand;                                  \
     return old;                                                              \
@@ -45,3 +58,5 @@ GI_ATOMIC_CAS(unsigned long long)
 GI_ATOMIC_CAS(unsigned short)
 
 #undef GI_ATOMIC_CAS
+#undef GI_ATOMIC_FUNCTION
+#undef GI_TELL

@@ -56,8 +56,14 @@ int printf(const char *, ...);
 int snprintf(char *, size_t, const char *, ...) noexcept;
 void *malloc(size_t) noexcept;
 void free(void *) noexcept;
+// Watched code tells of what it does by itself; for these two it takes others.
+#ifdef __SANITIZE_THREAD__
+void *memcpy(void *, const void *, size_t) noexcept __asm__("gi_watched_memcpy");
+void *memset(void *, int, size_t) noexcept __asm__("gi_watched_memset");
+#else
 void *memcpy(void *, const void *, size_t) noexcept;
 void *memset(void *, int, size_t) noexcept;
+#endif
 }
 constexpr int warpSize = 32;
 

@@ -80,6 +80,18 @@ struct gi_votes {
   unsigned yes, all;
 };
 
+// In which order the threads of a launch go on. Barriers and warp functions are the places where they change.
+enum gi_order : int {
+  GI_NATURAL,   // the first block first, and in it the first thread
+  GI_REVERSED,  // the last thread of the last block first
+  GI_RANDOM,    // blocks and threads at random, another order after each barrier
+  GI_WARPS,     // blocks and warps at random, the threads of a warp one after another
+  GI_AHEAD,     // blocks at random; one warp of each runs ahead of the others, as far as the next barrier
+};
+
+// What a fence is for: the threads of the block, or all of them.
+enum gi_reach : unsigned { GI_BLOCK, GI_DEVICE };
+
 #define GI_LOOPS 65536
 
 #pragma GCC visibility push(default)
@@ -91,6 +103,8 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
 __attribute__((noreturn)) void gi_empty_mask(void);  // ends the launch
 void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
+void gi_fence(gi_reach reach);                               // these two in watched code only
+void gi_atomic(void *address, size_t bytes, void *place);  // place: in the code
 extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop
 extern unsigned gi_chosen;                // which of its variants a schema is
 extern gi_texture gi_textures[GI_TEXTURES];
@@ -103,7 +117,7 @@ int gi_launch(const gi_kernel *kernel, void **arguments, const unsigned grid[3],
 const char *gi_message(void);    // about the last launch that did not end with GI_OK
 uint64_t gi_switches(void);      // fibre switches since the library was loaded
 void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 0: none
-void gi_backwards(int on);       // later launches run their blocks and threads in the opposite order
+void gi_schedule(int order, uint64_t seed);  // of later launches
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
 void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
 void gi_free(void *buffer);

@@ -111,6 +111,12 @@ GI_REDUCE(__reduce_xor_sync, unsigned, GI_XOR)
 #undef GI_REDUCE
 
 static inline void __nanosleep(unsigned) { gi_yield(); }
+#ifdef __SANITIZE_THREAD__
+static inline void __threadfence() { gi_fence(GI_DEVICE); }
+static inline void __threadfence_block() { gi_fence(GI_BLOCK); }
+static inline void __threadfence_system() { gi_fence(GI_DEVICE); }
+#else
 static inline void __threadfence() { __asm__ volatile("" ::: "memory"); }
 static inline void __threadfence_block() { __asm__ volatile("" ::: "memory"); }
 static inline void __threadfence_system() { __asm__ volatile("" ::: "memory"); }
+#endif

@@ -3,6 +3,14 @@
 
 #include "../include/gi_runtime.hpp"
 
+#pragma GCC visibility push(default)
+extern "C" {
+// Read by kernels as constants: within one thread they are.
+extern gi_index gi_thread_index, gi_block_index, gi_block_size, gi_grid_size;
+extern unsigned char *gi_dynamic_shared;
+}
+#pragma GCC visibility pop
+
 namespace gi {
 
 // Room around buffers and below fibre stacks that nobody may touch. It costs address space only, so it is wide
@@ -28,9 +36,22 @@ unsigned char *reserve_dynamic_shared(size_t bytes);
 // scheduler.cpp
 __attribute__((noreturn)) void end_launch(gi_status why, const char *what);  // what: the message
 bool is_stack_guard(const void *address);
+bool is_on_stack(const void *address);
 struct Where {
   bool running;
   gi_index block, thread;
 };
+unsigned running_thread();  // its number in its block
 Where where();
+
+// signals.cpp
+int report_to();  // the descriptor; negative: nobody listens
+
+// races.cpp: what a launch of watched code tells it (see there). Others have nothing to tell.
+extern bool watching;
+void watch_launch(const gi_kernel *kernel);
+void watch_block();
+void watch_barrier();
+void watch_warp(unsigned warp, unsigned lanes);
+void watch_end();
 }  // namespace gi

@@ -11,18 +11,22 @@
 #include <time.h>
 
 #include "internal.hpp"
+#include "schedule.hpp"
 #include "switch.hpp"
 #include "warp.hpp"
 
 #pragma GCC visibility push(default)
 extern "C" {
-// Read by kernels as constants: within one thread they are.
 gi_index gi_thread_index, gi_block_index, gi_block_size, gi_grid_size;
 unsigned char *gi_dynamic_shared;
 unsigned gi_loop_most[GI_LOOPS];
 unsigned gi_chosen;
 }
 #pragma GCC visibility pop
+
+// What launches that are timed never do is kept out of their way.
+#define GI_ALWAYS(condition) __builtin_expect(condition, 1)
+#define GI_SELDOM __attribute__((noinline, cold))
 
 namespace gi {
 namespace {
@@ -34,7 +38,8 @@ gi_status status;
 char message[256];
 bool launched;
 double limit_seconds;
-bool backwards;
+Schedule schedule;
+bool usual = true;  // whether that is the natural order, and nobody watches
 uint64_t switches;
 size_t dynamic_bytes;
 
@@ -91,8 +96,34 @@ __attribute__((noreturn)) void abandon(gi_status why) {
 
 // --- warp functions ---
 
+// The lanes of a group in the order of their places, at the end of the queue or in front of all others.
+GI_SELDOM void wake_in_turn(Warp &warp, unsigned group) {
+  Queue woken;
+  while (group) {
+    unsigned next = unsigned(__builtin_ctz(group));
+    auto place = [&](unsigned lane) { return schedule.places[warp.lanes[lane]->number]; };
+    each_lane(group, [&](unsigned lane) { next = place(lane) < place(next) ? lane : next; });
+    woken.push(warp.lanes[next]);
+    group &= ~(1u << next);
+  }
+  if (schedule.goes_on_at_once()) {
+    woken.append(ready);
+    ready = woken;
+  } else {
+    ready.append(woken);
+  }
+}
+
 void wake(Warp &warp, unsigned group) {
-  each_lane(group, [&](unsigned lane) { ready.push(warp.lanes[lane]); });
+  if (schedule.natural())
+    each_lane(group, [&](unsigned lane) { ready.push(warp.lanes[lane]); });
+  else
+    wake_in_turn(warp, group);
+}
+
+void met(Warp &warp, unsigned group) {
+  exchange(warp, group);
+  if (watching) watch_warp(unsigned(&warp - warps), group);
 }
 
 // Nobody can go on. Threads that wait for those "that are here together" need not wait for more: on the device,
@@ -110,7 +141,7 @@ bool release_together() {
       if (call.function == first->function && call.argument / 32 == first->argument / 32) group |= 1u << lane;
     });
     if (!group) continue;
-    exchange(*warp, group);
+    met(*warp, group);
     wake(*warp, group);
     together -= unsigned(__builtin_popcount(group));
   }
@@ -130,16 +161,23 @@ __attribute__((noreturn)) void deadlock() {
 }
 
 // Whoever goes on next: those who can, before those who have not begun, so that few stacks are in use.
-Fibre *next_fibre() {
+__attribute__((noinline)) Fibre *next_of_others() {
   for (;;) {
+    if (started < size && (!ready.first || schedule.begins_another())) return fresh_fibre();
     if (Fibre *fibre = ready.pop()) return fibre;
-    if (started < size) return fresh_fibre();
     if (!release_together()) deadlock();
   }
 }
 
-// The running thread cannot go on; returns when it can.
-void wait_for(Fibre *(*choose)()) {
+Fibre *next_fibre() {
+  if (GI_ALWAYS(usual))
+    if (Fibre *fibre = ready.pop()) return fibre;
+  return next_of_others();
+}
+
+// The running thread cannot go on; returns when it can. Part of who calls it: after a switch the processor foresees no
+// return, and each one more that is to come costs time.
+__attribute__((always_inline)) inline void wait_for(Fibre *(*choose)()) {
   Fibre *self = running;
   self->thread = gi_thread_index;
   self->number = number;
@@ -149,10 +187,45 @@ void wait_for(Fibre *(*choose)()) {
   number = self->number;
 }
 
+// Those who wait at the barrier, in the order in which they are to go on.
+void put_in_order() {
+  static Fibre *by_place[kMostThreads];
+  schedule.after_barrier();
+  for (unsigned i = 0; i < size; ++i) by_place[i] = nullptr;
+  while (Fibre *fibre = at_barrier.pop()) by_place[schedule.places[fibre->number]] = fibre;
+  for (unsigned i = 0; i < size; ++i)
+    if (by_place[i]) at_barrier.push(by_place[i]);
+}
+
+GI_SELDOM void before_opening() {
+  if (!schedule.natural()) put_in_order();
+  if (watching) watch_barrier();
+}
+
 void open_barrier() {
   outcome = {votes, arrived};
   arrived = votes = 0;
+  if (!GI_ALWAYS(usual)) before_opening();
   ready.append(at_barrier);
+}
+
+// The last one to come has its turn like the others.
+GI_SELDOM void open_barrier_for(Fibre *last) {
+  last->number = number;
+  open_barrier();
+}
+
+GI_SELDOM uint64_t go_on_in_turn(Warp &warp, unsigned group) {
+  Fibre *self = running;
+  self->number = number;
+  if (watching) watch_warp(unsigned(&warp - warps), group);
+  if (schedule.natural()) {
+    wake(warp, group & ~(1u << number % 32));
+  } else {
+    wake(warp, group);
+    wait_for(next_fibre);
+  }
+  return self->result;
 }
 
 // A thread that exits may be the one that others were waiting for.
@@ -165,7 +238,7 @@ void exit_thread() {
     unsigned lane = unsigned(__builtin_ctz(rest));
     rest &= rest - 1;
     if (unsigned group = complete_group(warp, lane)) {
-      exchange(warp, group);
+      met(warp, group);
       wake(warp, group);
       rest &= ~group;
     }
@@ -181,24 +254,22 @@ void begin_block() {
   }
   poison(kernel->shared_begin, size_t(kernel->shared_end - kernel->shared_begin));
   poison(gi_dynamic_shared, dynamic_bytes);
+  if (!GI_ALWAYS(usual)) {
+    schedule.begin_block();
+    if (watching) watch_block();
+  }
 }
 
-// The block before, in the opposite order.
-bool previous_block() {
-  if (gi_block_index.x-- == 0) {
-    gi_block_index.x = gi_grid_size.x - 1;
-    if (gi_block_index.y-- == 0) {
-      gi_block_index.y = gi_grid_size.y - 1;
-      if (gi_block_index.z-- == 0) return false;
-    }
-  }
-  begin_block();
-  return true;
+gi_index index_of(uint64_t number, const gi_index &count) {
+  uint64_t row = number / count.x;
+  return {unsigned(number % count.x), unsigned(row % count.y), unsigned(row / count.y)};
 }
 
 bool next_block() {
-  if (backwards) return previous_block();
-  if (++gi_block_index.x == gi_grid_size.x) {
+  if (!schedule.natural()) {
+    if (schedule.begun == schedule.blocks) return false;
+    gi_block_index = index_of(schedule.next_block(), gi_grid_size);
+  } else if (++gi_block_index.x == gi_grid_size.x) {
     gi_block_index.x = 0;
     if (++gi_block_index.y == gi_grid_size.y) {
       gi_block_index.y = 0;
@@ -207,16 +278,6 @@ bool next_block() {
   }
   begin_block();
   return true;
-}
-
-void go_back(gi_index &thread) {
-  if (thread.x-- == 0) {
-    thread.x = gi_block_size.x - 1;
-    if (thread.y-- == 0) {
-      thread.y = gi_block_size.y - 1;
-      --thread.z;
-    }
-  }
 }
 
 void advance(gi_index &thread) {
@@ -229,21 +290,21 @@ void advance(gi_index &thread) {
   }
 }
 
-gi_index first_of(const gi_index &count) {
-  if (backwards) return {count.x - 1, count.y - 1, count.z - 1};
-  return {0, 0, 0};
-}
-
 gi_index upcoming;  // the thread to be started next
 
 // What every fibre does, for as long as there are fibres.
 void carry_threads() {
   for (;;) {
     if (started < size) {
-      if (started == 0) upcoming = first_of(gi_block_size);
-      gi_thread_index = upcoming;
-      backwards ? go_back(upcoming) : advance(upcoming);
-      number = backwards ? size - 1 - started : started;
+      if (GI_ALWAYS(schedule.natural())) {
+        if (started == 0) upcoming = {0, 0, 0};
+        gi_thread_index = upcoming;
+        advance(upcoming);
+        number = started;
+      } else {
+        number = schedule.turns[started];
+        gi_thread_index = index_of(number, gi_block_size);
+      }
       ++started;
       kernel->signature->call(kernel->function, arguments);
       exit_thread();
@@ -322,6 +383,12 @@ bool is_stack_guard(const void *address) {
   return stacks && offset < kStride * (kMostThreads + 1) && offset % kStride < kStackGuard;
 }
 
+bool is_on_stack(const void *address) {
+  return size_t(static_cast<const unsigned char *>(address) - stacks) < kStride * (kMostThreads + 1);
+}
+
+unsigned running_thread() { return number; }
+
 Where where() { return {launched, gi_block_index, gi_thread_index}; }
 
 }  // namespace gi
@@ -332,10 +399,12 @@ extern "C" {
 
 gi_votes gi_barrier(bool vote) {
   votes += vote;
-  if (++arrived == live) {
+  bool all = ++arrived == live;
+  if (all && GI_ALWAYS(schedule.natural())) {
     open_barrier();
   } else {
     at_barrier.push(running);
+    if (all) open_barrier_for(running);
     wait_for(next_fibre);
   }
   return outcome;
@@ -357,7 +426,8 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
   warp.waiting |= 1u << lane;
   if (unsigned group = complete_group(warp, lane)) {
     exchange(warp, group);
-    wake(warp, group & ~(1u << lane));
+    if (!GI_ALWAYS(usual)) return go_on_in_turn(warp, group);
+    each_lane(group & ~(1u << lane), [&](unsigned other) { ready.push(warp.lanes[other]); });
   } else {
     wait_for(next_fibre);
   }
@@ -381,7 +451,6 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
   arguments = the_arguments;
   gi_grid_size = {grid[0], grid[1], grid[2]};
   gi_block_size = {block[0], block[1], block[2]};
-  gi_block_index = first_of(gi_grid_size);
   size = block[0] * block[1] * block[2];
   dynamic_bytes = dynamic_shared;
   gi_dynamic_shared = reserve_dynamic_shared(dynamic_shared);
@@ -392,6 +461,10 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
   status = GI_OK;
   arrived = votes = together = 0;
   running = &host;
+  usual = schedule.natural() && !watching;
+  schedule.begin_launch(uint64_t(grid[0]) * grid[1] * grid[2], size);
+  gi_block_index = schedule.natural() ? gi_index{0, 0, 0} : index_of(schedule.next_block(), gi_grid_size);
+  if (watching) watch_launch(kernel);
 
   arm(limit_seconds);
   uint64_t begin = thread_nanoseconds();
@@ -399,6 +472,7 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
   begin_block();
   switch_to(fresh_fibre());
   launched = false;
+  if (watching) watch_end();
   uint64_t end = thread_nanoseconds();
   arm(0);
 
@@ -417,5 +491,8 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
 const char *gi_message(void) { return message; }
 uint64_t gi_switches(void) { return switches; }
 void gi_limit(double seconds) { limit_seconds = seconds; }
-void gi_backwards(int on) { backwards = on; }
+void gi_schedule(int order, uint64_t seed) {
+  schedule.order = gi_order(order);
+  schedule.seed = seed;
+}
 }

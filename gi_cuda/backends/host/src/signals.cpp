@@ -109,6 +109,9 @@ void on_signal(int signal, siginfo_t *info, void *context) {
 }
 
 }  // namespace
+
+int report_to() { return report_descriptor; }
+
 }  // namespace gi
 
 extern "C" void gi_report(int descriptor) {

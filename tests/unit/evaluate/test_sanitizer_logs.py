@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.validate.sanitizer_logs import (
+from gi_cuda.evaluate.sanitizer_logs import (
     SanitizerFinding,
     compiled_in,
     from_outside,
     new_findings,
+    races,
 )
 from gi_cuda.grammar import Source
 
@@ -94,3 +95,31 @@ def test_what_the_reference_does_as_well_is_not_new() -> None:
     same = SanitizerFinding("index 9 out of bounds", 6, "four();")
     other = SanitizerFinding("index 7 out of bounds", 4, "five();")
     assert new_findings([same, other], known) == [other]
+
+
+RACING = Source("kernel.cu", "a\n  tile[t] = 1;\nb\n  x = tile[t - 1];\n")
+LINE = (
+    "gi-cuda race\tgi_kernel_v1_k\tone block\tshared memory"
+    "\t{0}\t(3,0,0)\t(7,0,0)\t{1}\t{2}\t(4,0,0)\t(7,0,0)\t{3}\n"
+)
+
+
+def test_a_race_is_the_same_whichever_access_came_first() -> None:
+    write, read = ("write", "v1/kernel.cu:2"), ("read", "gi_warp.hpp:9 v1/kernel.cu:4")
+    (one,) = races("words\n" + LINE.format(*write, *read), RACING)
+    (other,) = races(LINE.format(*read, *write), RACING)
+    assert (one.kernel, one.line, one.text) == ("k", 2, "tile[t] = 1;")
+    assert one.kind.endswith("in line 4: x = tile[t - 1];")
+    assert new_findings([other], [one]) == []
+
+
+def test_races_of_one_block_and_of_two_are_two() -> None:
+    within = LINE.format("write", "kernel.cu:2", "read", "kernel.cu:4")
+    across = within.replace("one block", "two blocks")
+    assert len(races(within + across + within, RACING)) == 2
+
+
+def test_a_race_without_lines_names_kernel_and_memory() -> None:
+    (found,) = races(LINE.format("write", "", "read", ""), RACING)
+    assert str(found).startswith("race of threads of one block in k on shared memory: read by")
+    assert races("gi-cuda race\tcut off", RACING) == []

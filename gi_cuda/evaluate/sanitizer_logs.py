@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gi_cuda.grammar import Source
 
@@ -16,6 +16,9 @@ _HEAD = re.compile(r"^=========(?: (?P<head>\S[^\n]*)|(?P<detail>[ \t]{2,}[^\n]*
 _NO_FINDING = re.compile(
     r"COMPUTE-SANITIZER|.*\bSUMMARY\b|Target application|No attachable process|Saved host"
 )
+_RACE = "gi-cuda race"
+_RACE_WORDS = 11
+
 _NUMBER = re.compile(r"0x[0-9a-fA-F]+|\d+")
 
 
@@ -27,11 +30,13 @@ class SanitizerFinding:
         kind: what it is, in the sanitizer's words.
         line: of the source that was compiled, from 1; None where it does not say.
         text: what stands on that line, without the white space around it.
+        kernel: in which it is, where the sanitizer says so.
     """
 
     kind: str
     line: int | None = None
     text: str = ""
+    kernel: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -62,6 +67,32 @@ def from_outside(log: str, source: Source) -> list[SanitizerFinding]:
             line = _line(f"{head}\n{details}", source)
             found.append(_found(head.partition(" at ")[0] if line else head, line, source))
     return _once(found)
+
+
+def races(log: str, source: Source) -> list[SanitizerFinding]:
+    """The findings in a log of the host runtime's detector of races."""
+    found = []
+    for line in log.split("\n"):
+        head, _, rest = line.partition("\t")
+        words = rest.split("\t")
+        if head == _RACE and len(words) == _RACE_WORDS:
+            found.append(_race(words, source))
+    return _once(found)
+
+
+def _race(words: Sequence[str], source: Source) -> SanitizerFinding:
+    kernel, where, memory = words[0].removeprefix("gi_kernel_").partition("_")[2], *words[1:3]
+    ends = [
+        (_line(place, source) or 0, f"{access} by thread {thread} of block {block}")
+        for access, thread, block, place in (words[3:7], words[7:11])
+    ]
+    # Which of the two came first is chance.
+    (line, first), (other, second) = sorted(ends)
+    kind = f"race of threads of {where} in {kernel} on {memory}: {first}, {second}"
+    lines = source.text.split("\n")
+    if 0 < other <= len(lines) and other != line:
+        kind += f" in line {other}: {lines[other - 1].strip()}"
+    return replace(_found(kind, line or other or None, source), kernel=kernel)
 
 
 def _line(report: str, source: Source) -> int | None:

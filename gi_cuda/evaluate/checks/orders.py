@@ -1,0 +1,26 @@
+"""Which kernels are not right in every order of their threads?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gi_cuda.backends.protocol.schedules import Schedule, Schedules, excused
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.spec import Target
+
+
+def one_order(target: Target, schedules: Schedules) -> Iterator[Finding]:
+    """Kernels whose answers in the reference are not right under some schedules.
+
+    Args:
+        schedules: those that were found to be of use; none where the device chooses the order.
+    """
+    for kernel, names in excused(schedules, target.kernels).items() if schedules else ():
+        orders = "; ".join(Schedule(name).words for name in names)
+        yield Finding(
+            str(target.file),
+            f"the answers of kernel {kernel} are wrong, or never come, {orders}: its variants are"
+            " not tried so",
+            "do its threads race, or wait for each other? If only the last digits differ, an oracle"
+            " of the kind sigma or tolerance allows for that",
+        )

@@ -1,0 +1,183 @@
+"""Does a variant let threads race where the reference does not? Nothing that does is certified.
+
+Whoever hands out a winner asks here, and nowhere else: the end of a search, `validate` and `patch`;
+and `compare`, before it calls anything faster.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
+from gi_cuda.backends.sanitize import watch
+from gi_cuda.backends.table import backend_named
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.evaluate.sanitizer_logs import (
+    SanitizerFinding,
+    compiled_in,
+    from_outside,
+    new_findings,
+    races,
+)
+from gi_cuda.grammar import Source
+from gi_cuda.results.evaluation import Validation
+from gi_cuda.subject import Subject
+
+_READERS: Final = {
+    LogForm.COMPILED_IN: compiled_in,
+    LogForm.FROM_OUTSIDE: from_outside,
+    LogForm.RACES: races,
+}
+
+_ORDERS: Final = re.compile(
+    r"""\b(?:__syncthreads|__syncwarp|__threadfence|__shfl|__ballot|__any|__all|__activemask|__match
+        |__reduce|__nanosleep|atomic)\w*\b
+      | \b(?:sync|arrive|wait|arrive_and_wait|thread_rank|memory_order\w*)\b | \bvolatile\b
+      | \b(?:bar|barrier|membar|fence|atom|red|shfl|vote|activemask)\.
+      | \b(?:bar|barrier|membar|fence|mbarrier|atom|cp\.async)\b""",
+    re.VERBOSE,
+)
+"""Words that put what threads do into an order."""
+
+_FLOW: Final = re.compile(
+    r"\b(?:if|else|for|while|do|switch|case|return|break|continue|goto|bra|ret|exit)\b|[?{}]|@!?%"
+)
+"""Words that say which threads come to a place, and how often."""
+
+
+def findings_of(
+    sanitizer: Sanitizer,
+    session: Session,
+    one: Candidate,
+    cases: Sequence[str],
+    source: Source,
+    folder: Path,
+) -> tuple[list[SanitizerFinding], str]:
+    """What a sanitizer finds in a source on some cases, and how its run ended if not well.
+
+    Args:
+        source: of that name and text.
+        folder: where binaries may be written.
+    """
+    built: Built | None = one.binary
+    if built is None:
+        compiler = one.compiler or sanitizer.compiler
+        built = build_batch(compiler, [one.variant(1)], folder)[1]
+    if isinstance(built, BuildFailure):
+        return [], f"does not compile for {sanitizer.name}: {built.message}"
+    watched = watch(sanitizer, session, one.program(built, cases))
+    return _READERS[sanitizer.form](watched.log, source), watched.failure
+
+
+@dataclass(frozen=True)
+class RaceWatch:
+    """Runs winners where every access is watched; tells of races that the reference has not.
+
+    Attributes:
+        subject: what they are variants of.
+        session: what a process of its own needs to run them.
+        compiler: that is asked for what is compiled to be watched.
+        folder: where binaries may be written.
+        cases: that they are watched on.
+    """
+
+    subject: Subject
+    session: Session
+    compiler: Compiler
+    folder: Path
+    cases: tuple[str, ...]
+
+    def certified(self, one: Candidate, validation: Validation) -> Validation:
+        """A validation, which fails where the candidate lets threads race."""
+        complaint = self.complaint(one) if validation.correct else ""
+        if not complaint:
+            return validation
+        return replace(validation, correct=False, message=complaint, overall=None, cases=None)
+
+    def complaint(self, one: Candidate) -> str:
+        """What stands against a candidate; "" where nothing does."""
+        detector, _, why = self._reference
+        return self.seen(one) if detector else self._unwatched(one, why)
+
+    def seen(self, one: Candidate) -> str:
+        """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
+        detector, known, _ = self._reference
+        if detector is None:
+            return ""
+        found, failure = self._watched(detector, one)
+        new = list(map(str, new_findings(found, known)))
+        return "; ".join(new) or (failure and f"watched for races: {failure}")
+
+    def racing(self) -> dict[str, str]:
+        """The kernels of the reference whose threads race, with what was found; all, if none could
+        be watched, with why not."""
+        detector, known, why = self._reference
+        if detector is None:
+            return dict.fromkeys(self.subject.target.kernels, why)
+        return {
+            kernel: str(finding)
+            for kernel in self.subject.target.kernels
+            for finding in known
+            if finding.kernel == kernel
+        }
+
+    @cached_property
+    def _reference(self) -> tuple[Sanitizer | None, list[SanitizerFinding], str]:
+        """The detector with what it finds in the reference; None with the reason, if there is none
+        or it cannot be used on this target."""
+        try:
+            detector = backend_named(self.subject.backend).races(self.compiler)
+        except UserError as error:
+            return None, [], f"{error.what}; {error.hint}"
+        found, failure = self._watched(detector, unmodified(self.subject))
+        if failure:
+            return None, [], f"the reference fails when it is watched for races: {failure}"
+        return detector, found, ""
+
+    def _watched(self, detector: Sanitizer, one: Candidate) -> tuple[list[SanitizerFinding], str]:
+        source = Source(self.subject.grammar.source.name, one.text)
+        return findings_of(detector, self.session, one, self.cases, source, self.folder)
+
+    def _unwatched(self, one: Candidate, why: str) -> str:
+        """Where nobody can look: whether a candidate changes what puts threads into an order."""
+        if one.binary is not None:
+            return ""
+        variants = [unmodified(self.subject).variant(1), one.variant(2)]
+        read = self.compiler.preprocess(variants)
+        before, after = read[1], read[2]
+        if isinstance(before, Phenotype) and isinstance(after, Phenotype):
+            changed = changes_order(before.text, after.text)
+            if not changed:
+                return ""
+        return (
+            "changes a barrier, a fence or an atomic function, or who comes to one, and nobody"
+            f" could look for races: {why}"
+        )
+
+
+def changes_order(before: str, after: str) -> bool:
+    """Whether two texts differ in what puts threads into an order: a barrier, fence, warp or atomic
+    function came, went, or moved, or other threads come to it."""
+    old, new = (_lines(text) for text in (before, after))
+    ordered = any(map(_ORDERS.search, [*old, *new]))
+    changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    touched = [
+        line for tag, a, b, c, d in changes if tag != "equal" for line in (*old[a:b], *new[c:d])
+    ]
+    return ordered and any(_ORDERS.search(line) or _FLOW.search(line) for line in touched)
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a preprocessed text that say something, each with single spaces."""
+    lines = (" ".join(line.split()) for line in text.split("\n"))
+    return [line for line in lines if line and not line.startswith("#")]

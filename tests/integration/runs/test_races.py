@@ -1,0 +1,147 @@
+"""No winner is certified whose threads race, whether its answers tell or not."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.analyze.validate.acceptance import Entry, accept
+from gi_cuda.analyze.winner import ChosenIndividual
+from gi_cuda.backends.protocol.schedules import Schedule
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
+from gi_cuda.evaluate.checks.orders import one_order
+from gi_cuda.evaluate.races import RaceWatch, changes_order
+from gi_cuda.results.evaluation import Validation
+from gi_cuda.results.generation import Individual
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search.strategies.barracuda import SETTINGS
+from gi_cuda.spec import CaseRole
+from gi_cuda.subject import load_subject
+from gi_cuda.upstream.steps import in_one, steps
+from gi_cuda.upstream.submission import submit
+
+RACES = Path(__file__).parents[2] / "cheats" / "races"
+CHEATS = {
+    1: "the barriers of a tile",
+    2: "the second barrier of two",
+    3: "a barrier on a condition that is never met",
+    4: "a barrier of each warp for one of the block",
+    5: "increments for atomics",
+    6: "a store for an atomic maximum",
+    7: "a fence for the block for one of the device",
+    8: "a warp that does not meet",
+}
+IN_EVERY_ORDER = (5, 6, 7)
+"""Those whose answers are right in all orders that are tried, as only one thread runs at a time."""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    plan = Plan("barracuda", SETTINGS, 1, 1, 2)
+    with create_run(load_subject(RACES, "host"), tmp_path_factory.mktemp("r") / "run", plan) as one:
+        yield one
+
+
+def test_only_the_kernel_that_does_not_stand_an_order_is_excused_from_it(run: Run) -> None:
+    assert run.baseline.schedules == dict.fromkeys(Schedule, ("total",))
+
+
+def test_check_names_the_kernel_that_is_right_in_one_order_alone(run: Run) -> None:
+    (found,) = one_order(run.subject.target, run.baseline.schedules)
+    assert "kernel total" in found.what
+    assert "with blocks and threads in a random order" in found.what
+    assert list(one_order(run.subject.target, {})) == []
+
+
+def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> None:
+    cheats = {number: cheat(run, number) for number in CHEATS}
+    genotypes = [run.subject.read(f"CHEAT={number}") for number in CHEATS]
+    readings = run.measurer(CaseRole.HELD_OUT, builds=1, pairs=1)(genotypes)
+    right = [number for number, one in zip(cheats, readings, strict=True) if one.right]
+    assert right == list(IN_EVERY_ORDER)
+    for number, one in cheats.items():
+        complaint = run.tools.races.complaint(one)
+        kernel = {5: "count", 6: "count", 7: "add", 8: "add"}.get(number, "smooth")
+        assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", complaint)
+        assert re.search(r"(read|write) by thread \(\d+,0,0\) of block \(\d+,0,0\)", complaint)
+        assert ", line " in complaint
+        assert not run.tools.races.certified(one, Validation(True)).correct
+
+
+def cheat(run: Run, number: int) -> Candidate:
+    return candidate(run.subject, run.subject.read(f"CHEAT={number}"))
+
+
+def test_the_reference_is_not_complained_of(run: Run) -> None:
+    assert run.tools.races.complaint(unmodified(run.subject)) == ""
+    assert run.tools.races.racing() == {}
+
+
+def test_racing_increments_are_certified_by_nobody(run: Run) -> None:
+    """Their answers are right in each order of threads that run one after another."""
+    text = "CHEAT=5 WASTE=0"
+    genotype = run.subject.read(text)
+    entry = Entry("racing", None, genotype)
+    result = accept(run, [entry], [])
+    assert result.accepted is None
+    assert "race of threads of one block in count" in result.tried[0].validation.message
+    winner = ChosenIndividual(Individual(1, 0, text, b"", None, "", ()), genotype, None)
+    changed = winner.changes(run.subject)
+    parts = in_one(steps(run.source, changed, changed.all))
+    with pytest.raises(UserError, match="race of threads of one block in count on shared memory"):
+        submit(run, winner, parts, check=False)
+
+
+def test_without_a_detector_no_barrier_or_fence_may_change(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tools = run.tools
+    monkeypatch.setenv("PATH", str(tmp_path))
+    blind = RaceWatch(run.subject, tools.session, tools.uncached, tmp_path, tools.held_out())
+    for number in CHEATS:
+        complaint = blind.complaint(cheat(run, number))
+        assert complaint.startswith("changes a barrier, a fence or an atomic function")
+        assert "g++ is not on PATH; install g++ 11 or newer" in complaint
+    assert blind.complaint(unmodified(run.subject)) == ""
+    assert list(blind.racing()) == ["smooth", "count", "add", "total"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ("a = 1;\n__syncthreads();\nb = 2;", "a = 3;\n__syncthreads();\nb = 2;", False),
+        ("a = 1;\n__syncthreads();", "a = 1;", True),
+        ("a = 1;\n__syncthreads();\nb = 2;", "__syncthreads();\na = 1;\nb = 2;", True),
+        ("__syncthreads();", "if (x)\n__syncthreads();", True),
+        ("if (x)\n__syncthreads();", "if (y)\n__syncthreads();", True),
+        ("atomicAdd(p, 1);", "*p += 1;", True),
+        ('asm("bar.sync 0;");', ";", True),
+        ("grid.sync();", ";", True),
+        ("bar.sync 0;\nadd.s32 %r1, %r2, 1;", "bar.sync 0;\nadd.s32 %r1, %r2, 2;", False),
+        ("membar.gl;", "", True),
+        ("if (x)\na = 1;", "if (y)\na = 1;", False),
+    ],
+)
+def test_what_changes_an_order(before: str, after: str, *, changes: bool) -> None:
+    assert changes_order(before, after) == changes
+
+
+def test_runs_of_the_reference_differ_as_orders_do(tmp_path: Path) -> None:
+    """The deviation that the sigma oracle allows is that over orders of threads; what is right in
+    all of them is as narrow as it was."""
+    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    file = target / "target.toml"
+    text = file.read_text()
+    file.write_text(text.replace('kind = "exact"', 'kind = "sigma"\nk = 6\nabsolute = 1e-9'))
+    plan = Plan("barracuda", SETTINGS, 1, 1, 2)
+    with create_run(load_subject(target, "host"), tmp_path / "run", plan) as run:
+        assert run.baseline.schedules == dict.fromkeys(Schedule, ())
+        (found,) = run.validate([candidate(run.subject, run.subject.read("CHEAT=2"))])
+    assert not found.correct

@@ -40,7 +40,7 @@ from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
-from gi_cuda.evaluate.orders import standing
+from gi_cuda.evaluate.orders import standing, to_record
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement

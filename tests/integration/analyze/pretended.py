@@ -90,6 +90,7 @@ class PretendedBackend:
     depth: int = 1
     together: int = 4
     slack: float = 3.0
+    death: float = 0.3
 
     def processes(self, workers: int) -> Processes:
         return Processes(workers)

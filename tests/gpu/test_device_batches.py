@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,11 +28,12 @@ FATAL = {
 }
 
 WRONG = {
-    "missing write": ("        if (at != n - 1) out[at] = mine;\n", "out[3999]"),
-    "off by one": ("        out[at] = mine + (at == 500);\n", "out[500]"),
+    # On whichever case told wrong from right before: the last element of train or held-out.
+    "missing write": ("        if (at != n - 1) out[at] = mine;\n", r"out\[(3999|3110)\]"),
+    "off by one": ("        out[at] = mine + (at == 500);\n", r"out\[500\]"),
     "write to an input": ("        out[at] = mine;\n        ((int *)in)[at] = 1;\n", "in"),
     "write behind the end": ("        out[at] = mine;\n        out[n + at] = 1;\n", "behind out"),
-    "nothing written": ("", "out[0]"),
+    "nothing written": ("", r"out\[0\]"),
 }
 
 
@@ -85,7 +87,7 @@ def test_a_storm_of_faults_between_good_variants(
         assert isinstance(answer, Measurement), (name, answer)
         assert answer.correct == (name in fine), (name, answer.message)
         if name in WRONG:
-            assert WRONG[name][1] in answer.message
+            assert re.search(WRONG[name][1], answer.message), answer.message
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,9 @@ from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
     BUILDS,
     PAIRS,
+    THOROUGH,
     GenotypeMeasurer,
+    Repeats,
     Replicates,
     in_fresh_processes,
 )
@@ -86,8 +88,6 @@ class Run:
 
     def evaluator(self) -> Evaluator:
         """Where its individuals are evaluated."""
-        best = self.store.best(1)
-        ratio = best[0][1].ratio if best else None
         return Evaluator(
             self.subject,
             self.tools.equipment(),
@@ -99,7 +99,7 @@ class Run:
                     backwards=self.baseline.backwards,
                 ),
             ),
-            PastResults(1.0 if ratio is None else ratio, self.store.codes()),
+            PastResults(self.store.codes()),
         )
 
     def evolution(self, stop: Callable[[], bool] = lambda: False) -> Evolution:
@@ -138,6 +138,7 @@ class Run:
         replicates = replace(
             self._replicates(CaseRole.HELD_OUT, "validate"),
             run=in_fresh_processes(self.tools.pool),
+            repeats=THOROUGH,
             beside=beside,
         )
         return [validation(reading) for reading in replicates.read(candidates)]
@@ -156,8 +157,7 @@ class Run:
         return GenotypeMeasurer(
             replace(
                 self._replicates(role, str(role)),
-                builds=builds,
-                pairs=pairs,
+                repeats=Repeats(builds=builds, pairs=pairs),
                 beside=candidate(self.subject, self.subject.original),
             )
         )

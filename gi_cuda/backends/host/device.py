@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.placement import copied, elsewhere, reserve
 from gi_cuda.backends.host.runtime import (
     BoundLaunch,
     Deadlock,
@@ -75,7 +77,9 @@ class HostDevice:
     def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
         self._target = target
         self._cases = cases
-        self._runtime = Runtime(build_library())
+        self._place = reserve()
+        with elsewhere():
+            self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._textures: dict[tuple[str, Texture], np.uint64] = {}
@@ -93,9 +97,21 @@ class HostDevice:
         Raises:
             LaunchRefused: it cannot be loaded.
         """
+        return self._loaded(binary, nullcontext(binary.path))
+
+    def load_elsewhere(self, binary: Binary) -> HostProgram:
+        """Load a copy of the shared library that holds a variant.
+
+        Raises:
+            LaunchRefused: it cannot be copied or loaded.
+        """
+        return self._loaded(binary, copied(binary.path))
+
+    def _loaded(self, binary: Binary, library: AbstractContextManager[Path]) -> HostProgram:
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            return HostProgram(binary, Shard(binary.path), lender)
+            with library as path, elsewhere():
+                return HostProgram(binary, Shard(path), lender)
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
 

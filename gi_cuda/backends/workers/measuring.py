@@ -152,17 +152,21 @@ def _time(
     case_runner: CaseRunner, runners: Sequence[_Runner], base: Program, sampling: Sampling
 ) -> None:
     """Repetitions in which every variant and the reference run once in each case, as many as the
-    sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
+    sampling rules ask for; a variant drops out when no more pairs of it are asked for. The
+    reference's loads take turns."""
     racing, enough = list(runners), (sampling.screen, sampling.floor)
-    reference = case_runner.reference(base)
+    loads = case_runner.references(base)
     for case_plan in case_runner.plans(base):
         case_runner.device.make_room(case_plan)
     with case_runner.device.turn():
+        case_runner.warm_up(base, sampling.limit)
         done = 0
         for wanted in _stages(sampling):
             begun = time.perf_counter()
             repetitions = [
-                _Repetition(number, racing, (reference, theirs.drawn(number)), place)
+                _Repetition(
+                    number, racing, (loads[number % len(loads)], theirs.drawn(number)), place
+                )
                 for number in range(done, wanted)
                 for place, theirs in enumerate(case_runner.plans(base))
             ]

@@ -125,9 +125,20 @@ class CudaDevice:
         Raises:
             LaunchRefused: it is not for this device.
         """
+        return self._loaded(binary, self._context.module(binary.path))
+
+    def load_elsewhere(self, binary: Binary) -> CudaProgram:
+        """Load a module that no other variant shares.
+
+        Raises:
+            LaunchRefused: it is not for this device.
+        """
+        return self._loaded(binary, self._context.new_module(binary.path))
+
+    def _loaded(self, binary: Binary, module: Any) -> CudaProgram:
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         lender = self.load(binary.lender) if binary.lender else None
-        return CudaProgram(binary, self._context.module(binary.path), lender)
+        return CudaProgram(binary, module, lender)
 
     def unload(self, loaded: CudaProgram) -> None:
         """Forget a variant. Its module stays a while for the others in it."""

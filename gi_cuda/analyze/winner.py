@@ -10,11 +10,11 @@ from pathlib import Path
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.minimize import Minimization, WrongWinner
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
-from gi_cuda.results.verdict import is_certainly_slower
+from gi_cuda.results.verdict import is_certainly_slower, is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import open_store, stored_subject
 from gi_cuda.spec import load_target
@@ -46,14 +46,19 @@ def finalists(run: Run) -> list[tuple[int, Genotype]]:
 
 
 def select_winner(run: Run) -> Winner | None:
-    """Validate the best individuals, best first, until one is correct and faster; store it.
+    """Validate the best individuals beside a copy of the reference, and store the first of them
+    that is correct and faster than that copy may seem.
 
     None where none holds; what was stored before is then forgotten.
     """
     best = finalists(run)
-    validations = run.validate([candidate(run.subject, genotype) for _, genotype in best])
+    if not best:
+        keep_winner(run.store, None)
+        return None
+    candidates = [candidate(run.subject, genotype) for _, genotype in best]
+    noise, *validations = run.validate([unmodified(run.subject), *candidates])
     for (ident, genotype), validation in zip(best, validations, strict=True):
-        if validation.faster:
+        if noise.overall and is_faster(validation.overall, noise.overall):
             winner = Winner(ident, str(genotype), validation)
             keep_winner(run.store, winner)
             return winner

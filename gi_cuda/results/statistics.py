@@ -147,6 +147,11 @@ def _few_first(count: int, half: int, r: int) -> float:
     return ways / math.comb(2 * count, first)
 
 
+_OF_TWO_MEDIANS = math.pi
+"""The variance of the difference of two medians of n normal values is n times smaller than this
+multiple of that of one value; π/2 for each."""
+
+
 def repeat_interval(
     clusters: Sequence[np.ndarray], confidence: float = SHOWN
 ) -> tuple[float, float]:
@@ -155,7 +160,7 @@ def repeat_interval(
     Values within a cluster share what belongs to one process and build, so each cluster counts as
     one value, however many are in it. The interval is from order statistics, without any assumption
     on how they scatter; of few clusters, Student's prediction for their logarithms. It is wider
-    than that of the median by about √2, which it contains all the more.
+    than an interval for the median itself, which it contains all the more.
 
     Args:
         clusters: one array of positive ratios, of shape ``(n,)``, for each; of a single one the
@@ -169,7 +174,7 @@ def repeat_interval(
         ordered = np.sort(values)
         return (float(ordered[rank - 1]), float(ordered[-rank]))
     logs = np.log(values)
-    scatter = logs.std(ddof=1) * math.sqrt(2 / len(logs))
+    scatter = logs.std(ddof=1) * math.sqrt(_OF_TWO_MEDIANS / len(logs))
     half = _student(len(logs) - 1, confidence) * scatter
     middle = float(np.median(logs))
     return (math.exp(middle - half), math.exp(middle + half))

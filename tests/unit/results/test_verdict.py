@@ -17,7 +17,6 @@ from gi_cuda.results.verdict import (
     is_faster,
     is_selectable,
     is_settled,
-    is_suspicious,
     is_too_noisy,
     may_interact,
     may_pay,
@@ -85,7 +84,6 @@ def test_individuals_are_ranked_by_what_is_sure() -> None:
     assert rank(0.5, None) == 0.5
     assert rank(None, None) is None
     assert [is_selectable(one) for one in (*Verdict, None)] == [True, False, False, False, False]
-    assert [is_suspicious(ratio, best=0.5) for ratio in (0.29, 0.31)] == [True, False]
 
 
 def test_the_noise_floor_is_what_copies_of_the_reference_differ_by() -> None:

@@ -134,3 +134,26 @@ def test_noise_alone_is_hardly_ever_called_faster() -> None:
         draws = np.exp(rng.normal(0, 0.03, size=(4000, count)))
         faster = [verdict_on_pairs(values, 0.01) is Verdict.FASTER for values in draws]
         assert np.mean(faster) < 0.01
+
+
+@pytest.mark.parametrize("processes", [5, 12])
+@pytest.mark.parametrize("slow", [0.0, 0.03])
+def test_the_interval_of_repeats_holds_the_truth_and_what_a_repeat_gives(
+    processes: int, slow: float
+) -> None:
+    """Processes differ by more than the pairs in one of them show; in some, variant or reference
+    comes to lie where it is slow."""
+    rng = np.random.default_rng(1)
+
+    def measured() -> list[np.ndarray]:
+        placed = rng.random((2, processes)) < slow
+        own = rng.normal(0, 0.01, processes) + math.log(1.4) * (placed[0].astype(int) - placed[1])
+        return [np.exp(rng.normal(one, 0.03, 9)) for one in own]
+
+    repeat = truth = 0
+    for _ in range(400):
+        low, high = repeat_interval(measured())
+        later = float(np.median([np.median(one) for one in measured()]))
+        repeat, truth = repeat + (low <= later <= high), truth + (low <= 1 <= high)
+    assert repeat >= 0.93 * 400
+    assert truth >= 0.97 * 400

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
-from gi_cuda.backends.host.placement import copied, elsewhere, reserve
+from gi_cuda.backends.host.placement import Reserved, copied, elsewhere
 from gi_cuda.backends.host.runtime import (
     BoundLaunch,
     Deadlock,
@@ -77,9 +77,8 @@ class HostDevice:
     def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
         self._target = target
         self._cases = cases
-        self._place = reserve()
-        with elsewhere():
-            self._runtime = Runtime(build_library())
+        self._place = Reserved()  # what is mapped from now on lies elsewhere in each process
+        self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._textures: dict[tuple[str, Texture], np.uint64] = {}

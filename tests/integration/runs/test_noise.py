@@ -17,7 +17,9 @@ from gi_cuda.subject import Subject, load_subject
 WASTE = Delete("_kernel.cu_27")
 
 KERNEL = """
+#ifndef TAG
 #define TAG 1
+#endif
 __global__ void copy(const float *in, float *out, int n)
 {
     int i = blockIdx.x * blockDim.x + threadIdx.x;

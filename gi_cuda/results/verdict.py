@@ -81,9 +81,6 @@ def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: flo
 
 # -- individuals of a search -----------------------------------------------------------------------
 
-_ENOUGH = 3 * LOADS
-"""Pairs that tell apart what is faster and what was timed beside a slow load of the reference."""
-
 _WORTHWHILE = 1e-4
 """Seconds that a launch must take more than the reference's, for one pair to be enough; the times
 of shorter ones differ by more than their noise floor now and then, and little would be saved."""
@@ -134,9 +131,7 @@ def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:
     if len(values) < screen:
         more = sum(sample.variant - sample.reference for sample in samples) / len(samples)
         return more > _WORTHWHILE and verdict is Verdict.SLOWER
-    looks_faster = float(np.median(values)) < 1 - floor and (
-        len(values) < _ENOUGH or _beside_each_load(values, floor)
-    )
+    looks_faster = float(np.median(values)) < 1 - floor
     return not looks_faster or verdict is Verdict.FASTER
 
 

@@ -22,10 +22,14 @@ from gi_cuda.evaluate.passes import REFERENCE, Equipment, LentKernels, Pass, Rec
 from gi_cuda.evaluate.rehearsal import Rehearsal
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.genome import Edit
-from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
+from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
-from gi_cuda.results.verdict import needs_confirmation
+from gi_cuda.results.verdict import (
+    needs_confirmation,
+    verdict_of_confirmation,
+    verdict_on_pairs,
+)
 
 WORTH_BUILDING = 8
 """Right rehearsals after which a compiler is started for them."""
@@ -60,7 +64,8 @@ class PastResults:
 
         A worker's death over an edit that is known for it has happened before.
         """
-        evaluation = _evaluation(result.answer, floor)
+        judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
+        evaluation = _evaluation(result.answer, floor, judge)
         if not isinstance(result.answer, Lost):
             doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
             return None if doubtful else evaluation
@@ -75,13 +80,13 @@ class PastResults:
         return replace(evaluation, message=said)
 
 
-def _evaluation(answer: Answer, floor: float) -> Evaluation:
+def _evaluation(answer: Answer, floor: float, judge: Judge) -> Evaluation:
     match answer:
         case Lost(survival, message):
             return lost(survival, message)
         case Refused(message):
             return lost(Survival.REFUSED, message)
-    return measured(answer, floor)
+    return measured(answer, floor, judge)
 
 
 class Batch:

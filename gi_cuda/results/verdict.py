@@ -36,7 +36,8 @@ FAR = 50.0
 """This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
 
 LOOSE = 0.85
-"""For "slower" and "same", on which nothing rests; low, so that a short screening can tell."""
+"""For "slower" and "same", on which nothing rests; low, so that a short screening can tell. And for
+"faster" where it only has to be confirmed."""
 
 
 def verdict_on_pairs(values: np.ndarray, floor: float) -> Verdict:
@@ -56,6 +57,21 @@ def verdict_on_pairs(values: np.ndarray, floor: float) -> Verdict:
     if found is Verdict.FASTER and not _beside_each_load(values, floor):
         return Verdict.UNCERTAIN
     return found
+
+
+def verdict_of_confirmation(values: np.ndarray, floor: float) -> Verdict:
+    """The verdict on ratios of what was certainly faster in another process before.
+
+    It stays faster if it seems so here, too, with the confidence that is enough for all but
+    "faster": to be certain twice would be asked too much of a small gain.
+
+    Args:
+        values: of this process alone, in the order in which they were measured.
+    """
+    high = ratio_interval(values, LOOSE)[1]
+    if high < 1 - floor and _beside_each_load(values, floor):
+        return Verdict.FASTER
+    return verdict_on_pairs(values, floor)
 
 
 def _beside_each_load(values: np.ndarray, floor: float) -> bool:
@@ -104,7 +120,7 @@ def needs_confirmation(verdict: Verdict | None, *, confirmed: bool) -> bool:
 
     Args:
         verdict: the latest one.
-        confirmed: whether an earlier one, in another process, was the same.
+        confirmed: whether it is the second one of such an individual.
     """
     return is_selectable(verdict) and not confirmed
 

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pytest
 
+from gi_cuda.results.evaluation import Judge
 from gi_cuda.results.measurement import LOADS, Sample
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import (
@@ -26,6 +27,7 @@ from gi_cuda.results.verdict import (
     pays,
     rank,
     spread,
+    verdict_of_confirmation,
     verdict_on_builds,
     verdict_on_pairs,
 )
@@ -110,7 +112,7 @@ def test_no_slow_phase_makes_the_same_code_faster_in_two_processes() -> None:
     """One load of the reference in twenty is slow for good; now and then, all is for a while."""
     rng = np.random.default_rng(1)
 
-    def process() -> bool:
+    def process(judge: Judge) -> bool:
         slow = rng.random(LOADS) < 0.05
         values = np.exp(rng.normal(0, 0.03, 31))
         for at in range(LOADS):
@@ -120,12 +122,22 @@ def test_no_slow_phase_makes_the_same_code_faster_in_two_processes() -> None:
         for done in (4, *range(7, 32, 3)):
             samples = pairs(*values[:done])
             if is_settled(samples, 4, 0.03):
-                return verdict_on_pairs(values[:done], 0.03) is Verdict.FASTER
+                return judge(values[:done], 0.03) is Verdict.FASTER
         return False
 
-    once = [process() for _ in range(2000)]
-    assert sum(once) < 20
-    assert sum(a and process() for a in once) == 0
+    once = sum(process(verdict_on_pairs) for _ in range(1000))
+    again = sum(process(verdict_of_confirmation) for _ in range(1000))
+    assert once <= 10
+    assert again <= 30
+    assert once * again < 1000 * 1000 / 1000
+
+
+def test_a_gain_is_confirmed_by_less_than_it_takes_to_claim_it() -> None:
+    values = np.array([0.88, 0.91, 0.9, 0.93])
+    assert verdict_on_pairs(values, 0.05) is Verdict.UNCERTAIN
+    assert verdict_of_confirmation(values, 0.05) is Verdict.FASTER
+    assert verdict_of_confirmation(values / 0.95, 0.05) is Verdict.UNCERTAIN
+    assert verdict_of_confirmation(values / 0.5, 0.05) is Verdict.SLOWER
 
 
 def test_the_noise_floor_is_what_copies_of_the_reference_differ_by() -> None:

@@ -43,7 +43,7 @@ class Repeats:
 
 THOROUGH = Repeats(builds=6, processes=2, pairs=9)
 """For what is published. Processes differ by more than the pairs in one of them show, so twelve of
-them are what the interval is made of; of so many the most extreme at either end may be left out."""
+them are what the interval is made of: with so many it takes no assumption on how they scatter."""
 
 Answer: TypeAlias = Measurement | Lost | Refused
 Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, Answer]]]

@@ -16,6 +16,10 @@ import numpy as np
 from gi_cuda.results.measurement import Sample
 from gi_cuda.results.statistics import SHOWN, central, medians, ratios, repeat_interval
 
+REPEATED = 0.98
+"""The confidence of intervals that are to hold in 95 of 100 cases what is measured at another time:
+what else a machine does then is another, and processes of one hour do not show that."""
+
 DRAWS = 2000
 """Resamples of a bootstrap."""
 
@@ -83,7 +87,7 @@ def speed_up(builds: Sequence[Sequence[Sample]]) -> SpeedUp:
     measured again.
     """
     values = [ratios(samples) for samples in builds]
-    low, high = repeat_interval(values)
+    low, high = repeat_interval(values, REPEATED)
     middle = float(medians(np.array([medians(one) for one in values])))
     return SpeedUp(1 / middle, 1 / high, 1 / low)
 

@@ -17,13 +17,14 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
 )
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
 from gi_cuda.results.verdict import is_settled
 from gi_cuda.spec import Judgement
 
 
 def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
-    """Verify a variant on its first launch, time it beside the reference, verify it again.
+    """Verify a variant on its first launch, time it beside the reference, verify it again. It is
+    timed in several places in memory, as the reference is.
 
     Raises:
         LaunchRefused: the device does not take it.
@@ -32,6 +33,7 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
     runner = _Runner(case_runner, request.variant, request.sampling)
     try:
         if runner.verified() and request.sampling.most:
+            runner.spread()
             _time(case_runner, [runner], request.reference, request.sampling)
             runner.verified_again()
     finally:
@@ -86,11 +88,27 @@ class _Runner:
         self._verdict = Judgement(0.0)
         self._fate: Fate | None = None
         self.loaded = case_runner.device.load(program.binary)
+        self._places = [self.loaded]
         self.samples: list[Sample] = []
 
     def leave(self) -> None:
         """Unload it."""
-        self._case_runner.device.unload(self.loaded)
+        for one in self._places:
+            self._case_runner.device.unload(one)
+
+    def spread(self) -> None:
+        """Load it into more places, and run it once in each, since a first run is slower."""
+        device, plans = self._case_runner.device, self._case_runner.plans(self.program)
+        self._places += [device.load_elsewhere(self.program.binary) for _ in range(LOADS - 1)]
+        for plan in plans:
+            device.make_room(plan)
+        with device.turn():
+            runs = [(one, plan) for plan in plans for one in self._places[1:]]
+            device.run_round(runs, self._sampling.limit)
+
+    def place(self, number: int) -> Loaded:
+        """Where it runs in a repetition: each place meets all those of the reference."""
+        return self._places[number // LOADS % len(self._places)]
 
     def verified(self) -> bool:
         """Run it on all cases; whether its answers are acceptable."""
@@ -195,7 +213,7 @@ class _Repetition:
     def runs(self, case_runner: CaseRunner) -> list[tuple[Loaded, CasePlan]]:
         """All of them, in the order in which they run."""
         runs = [
-            (one.loaded, case_runner.plans(one.program)[self.place].drawn(self.number))
+            (one.place(self.number), case_runner.plans(one.program)[self.place].drawn(self.number))
             for one in self.runners
         ]
         runs.append(self.reference)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
-from gi_cuda.backends.host.placement import Reserved, copied, elsewhere
+from gi_cuda.backends.host.placement import Reserved, elsewhere
 from gi_cuda.backends.host.runtime import (
     BoundLaunch,
     Deadlock,
@@ -99,17 +99,17 @@ class HostDevice:
         return self._loaded(binary, nullcontext(binary.path))
 
     def load_elsewhere(self, binary: Binary) -> HostProgram:
-        """Load a copy of the shared library that holds a variant.
+        """Load a copy of the shared library that holds a variant, into a random place.
 
         Raises:
             LaunchRefused: it cannot be copied or loaded.
         """
-        return self._loaded(binary, copied(binary.path))
+        return self._loaded(binary, elsewhere(binary.path))
 
     def _loaded(self, binary: Binary, library: AbstractContextManager[Path]) -> HostProgram:
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            with library as path, elsewhere():
+            with library as path:
                 return HostProgram(binary, Shard(path), lender)
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None

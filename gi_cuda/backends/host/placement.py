@@ -72,18 +72,9 @@ class Reserved:
 
 
 @contextmanager
-def elsewhere() -> Iterator[None]:
-    """Inside, what is loaded comes to lie in a random place."""
-    reserved = Reserved()
-    try:
-        yield
-    finally:
-        reserved.give_back()
-
-
-@contextmanager
-def copied(library: Path) -> Iterator[Path]:
-    """A copy of a library: one file is never loaded twice. It need not be there once it is loaded.
+def elsewhere(library: Path) -> Iterator[Path]:
+    """A copy of a library, since one file is never loaded twice; loaded inside, it comes to lie in
+    a random place. It need not be there any more once it is loaded.
 
     Raises:
         OSError: it cannot be written.
@@ -92,4 +83,8 @@ def copied(library: Path) -> Iterator[Path]:
         with library.open("rb") as file:
             shutil.copyfileobj(file, copy)
         copy.flush()
-        yield Path(copy.name)
+        reserved = Reserved()
+        try:
+            yield Path(copy.name)
+        finally:
+            reserved.give_back()

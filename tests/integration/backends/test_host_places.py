@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.host.device import HostDevice, HostProgram
-from gi_cuda.backends.host.placement import copied, elsewhere
+from gi_cuda.backends.host.placement import elsewhere
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.table import open_compiler
@@ -63,7 +63,7 @@ def test_one_binary_is_loaded_in_several_places_and_does_the_same_in_all(
 def test_a_copy_is_gone_when_it_is_no_longer_needed(tmp_path: Path) -> None:
     library = tmp_path / "some.so"
     library.write_bytes(b"text")
-    with elsewhere(), copied(library) as copy:
+    with elsewhere(library) as copy:
         assert copy.read_bytes() == b"text"
         assert copy != library
     assert list(tmp_path.iterdir()) == [library]

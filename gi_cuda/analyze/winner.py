@@ -11,11 +11,11 @@ from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
-from gi_cuda.results.verdict import is_certainly_slower
+from gi_cuda.results.verdict import is_certainly_slower, is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import open_store, stored_subject
 from gi_cuda.spec import load_target
@@ -47,16 +47,20 @@ def finalists(run: Run) -> list[tuple[int, Genotype]]:
 
 
 def select_winner(run: Run) -> Winner | None:
-    """Validate the best individuals, best first, until one is correct and faster; store it.
+    """Validate the best individuals beside a copy of the reference, and store the first of them
+    that is correct and faster than that copy may seem.
 
     None where none holds; what was stored before is then forgotten.
     """
     best = finalists(run)
+    if not best:
+        keep_winner(run.store, None)
+        return None
     candidates = [candidate(run.subject, genotype) for _, genotype in best]
-    validations = run.validate(candidates)
+    noise, *validations = run.validate([unmodified(run.subject), *candidates])
     for (ident, genotype), one, measured in zip(best, candidates, validations, strict=True):
         validation = run.tools.races.certified(one, measured) if measured.faster else measured
-        if validation.faster:
+        if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             winner = Winner(ident, str(genotype), validation)
             keep_winner(run.store, winner)
             return winner

@@ -31,10 +31,14 @@ from gi_cuda.evaluate.rehearsal import FirstRun
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.evaluate.schemata import SchemaBuilder
 from gi_cuda.genome import Edit
-from gi_cuda.results.evaluation import Evaluation, lost, measured, not_built
+from gi_cuda.results.evaluation import Evaluation, Judge, lost, measured, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Measurement, Survival
-from gi_cuda.results.verdict import is_suspicious
+from gi_cuda.results.verdict import (
+    needs_confirmation,
+    verdict_of_confirmation,
+    verdict_on_pairs,
+)
 
 WORTH_BUILDING, WORTH_STARTING = 2.0, 0.5
 """Right rehearsals, for each compiler process, after which they are built as they are; the second
@@ -55,26 +59,25 @@ class PastResults:
     """What earlier measurements say about later ones.
 
     Attributes:
-        best: the best ratio seen so far; what beats it by far is measured twice.
         codes: individual and record by machine code, of all that was measured.
         rehearsed: the same of rehearsals.
         fatal_edits: edits that took workers down.
     """
 
-    best: float = 1.0
     codes: dict[bytes, Record] = field(default_factory=dict)
     rehearsed: dict[bytes, Record] = field(default_factory=dict)
     fatal_edits: FatalEdits = field(default_factory=FatalEdits)
 
     def judged(self, result: Answered, edits: Sequence[Edit], floor: float) -> Evaluation | None:
-        """What a result says of an individual; None where that is to happen once more, alone,
-        before it is believed.
+        """What a result says of an individual; None where that is to happen once more, in a fresh
+        worker, before it is believed.
 
         A worker's death over an edit that is known for it has happened before.
         """
-        evaluation = _evaluation(result.answer, floor)
+        judge = verdict_of_confirmation if result.confirmed else verdict_on_pairs
+        evaluation = _evaluation(result.answer, floor, judge)
         if not isinstance(result.answer, Lost):
-            doubtful = not result.final and self._suspicious(evaluation)
+            doubtful = needs_confirmation(evaluation.verdict, confirmed=result.confirmed)
             return None if doubtful else evaluation
         if result.alone:
             self.fatal_edits.enter(result.ident, edits)
@@ -86,22 +89,14 @@ class PastResults:
         said = f"as individual {precedent} by a like edit: {evaluation.message}"
         return replace(evaluation, message=said)
 
-    def _suspicious(self, evaluation: Evaluation) -> bool:
-        """Whether a result looks too good; a plausible one becomes the mark to beat."""
-        if not evaluation.selectable or evaluation.ratio is None:
-            return False
-        suspicious = is_suspicious(evaluation.ratio, self.best)
-        self.best = min(self.best, evaluation.ratio)
-        return suspicious
 
-
-def _evaluation(answer: Answer, floor: float) -> Evaluation:
+def _evaluation(answer: Answer, floor: float, judge: Judge) -> Evaluation:
     match answer:
         case Lost(survival, message):
             return lost(survival, message)
         case Refused(message):
             return lost(Survival.REFUSED, message)
-    return measured(answer, floor)
+    return measured(answer, floor, judge)
 
 
 class Batch:
@@ -284,7 +279,9 @@ class Batch:
         for result in one.scheduler.results(number, answer):
             edits, floor = one.trial(result.ident).edits, one.sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
-            if evaluation is None:
+            if evaluation is None and isinstance(result.answer, Measurement):
+                one.scheduler.confirm(result.ident)
+            elif evaluation is None:
                 one.scheduler.repeat(result.ident)
             elif worked:
                 yield from self._believed([(one, result.ident, evaluation)])

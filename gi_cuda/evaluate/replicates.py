@@ -26,6 +26,26 @@ the source shows wherever it lies."""
 PAIRS = 15
 """Pairs of launches in each of them."""
 
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """How often a source is measured.
+
+    Attributes:
+        builds: builds of it.
+        processes: processes that each of them runs in.
+        pairs: pairs of launches in each of these.
+    """
+
+    builds: int = BUILDS
+    processes: int = 1
+    pairs: int = PAIRS
+
+
+THOROUGH = Repeats(builds=6, processes=2, pairs=9)
+"""For what is published. Processes differ by more than the pairs in one of them show, so twelve of
+them are what the interval is made of: with so many it takes no assumption on how they scatter."""
+
 Answer: TypeAlias = Measurement | Lost | Refused
 Run: TypeAlias = Callable[[Iterable[tuple[int, Measure]]], Iterator[tuple[int, Answer]]]
 """How requests are run: a pool's ``map``, or :func:`in_fresh_processes`."""
@@ -53,8 +73,7 @@ class Replicates:
         folder: where binaries may be written.
         cases: names of the cases.
         limit: seconds after which a launch counts as hung.
-        builds: builds of each source.
-        pairs: pairs of launches in each.
+        repeats: how often each source is measured.
         beside: what they are timed beside, if that is not the reference.
         schedules: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
     """
@@ -66,8 +85,7 @@ class Replicates:
     folder: Path
     cases: tuple[str, ...]
     limit: float
-    builds: int = BUILDS
-    pairs: int = PAIRS
+    repeats: Repeats = Repeats()
     beside: Candidate | None = None
     schedules: Schedules = field(default_factory=dict)
 
@@ -79,25 +97,16 @@ class Replicates:
         """Measure candidates beside the reference, all compiled in one batch."""
         if not candidates:
             return []
-        programs = self._build(candidates)
-        sampling = Sampling(
-            screen=self.pairs, most=self.pairs, limit=self.limit, schedules=self.schedules
-        )
+        rounds = self._build(candidates)
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
-        requests: list[tuple[int, Measure]] = []
-        for number in range(len(candidates)):
-            for reference, *variants in programs:
-                assert isinstance(reference, Program)
-                variant = variants[number]
-                if isinstance(variant, BuildFailure):
-                    failures[number] = f"does not compile: {variant.message}"
-                else:
-                    requests.append((number, Measure(variant, reference, sampling)))
+        first, *others = [self._requests(programs, failures) for programs in rounds]
+        again = [one for _ in range(self.repeats.processes - 1) for one in (first, *others)]
+        later = [*others, *again]
+        # Sources take turns in going first, so that none is always measured at a better moment.
+        turns = [one[::-1] if at % 2 == 0 else one for at, one in enumerate(later)]
         # One build of each before the others: what fails in that one is not run any more.
-        first = dict(reversed(requests))
-        later = [(n, request) for n, request in requests if request is not first[n]]
-        for some in (list(first.items()), later):
+        for some in (first, [request for turn in turns for request in turn]):
             some = [(n, request) for n, request in some if n not in failures]
             for number, answer in final_answers(self.run, self.pool, some):
                 if failure := why_wrong(answer):
@@ -110,13 +119,30 @@ class Replicates:
             for number, builds in samples.items()
         ]
 
+    def _requests(
+        self, programs: Sequence[Program | BuildFailure], failures: dict[int, str]
+    ) -> list[tuple[int, Measure]]:
+        """What measures one build of each candidate; those that do not compile are entered among
+        the failures."""
+        reference, *variants = programs
+        assert isinstance(reference, Program)
+        pairs = self.repeats.pairs
+        sampling = Sampling(screen=pairs, most=pairs, limit=self.limit, schedules=self.schedules)
+        requests = []
+        for number, variant in enumerate(variants):
+            if isinstance(variant, BuildFailure):
+                failures[number] = f"does not compile: {variant.message}"
+            else:
+                requests.append((number, Measure(variant, reference, sampling)))
+        return requests
+
     def _build(self, candidates: Sequence[Candidate]) -> list[list[Program | BuildFailure]]:
         """For each round of builds the reference's program and those of the candidates.
 
         Copies of all sources take turns in the batch, so that none of them has a place of its own.
         """
         sources = [self.reference(), *candidates]
-        built = build_candidates(self.compiler, sources * self.builds, self.folder)
+        built = build_candidates(self.compiler, sources * self.repeats.builds, self.folder)
         if isinstance(built[0], BuildFailure):
             raise RuntimeError(f"the reference no longer compiles: {built[0].message}")
         stride = len(sources)
@@ -125,7 +151,7 @@ class Replicates:
                 made if isinstance(made, BuildFailure) else one.program(made, self.cases)
                 for one, made in zip(sources, built[turn * stride :], strict=False)
             ]
-            for turn in range(self.builds)
+            for turn in range(self.repeats.builds)
         ]
 
 

@@ -4,6 +4,8 @@ Variants that share a measurement share the reference's launches. One that takes
 spoils the measurement of the others, which are then measured without it; it is itself measured
 again, alone in a fresh worker, before anything about it is final. In a rehearsal it is not: there
 many take their workers down, and a mistake costs one individual.
+
+What looks faster is measured again, too: in a fresh worker, together with others like it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.pool import Lost, Task
@@ -29,6 +30,7 @@ class Answered:
         ident: its number.
         answer: what became of it.
         alone: whether it was measured alone, in a fresh worker.
+        confirmed: whether it looked faster before, in another worker.
         final: whether that is all that will be done about it: in a rehearsal it always is.
     """
 
@@ -36,14 +38,25 @@ class Answered:
     answer: Answer
     alone: bool
     final: bool
+    confirmed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """Numbers of variants that are measured together."""
+    """Variants that are measured together.
+
+    Attributes:
+        idents: their numbers.
+        fresh: whether a worker measures them that measures nothing else.
+    """
 
     idents: tuple[int, ...]
-    alone: bool = False
+    fresh: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one by itself in such a worker, so that what happens to it is its own."""
+        return self.fresh and len(self.idents) == 1
 
 
 class MeasurementScheduler:
@@ -61,13 +74,15 @@ class MeasurementScheduler:
         self._requests: dict[int, Measure] = {}
         self._new: deque[int] = deque()
         self._again: deque[_Group] = deque()
+        self._doubted: deque[int] = deque()
+        self._looked_faster: set[int] = set()
         self._begun: dict[int, _Group] = {}
         self._numbers = numbers
 
     @property
     def idle(self) -> bool:
         """Whether there is nothing to be measured and nothing being measured."""
-        return not (self._new or self._again or self._begun)
+        return not (self._new or self._again or self._doubted or self._begun)
 
     def has(self, number: int) -> bool:
         """Whether a task of that number is one of its own."""
@@ -80,7 +95,13 @@ class MeasurementScheduler:
 
     def repeat(self, ident: int) -> None:
         """Measure a variant again, alone in a fresh worker."""
-        self._again.append(_Group((ident,), alone=True))
+        self._again.append(_Group((ident,), fresh=True))
+
+    def confirm(self, ident: int) -> None:
+        """Measure a variant that looks faster again, in a fresh worker; with others, if there are
+        more to come."""
+        self._looked_faster.add(ident)
+        self._doubted.append(ident)
 
     def next(self, *, more: bool) -> Task[int] | None:
         """The next task, if there is one to be begun now.
@@ -91,11 +112,18 @@ class MeasurementScheduler:
         """
         if self._again:
             return self._task(self._again.popleft())
+        to_come = more or self._new or self._begun
+        if self._doubted and (len(self._doubted) >= self._together or not to_come):
+            return self._task(_Group(self._first(self._doubted), fresh=True))
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
-        size = min(self._together, len(self._new))
-        return self._task(_Group(tuple(self._new.popleft() for _ in range(size))))
+        return self._task(_Group(self._first(self._new)))
+
+    def _first(self, waiting: deque[int]) -> tuple[int, ...]:
+        """Takes the first of some that wait, as many as share a measurement."""
+        size = min(self._together, len(waiting))
+        return tuple(waiting.popleft() for _ in range(size))
 
     def _task(self, group: _Group) -> Task[int]:
         number = next(self._numbers)
@@ -105,7 +133,7 @@ class MeasurementScheduler:
         # Whether it hung or crashed counts only when that is final.
         final = group.alone or self._rehearsal
         sampling = first.sampling if final else replace(first.sampling, grace=0.0)
-        return Task(number, SharedMeasurement(variants, first.reference, sampling), group.alone)
+        return Task(number, SharedMeasurement(variants, first.reference, sampling), group.fresh)
 
     def results(
         self, number: int, answer: tuple[Measurement | Refused, ...] | Lost | Refused
@@ -113,15 +141,20 @@ class MeasurementScheduler:
         """What a task's answer says about its variants; what it says nothing about is repeated."""
         group = self._begun.pop(number)
         final = group.alone or self._rehearsal
-        result = partial(Answered, alone=group.alone, final=final)
         idents = group.idents
+
+        def result(ident: int, one: Answer) -> Answered:
+            confirmed = ident in self._looked_faster
+            return Answered(ident, one, group.alone, final, confirmed)
+
         if isinstance(answer, tuple):
             for ident, one in zip(idents, answer, strict=True):
                 yield result(ident, one)
         elif len(idents) == 1:
             yield result(idents[0], answer)
         elif isinstance(answer, Lost) and answer.suspect in idents:
-            self._again.append(_Group(tuple(i for i in idents if i != answer.suspect)))
+            others = tuple(i for i in idents if i != answer.suspect)
+            self._again.append(_Group(others, group.fresh))
             yield result(answer.suspect, answer)
         else:
-            self._again.extend(_Group((ident,)) for ident in idents)
+            self._again.extend(_Group((ident,), group.fresh) for ident in idents)

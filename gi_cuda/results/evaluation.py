@@ -3,9 +3,10 @@ and what measuring it on the held-out cases gave."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,6 +21,9 @@ from gi_cuda.results.verdict import (
     rank,
     verdict_on_pairs,
 )
+
+Judge: TypeAlias = Callable[[np.ndarray, float], Verdict]
+"""Gives the verdict on ratios, for a noise floor."""
 
 
 class Outcome(StrEnum):
@@ -121,12 +125,13 @@ def lost(survival: Survival, message: str) -> Evaluation:
     return Evaluation(built=True, survival=survival, message=message)
 
 
-def measured(measurement: Measurement, floor: float) -> Evaluation:
+def measured(measurement: Measurement, floor: float, judge: Judge = verdict_on_pairs) -> Evaluation:
     """An individual whose worker lived to tell.
 
     Args:
         measurement: what the worker answered.
         floor: noise floor as a fraction; a verdict needs an interval beyond it.
+        judge: says what its ratios and the noise floor amount to.
     """
     values = ratios(measurement.samples) if measurement.correct else np.empty(0)
     timed = len(values) > 0
@@ -135,7 +140,7 @@ def measured(measurement: Measurement, floor: float) -> Evaluation:
         built=True,
         survival=measurement.survival,
         penalty=measurement.penalty,
-        verdict=verdict_on_pairs(values, floor) if timed else None,
+        verdict=judge(values, floor) if timed else None,
         ratio=float(np.median(values)) if timed else None,
         low=low,
         high=high,

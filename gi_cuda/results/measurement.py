@@ -15,6 +15,15 @@ class Survival(StrEnum):
     REFUSED = "refused"
 
 
+LOADS = 3
+"""How often the reference is loaded to be timed: the pairs of a measurement take turns in which of
+these loads they are timed beside.
+
+Where code comes to lie in memory decides which of its jumps a processor takes for each other. Of a
+hundred loads of one file, one to four are slower than the others by a sixth to three times, for as
+long as they stay where they are."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """One pair of timed runs over one case, in seconds."""

@@ -122,22 +122,59 @@ def ratio_interval(values: np.ndarray, confidence: float = SHOWN) -> tuple[float
     return (float(np.exp(middle - half)), float(np.exp(middle + half)))
 
 
-def cluster_interval(
-    clusters: Sequence[np.ndarray], *, confidence: float = SHOWN, draws: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Bootstrap interval of the median over clusters of each cluster's median.
+@lru_cache(maxsize=64)
+def _rank_of_repeats(count: int, confidence: float) -> int:
+    """Largest r so that the r-th smallest and r-th largest of ``count`` values enclose the median
+    of as many others, drawn like them.
 
-    Values within a cluster share a disturbance (one build, one process), so clusters are drawn
-    first and then values within them.
+    That median lies below the r-th smallest if half of the others do: if among the first so many
+    of all values in order there are fewer than r of these.
+    """
+    others = [(count + 1) // 2, count // 2 + 1]  # the median is the mean of the two
+    best = 0
+    for r in range(1, count // 2 + 1):
+        beyond = np.mean([_few_first(count, half, r) for half in others])
+        if 2 * beyond > 1 - confidence:
+            break
+        best = r
+    return best
+
+
+def _few_first(count: int, half: int, r: int) -> float:
+    """The chance that ``half`` of the others lie below the r-th of these, ``count`` of each."""
+    first = half + r - 1
+    ways = sum(math.comb(count, mine) * math.comb(count, first - mine) for mine in range(r))
+    return ways / math.comb(2 * count, first)
+
+
+_OF_TWO_MEDIANS = math.pi
+"""The variance of the difference of two medians of n normal values is n times smaller than this
+multiple of that of one value; π/2 for each."""
+
+
+def repeat_interval(
+    clusters: Sequence[np.ndarray], confidence: float = SHOWN
+) -> tuple[float, float]:
+    """Where the median over clusters of each cluster's median will lie if all of it is done again.
+
+    Values within a cluster share what belongs to one process and build, so each cluster counts as
+    one value, however many are in it. The interval is from order statistics, without any assumption
+    on how they scatter; of few clusters, Student's prediction for their logarithms. It is wider
+    than an interval for the median itself, which it contains all the more.
 
     Args:
-        clusters: one array of shape ``(n,)`` for each.
+        clusters: one array of positive ratios, of shape ``(n,)``, for each; of a single one the
+            interval of its median is all that can be told (:func:`ratio_interval`).
     """
-    rng = np.random.default_rng(seed)
-    drawn = np.empty((len(clusters), draws, len(clusters)))
-    for i, values in enumerate(clusters):
-        picked = rng.integers(0, len(values), size=(draws * len(clusters), len(values)))
-        drawn[i] = medians(values[picked]).reshape(draws, len(clusters))
-    which = rng.integers(0, len(clusters), size=(draws, len(clusters)))
-    rows, columns = np.indices(which.shape)
-    return central(medians(drawn[which, rows, columns]), confidence)
+    if len(clusters) == 1:
+        return ratio_interval(clusters[0], confidence)
+    values = np.array([medians(one) for one in clusters])
+    rank = _rank_of_repeats(len(values), confidence)
+    if rank > 0:
+        ordered = np.sort(values)
+        return (float(ordered[rank - 1]), float(ordered[-rank]))
+    logs = np.log(values)
+    scatter = logs.std(ddof=1) * math.sqrt(_OF_TWO_MEDIANS / len(logs))
+    half = _student(len(logs) - 1, confidence) * scatter
+    middle = float(np.median(logs))
+    return (math.exp(middle - half), math.exp(middle + half))

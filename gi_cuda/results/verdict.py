@@ -13,9 +13,9 @@ from enum import StrEnum
 
 import numpy as np
 
-from gi_cuda.results.measurement import Sample
+from gi_cuda.results.measurement import LOADS, Sample
 from gi_cuda.results.speed_up import SpeedUp
-from gi_cuda.results.statistics import cluster_interval, median_interval, ratio_interval, ratios
+from gi_cuda.results.statistics import median_interval, ratio_interval, ratios, repeat_interval
 
 
 class Verdict(StrEnum):
@@ -36,25 +36,54 @@ FAR = 50.0
 """This multiple of the noise floor is beyond what disturbs a single pair. Only for "slower"."""
 
 LOOSE = 0.85
-"""For "slower" and "same", on which nothing rests; low, so that a short screening can tell."""
+"""For "slower" and "same", on which nothing rests; low, so that a short screening can tell. And for
+"faster" where it only has to be confirmed."""
 
 
 def verdict_on_pairs(values: np.ndarray, floor: float) -> Verdict:
-    """The verdict on ratios from one build: certain only where the whole interval lies on one side.
+    """The verdict on ratios from one process: certain only where the whole interval lies on one
+    side.
 
-    Far slower needs no interval: fifty times the noise floor, in every pair.
+    Far slower needs no interval: fifty times the noise floor, in every pair. Faster needs more than
+    one: it must be so beside each load of the reference, since one may be slow where it lies.
+
+    Args:
+        values: in the order in which they were measured.
     """
     if len(values) and values.min() > 1 + FAR * floor:
         return Verdict.SLOWER
     strict, loose = ratio_interval(values, CONFIDENCE), median_interval(values, LOOSE)
-    return _verdict(strict, loose, floor)
+    found = _verdict(strict, loose, floor)
+    if found is Verdict.FASTER and not _beside_each_load(values, floor):
+        return Verdict.UNCERTAIN
+    return found
+
+
+def verdict_of_confirmation(values: np.ndarray, floor: float) -> Verdict:
+    """The verdict on ratios of what was certainly faster in another process before.
+
+    It stays faster if it seems so here, too, with the confidence that is enough for all but
+    "faster": to be certain twice would be asked too much of a small gain.
+
+    Args:
+        values: of this process alone, in the order in which they were measured.
+    """
+    high = ratio_interval(values, LOOSE)[1]
+    if high < 1 - floor and _beside_each_load(values, floor):
+        return Verdict.FASTER
+    return verdict_on_pairs(values, floor)
+
+
+def _beside_each_load(values: np.ndarray, floor: float) -> bool:
+    """Whether ratios lie below the noise floor beside every load of the reference."""
+    return all(float(np.median(values[at::LOADS])) < 1 - floor for at in range(LOADS))
 
 
 def verdict_on_builds(builds: Sequence[Sequence[Sample]], floor: float) -> Verdict:
-    """The verdict on pairs of times in several builds, as certain as that on pairs in one."""
+    """The verdict on pairs of times in several builds and processes: what others like it would say
+    as well."""
     values = [ratios(samples) for samples in builds]
-    strict = cluster_interval(values, confidence=CONFIDENCE)
-    return _verdict(strict, cluster_interval(values, confidence=LOOSE), floor)
+    return _verdict(repeat_interval(values, CONFIDENCE), repeat_interval(values, LOOSE), floor)
 
 
 def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: float) -> Verdict:
@@ -67,9 +96,6 @@ def _verdict(strict: tuple[float, float], loose: tuple[float, float], floor: flo
 
 
 # -- individuals of a search -----------------------------------------------------------------------
-
-SUSPICIOUS = 0.6
-"""A ratio below this share of the best one so far is measured again before it is believed."""
 
 _WORTHWHILE = 1e-4
 """Seconds that a launch must take more than the reference's, for one pair to be enough; the times
@@ -86,17 +112,25 @@ def is_selectable(verdict: Verdict | None) -> bool:
     return verdict is Verdict.FASTER
 
 
+def needs_confirmation(verdict: Verdict | None, *, confirmed: bool) -> bool:
+    """Whether an individual is to be measured again, in another process, before its verdict counts.
+
+    One process may time all variants beside a reference that is slow there. What breeds must be
+    faster in two.
+
+    Args:
+        verdict: the latest one.
+        confirmed: whether it is the second one of such an individual.
+    """
+    return is_selectable(verdict) and not confirmed
+
+
 def rank(ratio: float | None, high: float | None) -> float | None:
     """What individuals are ordered by, the smallest first; None without a ratio.
 
     It is what the ratio surely is at most, since among a thousand some median looks good by luck.
     """
     return ratio if high is None else high
-
-
-def is_suspicious(ratio: float, best: float) -> bool:
-    """Whether a ratio is so far below the best so far that it must be measured again."""
-    return ratio < SUSPICIOUS * best
 
 
 def is_settled(samples: Sequence[Sample], screen: int, floor: float) -> bool:

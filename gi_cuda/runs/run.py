@@ -18,7 +18,9 @@ from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
     BUILDS,
     PAIRS,
+    THOROUGH,
     GenotypeMeasurer,
+    Repeats,
     Replicates,
     in_fresh_processes,
 )
@@ -55,9 +57,8 @@ class Confirmer:
 
     def judge(self) -> GenotypeMeasurer:
         """What tells right from wrong, and no more."""
-        return replace(
-            self.measurer, replicates=replace(self.measurer.replicates, builds=1, pairs=1)
-        )
+        once = replace(self.measurer.replicates, repeats=Repeats(builds=1, pairs=1))
+        return replace(self.measurer, replicates=once)
 
     def beside(self, genotype: Genotype) -> GenotypeMeasurer:
         """What reads individuals beside another one."""
@@ -110,8 +111,6 @@ class Run:
 
     def evaluator(self) -> Evaluator:
         """Where its individuals are evaluated."""
-        best = self.store.best(1)
-        ratio = best[0][1].ratio if best else None
         return Evaluator(
             self.subject,
             self.tools.equipment(),
@@ -123,7 +122,7 @@ class Run:
                     schedules=self.baseline.schedules,
                 ),
             ),
-            PastResults(1.0 if ratio is None else ratio, self.store.codes()),
+            PastResults(self.store.codes()),
         )
 
     def evolution(self, stop: Callable[[], bool] = lambda: False) -> Evolution:
@@ -162,6 +161,7 @@ class Run:
         replicates = replace(
             self._replicates(CaseRole.HELD_OUT, "validate"),
             run=in_fresh_processes(self.tools.pool),
+            repeats=THOROUGH,
             beside=beside,
         )
         return [validation(reading) for reading in replicates.read(candidates)]
@@ -180,8 +180,7 @@ class Run:
         return GenotypeMeasurer(
             replace(
                 self._replicates(role, str(role)),
-                builds=builds,
-                pairs=pairs,
+                repeats=Repeats(builds=builds, pairs=pairs),
                 beside=candidate(self.subject, self.subject.original),
             )
         )

@@ -106,7 +106,7 @@ def _body(letter: Letter, origin: Provenance) -> list[str]:
     lines = [
         *_wrapped(f"Found by gi-cuda on the target {origin.target}."),
         "",
-        "Speed-up on inputs the search never saw, with bootstrap 95 % intervals",
+        "Speed-up on inputs the search never saw, with 95 % intervals",
         "(the file before this patch series / after this patch; answers verified):",
         "",
     ]

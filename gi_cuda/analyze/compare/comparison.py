@@ -9,7 +9,7 @@ from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.candidates import Candidate
-from gi_cuda.evaluate.replicates import Replicates, in_fresh_processes
+from gi_cuda.evaluate.replicates import THOROUGH, Replicates, in_fresh_processes
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
 from gi_cuda.results.verdict import Verdict, noise_floor_beside, verdict_on_builds
 from gi_cuda.runs.tools import Tools
@@ -70,12 +70,13 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
         (*tools.train(), *tools.held_out()),
         baseline.limit,
         schedules=baseline.schedules,
+        repeats=THOROUGH,
     )
     candidates = [one.candidate for one in contestants]
     original, *readings = replicates.read([replicates.reference(), *candidates])
     if not original.right:
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
-    noise = original.speed_up
+    noise = speed_up(original.builds)
     floor = noise_floor_beside(baseline.floor, noise)
     taken = resources(tools, candidates)
     readings = [

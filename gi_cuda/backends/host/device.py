@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
+from gi_cuda.backends.host.placement import Reserved, elsewhere
 from gi_cuda.backends.host.runtime import (
     BoundLaunch,
     Deadlock,
@@ -86,6 +88,7 @@ class HostDevice:
     def __init__(self, target: Target, cases: Mapping[str, CaseData], slot: WorkerSlot) -> None:
         self._target = target
         self._cases = cases
+        self._place = Reserved()  # what is mapped from now on lies elsewhere in each process
         self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
         self._libraries = Libraries()
@@ -107,10 +110,22 @@ class HostDevice:
         Raises:
             LaunchRefused: it cannot be loaded.
         """
+        return self._loaded(binary, nullcontext(binary.path))
+
+    def load_elsewhere(self, binary: Binary) -> HostProgram:
+        """Load a copy of the shared library that holds a variant, into a random place.
+
+        Raises:
+            LaunchRefused: it cannot be copied or loaded.
+        """
+        return self._loaded(binary, elsewhere(binary.path))
+
+    def _loaded(self, binary: Binary, library: AbstractContextManager[Path]) -> HostProgram:
         try:
             lender = self.load(binary.lender) if binary.lender else None
-            library = self._libraries.open(binary.path, binary.namespace)
-            return HostProgram(binary, library, lender)
+            with library as path:
+                opened = self._libraries.open(path, binary.namespace)
+            return HostProgram(binary, opened, lender)
         except OSError as error:
             raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
 

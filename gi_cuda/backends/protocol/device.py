@@ -95,6 +95,9 @@ class Device(Protocol):
     def load(self, binary: Binary) -> Loaded:
         """Load a variant."""
 
+    def load_elsewhere(self, binary: Binary) -> Loaded:
+        """Load a variant that may be loaded already once more, in memory of its own."""
+
     def unload(self, loaded: Loaded) -> None:
         """Forget a variant and free what it holds."""
 

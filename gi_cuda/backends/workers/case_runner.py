@@ -13,7 +13,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from gi_cuda.backends.protocol.device import POISON, Device, LaunchRefused, Loaded
+from gi_cuda.backends.protocol.device import POISON, Device, LaunchRefused, Loaded, TimedRun
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
     CountLoops,
@@ -30,6 +30,7 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
 from gi_cuda.backends.workers.room import check_room
+from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
     CaseData,
     Judgement,
@@ -77,7 +78,8 @@ class CaseRunner:
         self._folder = folder
         self._stored: dict[tuple[str, int], Reference] = {}
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
-        self._reference: tuple[Program, Loaded] | None = None
+        self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
+        self._warm = False
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
         self._sorrows: dict[str, _Sorrow] = {}
 
@@ -158,13 +160,25 @@ class CaseRunner:
         except LaunchError as error:
             raise LaunchRefused(str(error)) from None
 
-    def reference(self, program: Program) -> Loaded:
-        """The reference, loaded once and kept as long as it is the same."""
+    def references(self, program: Program) -> tuple[Loaded, ...]:
+        """The reference, loaded in several places and kept as long as it is the same."""
         if self._reference is None or self._reference[0] != program:
-            if self._reference is not None:
-                self.device.unload(self._reference[1])
-            self._reference = (program, self.device.load(program.binary))
+            for one in self._reference[1] if self._reference else ():
+                self.device.unload(one)
+            self._reference, self._warm = None, False
+            first = self.device.load(program.binary)
+            more = [self.device.load_elsewhere(program.binary) for _ in range(LOADS - 1)]
+            self._reference = (program, (first, *more))
         return self._reference[1]
+
+    def warm_up(self, program: Program, limit: float) -> None:
+        """Run the reference once wherever it is loaded and was never run, as variants were when
+        they are timed: a first run is slower."""
+        if not self._warm:
+            loads, plans = self.references(program), self.plans(program)
+            runs = [TimedRun(one, plan) for plan in plans for one in loads]
+            self.device.run_round(runs, limit)
+            self._warm = True
 
     def judge(self, case_plan: CasePlan) -> Judgement:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""
@@ -301,7 +315,7 @@ def get_ready(runner: CaseRunner, request: GetReady) -> None:
     for case_plan in runner.plans(request.reference):
         runner.device.make_room(case_plan)
         runner.stored(case_plan.case)
-    runner.reference(request.reference)
+    runner.references(request.reference)
 
 
 def count_loops(runner: CaseRunner, request: CountLoops) -> LoopCounts:

@@ -9,7 +9,7 @@ from itertools import islice
 
 import numpy as np
 
-from gi_cuda.backends.protocol.device import Fate, LaunchRefused, Timed, TimedRun
+from gi_cuda.backends.protocol.device import Fate, LaunchRefused, Loaded, Timed, TimedRun
 from gi_cuda.backends.protocol.requests import (
     Measure,
     Outputs,
@@ -20,7 +20,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.results.measurement import Measurement, Sample, Survival
+from gi_cuda.results.measurement import LOADS, Measurement, Sample, Survival
 from gi_cuda.results.statistics import ratios
 from gi_cuda.results.verdict import is_settled
 from gi_cuda.spec import Judgement
@@ -30,7 +30,8 @@ AGAIN = 3
 
 
 def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
-    """Verify a variant on its first launch, time it beside the reference, verify it again.
+    """Verify a variant on its first launch, time it beside the reference, verify it again. It is
+    timed in several places in memory, as the reference is.
 
     Raises:
         LaunchRefused: the device does not take it.
@@ -39,6 +40,7 @@ def measure(case_runner: CaseRunner, request: Measure) -> Measurement:
     runner = _Runner(case_runner, request.variant, request.sampling)
     try:
         if runner.verified() and request.sampling.most:
+            runner.spread()
             _time(case_runner, [runner], request.reference, request.sampling)
             runner.verified_again()
     finally:
@@ -95,11 +97,27 @@ class _Runner:
         self._answers: dict[str, Outputs] = {}
         self._differed = False
         self.loaded = case_runner.device.load(program.binary)
+        self._places = [self.loaded]
         self.samples: list[Sample] = []
 
     def leave(self) -> None:
         """Unload it."""
-        self._case_runner.device.unload(self.loaded)
+        for one in self._places:
+            self._case_runner.device.unload(one)
+
+    def spread(self) -> None:
+        """Load it into more places, and run it once in each, since a first run is slower."""
+        device, plans = self._case_runner.device, self._case_runner.plans(self.program)
+        self._places += [device.load_elsewhere(self.program.binary) for _ in range(LOADS - 1)]
+        for plan in plans:
+            device.make_room(plan)
+        with device.turn():
+            runs = [TimedRun(one, plan) for plan in plans for one in self._places[1:]]
+            device.run_round(runs, self._sampling.limit)
+
+    def place(self, number: int) -> Loaded:
+        """Where it runs in a repetition: each place meets all those of the reference."""
+        return self._places[number // LOADS % len(self._places)]
 
     def verified(self, draw: int = 0) -> bool:
         """Run it on all cases; whether its answers are acceptable.
@@ -172,7 +190,9 @@ class _Runner:
         """Its run on the case at a place in a draw. What it gives is known of the first draw."""
         case_plan = self._case_runner.plans(self.program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
-        return TimedRun(self.loaded, case_plan, self._answers[case_plan.case] if known else None)
+        return TimedRun(
+            self.place(number), case_plan, self._answers[case_plan.case] if known else None
+        )
 
     def timed(self, pairs: Iterable[tuple[Sample, bool]], seconds: float) -> None:
         """Enter pairs of timed runs, whether its answers were those of before, and the wall time
@@ -199,17 +219,24 @@ def _time(
     case_runner: CaseRunner, runners: Sequence[_Runner], base: Program, sampling: Sampling
 ) -> None:
     """Repetitions in which every variant and the reference run once in each case, as many as the
-    sampling rules ask for; a variant drops out when no more pairs of it are asked for."""
+    sampling rules ask for; a variant drops out when no more pairs of it are asked for. The
+    reference's loads take turns."""
     racing, enough = list(runners), (sampling.screen, sampling.floor)
-    reference = case_runner.reference(base)
+    loads = case_runner.references(base)
     for case_plan in case_runner.plans(base):
         case_runner.device.make_room(case_plan)
     with case_runner.device.turn():
+        case_runner.warm_up(base, sampling.limit)
         done = 0
         for wanted in _stages(sampling):
             begun = time.perf_counter()
             repetitions = [
-                _Repetition(number, racing, TimedRun(reference, theirs.drawn(number)), place)
+                _Repetition(
+                    number,
+                    racing,
+                    TimedRun(loads[number % len(loads)], theirs.drawn(number)),
+                    place,
+                )
                 for number in range(done, wanted)
                 for place, theirs in enumerate(case_runner.plans(base))
             ]

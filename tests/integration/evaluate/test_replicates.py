@@ -13,7 +13,7 @@ from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.variants import Binary, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.evaluate.baseline import Baseline, establish
-from gi_cuda.evaluate.replicates import GenotypeMeasurer, Replicates
+from gi_cuda.evaluate.replicates import GenotypeMeasurer, Repeats, Replicates
 from gi_cuda.genome import Changed, Genotype
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.results.verdict import Verdict
@@ -43,8 +43,7 @@ def measurer(
             folder / "r",
             tools.held_out(),
             limit=1.0,
-            builds=3,
-            pairs=5,
+            repeats=Repeats(builds=3, pairs=5),
         )
     )
 

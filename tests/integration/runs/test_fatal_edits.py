@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from gi_cuda.genome import Delete, Genotype
@@ -18,6 +19,11 @@ LETHAL = """\
     if (at < n) {
         mine = twice(from[at]);
 """
+
+
+def without_addresses(message: str) -> str:
+    """A message without what differs from worker to worker: where buffers lie."""
+    return re.sub(r"0x[0-9a-f]+", "...", message)
 
 
 def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
@@ -44,5 +50,5 @@ def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
     assert "individual" not in alone.message
     assert together.survival is Survival.CRASHED
     assert together.message.startswith("as individual 1 by a like edit: ")
-    assert alone.message in together.message
+    assert without_addresses(alone.message) in without_addresses(together.message)
     assert fine.right

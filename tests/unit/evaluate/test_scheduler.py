@@ -87,6 +87,32 @@ def test_one_that_is_to_be_repeated_is_measured_alone_and_that_is_final() -> Non
     assert some.idle
 
 
+def test_what_looks_faster_is_measured_again_in_a_fresh_worker_with_others_like_it() -> None:
+    some = scheduler(2, range(1, 5))
+    first, second = next_task(some), next_task(some)
+    assert not any(one.confirmed for one in some.results(first.key, fine(first)))
+    some.confirm(1)
+    assert some.next(more=False) is None  # the others may need it, too
+    assert not some.idle
+    list(some.results(second.key, fine(second)))
+    some.confirm(4)
+    again = next_task(some)
+    assert again.alone
+    assert idents(again) == [1, 4]
+    results = list(some.results(again.key, fine(again)))
+    assert all(one.confirmed for one in results)
+    assert not any(one.alone for one in results)
+    assert some.idle
+
+
+def test_one_that_looks_faster_does_not_wait_for_ever() -> None:
+    some = scheduler(2, [1])
+    list(some.results((task := next_task(some)).key, fine(task)))
+    some.confirm(1)
+    assert some.next(more=True) is None
+    assert idents(next_task(some)) == [1]
+
+
 def test_one_that_takes_its_worker_down_is_told_from_the_others_which_are_measured_again() -> None:
     some = scheduler(3, range(1, 4))
     task = next_task(some)

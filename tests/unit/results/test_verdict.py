@@ -7,7 +7,8 @@ import random
 import numpy as np
 import pytest
 
-from gi_cuda.results.measurement import Sample
+from gi_cuda.results.evaluation import Judge
+from gi_cuda.results.measurement import LOADS, Sample
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import (
     Verdict,
@@ -17,16 +18,18 @@ from gi_cuda.results.verdict import (
     is_faster,
     is_selectable,
     is_settled,
-    is_suspicious,
     is_too_noisy,
     may_interact,
     may_pay,
+    needs_confirmation,
     noise_floor,
     noise_floor_beside,
     pays,
     rank,
     spread,
+    verdict_of_confirmation,
     verdict_on_builds,
+    verdict_on_pairs,
 )
 
 
@@ -85,7 +88,56 @@ def test_individuals_are_ranked_by_what_is_sure() -> None:
     assert rank(0.5, None) == 0.5
     assert rank(None, None) is None
     assert [is_selectable(one) for one in (*Verdict, None)] == [True, False, False, False, False]
-    assert [is_suspicious(ratio, best=0.5) for ratio in (0.29, 0.31)] == [True, False]
+
+
+def test_what_looks_faster_needs_a_second_process() -> None:
+    assert needs_confirmation(Verdict.FASTER, confirmed=False)
+    assert not needs_confirmation(Verdict.FASTER, confirmed=True)
+    assert not any(
+        needs_confirmation(one, confirmed=False) for one in (*Verdict, None) if one != "faster"
+    )
+
+
+@pytest.mark.parametrize("load", range(LOADS))
+def test_what_is_timed_beside_one_slow_load_of_the_reference_is_not_faster(load: int) -> None:
+    rng = np.random.default_rng(load)
+    for count in (4, 10, 31):
+        values = np.exp(rng.normal(0, 0.003, count))
+        values[load::LOADS] /= 1.47
+        assert verdict_on_pairs(values, 0.01) is not Verdict.FASTER
+        assert verdict_on_pairs(values * 0.9, 0.01) is not Verdict.SLOWER
+
+
+def test_no_slow_phase_makes_the_same_code_faster_in_two_processes() -> None:
+    """One load of the reference in twenty is slow for good; now and then, all is for a while."""
+    rng = np.random.default_rng(1)
+
+    def process(judge: Judge) -> bool:
+        slow = rng.random(LOADS) < 0.05
+        values = np.exp(rng.normal(0, 0.03, 31))
+        for at in range(LOADS):
+            values[at::LOADS] /= 1.47 if slow[at] else 1.0
+        begin = rng.integers(0, 31)  # a pair that a phase begins or ends in is off by much
+        values[begin] *= rng.choice([1 / 1.45, 1.45])
+        for done in (4, *range(7, 32, 3)):
+            samples = pairs(*values[:done])
+            if is_settled(samples, 4, 0.03):
+                return judge(values[:done], 0.03) is Verdict.FASTER
+        return False
+
+    once = sum(process(verdict_on_pairs) for _ in range(1000))
+    again = sum(process(verdict_of_confirmation) for _ in range(1000))
+    assert once <= 10
+    assert again <= 30
+    assert once * again < 1000 * 1000 / 1000
+
+
+def test_a_gain_is_confirmed_by_less_than_it_takes_to_claim_it() -> None:
+    values = np.array([0.88, 0.91, 0.9, 0.93])
+    assert verdict_on_pairs(values, 0.05) is Verdict.UNCERTAIN
+    assert verdict_of_confirmation(values, 0.05) is Verdict.FASTER
+    assert verdict_of_confirmation(values / 0.95, 0.05) is Verdict.UNCERTAIN
+    assert verdict_of_confirmation(values / 0.5, 0.05) is Verdict.SLOWER
 
 
 def test_the_noise_floor_is_what_copies_of_the_reference_differ_by() -> None:

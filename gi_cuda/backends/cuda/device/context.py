@@ -139,20 +139,28 @@ class Context:
             if key in self._modules:
                 self._modules.move_to_end(key)
                 return self._modules[key]
-            data = path.read_bytes()
         except OSError as error:
             raise LaunchRefused(f"the cubin cannot be read: {error}") from None
+        module = self._modules[key] = self.new_module(path)
+        while len(self._modules) > MODULES:
+            self._modules.popitem(last=False)
+        return module
+
+    def new_module(self, path: Path) -> Any:
+        """A cubin loaded once more, whether or not it was loaded before.
+
+        Raises:
+            LaunchRefused: see :meth:`module`.
+        """
         try:
-            module = self.drv.module_from_buffer(data)
+            return self.drv.module_from_buffer(path.read_bytes())
+        except OSError as error:
+            raise LaunchRefused(f"the cubin cannot be read: {error}") from None
         except self.drv.Error as error:
             self.check()
             raise LaunchRefused(
                 f"the cubin cannot be loaded on {self.architecture}: {error}"
             ) from None
-        self._modules[key] = module
-        while len(self._modules) > MODULES:
-            self._modules.popitem(last=False)
-        return module
 
     def function(self, module: Any, symbol: str, shared: int) -> Any:
         """A kernel of a module, allowed as much dynamic shared memory as it is to get.

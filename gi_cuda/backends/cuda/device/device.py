@@ -152,9 +152,19 @@ class CudaDevice:
         Raises:
             LaunchRefused: it is not for this device.
         """
+        return self._loaded(binary, self._context.module(binary.path))
+
+    def load_elsewhere(self, binary: Binary) -> CudaProgram:
+        """Load a module that no other variant shares.
+
+        Raises:
+            LaunchRefused: it is not for this device.
+        """
+        return self._loaded(binary, self._context.new_module(binary.path))
+
+    def _loaded(self, binary: Binary, module: Any) -> CudaProgram:
         assert isinstance(binary, CudaBinary), "only nvcc makes binaries for this back end"
         lender = self.load(binary.lender) if binary.lender else None
-        module = self._context.module(binary.path)
         kept = self._kept.of(binary, module) + list(lender.kept if lender else ())
         return CudaProgram(binary, module, kept, lender)
 

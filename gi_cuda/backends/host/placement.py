@@ -1,0 +1,90 @@
+"""Places in memory that differ from process to process and from load to load.
+
+Processors tell jumps apart by some bits of where they lie only. Where those of a library come to be
+taken for others, of the runtime or of the interpreter, its kernels run up to three times slower for
+as long as it stays there. Processes that were forked from one put everything to the same place, so
+the same loads would be slow in all of them, and all would agree on what is not so.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+_FURTHEST = 1 << 30
+"""Bytes of address space by which one place may be from another."""
+
+_HOLES = (1 << 24, 1 << 20, 1 << 16, 1 << 14)
+"""Sizes of the pieces that free address space is filled with, above the place that is wanted. What
+is left is too small for a library."""
+
+_PIECES = 1000
+"""Most pieces of each size; with more holes than that, some stay."""
+
+_FAILED = ctypes.c_void_p(-1).value
+
+
+_NORESERVE: int = getattr(mmap, "MAP_NORESERVE", 0)
+_system = ctypes.CDLL(None)
+_map, _unmap = _system.mmap, _system.munmap
+_map.restype = ctypes.c_void_p
+_map.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+_unmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+
+
+class Reserved:
+    """Address space that is taken, so that what is mapped next comes to lie in a random place.
+
+    The system maps into the highest hole that is large enough, so all of them are filled, down to
+    a piece of random size. Takes no memory. Where the system gives no more, less is taken.
+    """
+
+    def __init__(self) -> None:
+        self._pieces: list[tuple[int, int]] = []
+        size = _FURTHEST + mmap.PAGESIZE * secrets.randbelow(_FURTHEST // mmap.PAGESIZE)
+        lowest = self._take(size)
+        for piece in _HOLES if lowest else ():
+            for _ in range(_PIECES):
+                if self._take(piece) < lowest:
+                    break
+
+    def _take(self, size: int) -> int:
+        """The address of so many bytes; 0 where there are none."""
+        address: int | None = _map(
+            None, size, 0, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE, -1, 0
+        )
+        if not address or address == _FAILED:
+            return 0
+        self._pieces.append((address, size))
+        return address
+
+    def give_back(self) -> None:
+        """Free all of it."""
+        for address, size in self._pieces:
+            _unmap(address, size)
+        self._pieces.clear()
+
+
+@contextmanager
+def elsewhere(library: Path) -> Iterator[Path]:
+    """A copy of a library, since one file is never loaded twice; loaded inside, it comes to lie in
+    a random place. It need not be there any more once it is loaded.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    with NamedTemporaryFile(dir=library.parent, suffix=library.suffix) as copy:
+        with library.open("rb") as file:
+            shutil.copyfileobj(file, copy)
+        copy.flush()
+        reserved = Reserved()
+        try:
+            yield Path(copy.name)
+        finally:
+            reserved.give_back()

@@ -1,0 +1,89 @@
+"""What is called faster was so in two processes; where nothing can be gained, nothing is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from gi_cuda.analyze.winner import select_winner
+from gi_cuda.backends.workers.pool import Task
+from gi_cuda.genome import Delete, Genotype
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search.strategies import tune
+from gi_cuda.search.strategies.barracuda import SETTINGS
+from gi_cuda.subject import Subject, load_subject
+
+WASTE = Delete("_kernel.cu_27")
+
+KERNEL = """
+#ifndef TAG
+#define TAG 1
+#endif
+__global__ void copy(const float *in, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        out[i] = in[i];
+    if (n < 0)
+        out[0] = TAG;
+}
+"""
+
+DATA = """
+import numpy as np
+
+
+def case(n):
+    return {"in": np.arange(n, dtype=np.float32), "n": n}
+"""
+
+TARGET = """
+target = { name = "null", source = "kernel.cu", kernels = ["copy"] }
+parameter = [{ name = "TAG", values = { from = 1, to = 99 }, default = 1 }]
+buffer = [
+    { name = "in", type = "float32", size = "n", role = "input" },
+    { name = "out", type = "float32", size = "n", role = "output" },
+]
+scalar = [{ name = "n", type = "int32" }]
+launch = [{ kernel = "copy", grid = "(n + 63) / 64", block = "64", args = ["in", "out", "n"] }]
+oracle = { kind = "exact" }
+case = [
+    { name = "train", role = "train", args = { n = 30000 } },
+    { name = "held-out", role = "held-out", args = { n = 20000 } },
+]
+"""
+
+
+def test_what_looks_faster_is_measured_in_a_second_process(scale: Subject, tmp_path: Path) -> None:
+    asked: list[bool] = []
+    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
+        evaluator, pool = run.evaluator(), run.tools.pool
+        send = pool.submit
+
+        def submit(task: Task[Any]) -> None:
+            asked.append(task.alone)
+            send(task)
+
+        pool.submit = submit  # type: ignore[method-assign]
+        faster = Genotype(run.subject.original.configuration, (WASTE,))
+        ((_, found),) = evaluator.evaluate(evaluator.prepare({1: faster}))
+    assert found.selectable
+    assert asked == [False, True]
+
+
+def test_where_nothing_can_be_gained_no_winner_is_found(tmp_path: Path) -> None:
+    folder = tmp_path / "null"
+    folder.mkdir()
+    (folder / "kernel.cu").write_text(KERNEL)
+    (folder / "data.py").write_text(DATA)
+    (folder / "target.toml").write_text(TARGET)
+    plan = Plan("tune", tune.PRESET.settings.having(30, 1), 1, 2, 2)
+    with create_run(load_subject(folder, "host"), tmp_path / "run", plan) as run:
+        for _ in run.evolution().run():
+            pass
+        (generation,) = run.store.generations()
+        found = run.store.evaluations(generation.number).values()
+        assert len(found) == 30
+        assert all(one.right and not one.selectable for one in found)
+        assert select_winner(run) is None

@@ -18,6 +18,10 @@ from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasureme
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement
 
+CONFIRMED = 4
+"""Times as many variants as share other measurements that share one which confirms what they seemed
+to be: they are right, and every fresh worker takes time to open the device."""
+
 Answer = Measurement | Lost | Refused
 """What became of one variant in one measurement."""
 
@@ -113,17 +117,17 @@ class MeasurementScheduler:
         if self._again:
             return self._task(self._again.popleft())
         to_come = more or self._new or self._begun
-        if self._doubted and (len(self._doubted) >= self._together or not to_come):
-            return self._task(_Group(self._first(self._doubted), fresh=True))
+        crowd = CONFIRMED * self._together
+        if self._doubted and (len(self._doubted) >= crowd or not to_come):
+            return self._task(_Group(self._first(self._doubted, crowd), fresh=True))
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
-        return self._task(_Group(self._first(self._new)))
+        return self._task(_Group(self._first(self._new, self._together)))
 
-    def _first(self, waiting: deque[int]) -> tuple[int, ...]:
-        """Takes the first of some that wait, as many as share a measurement."""
-        size = min(self._together, len(waiting))
-        return tuple(waiting.popleft() for _ in range(size))
+    def _first(self, waiting: deque[int], most: int) -> tuple[int, ...]:
+        """Takes the first of some that wait."""
+        return tuple(waiting.popleft() for _ in range(min(most, len(waiting))))
 
     def _task(self, group: _Group) -> Task[int]:
         number = next(self._numbers)

@@ -99,14 +99,19 @@ def _run(job: Job) -> int:
     device = context.device(job.session.target, context.cases, WorkerSlot(sys.stderr.fileno()))
     runner = CaseRunner(device, job.session.target, context.cases, job.session.reference)
     loaded = device.load(job.program.binary)
-    for plan in runner.plans(job.program):
-        device.prepare(plan)
-        device.run(loaded, plan, job.limit)
-        verdict = runner.judge(plan)
-        if verdict.penalty:
-            print(verdict.reason, file=sys.stderr)
-            return WRONG_STATUS
-    return 0
+    try:
+        for plan in runner.plans(job.program):
+            device.prepare(plan)
+            device.run(loaded, plan, job.limit)
+            verdict = runner.judge(plan)
+            if verdict.penalty:
+                print(verdict.reason, file=sys.stderr)
+                return WRONG_STATUS
+        return 0
+    finally:
+        # A context that is still there when the interpreter ends counts as a crash.
+        device.unload(loaded)
+        device.close()
 
 
 def _main(path: Path) -> int:

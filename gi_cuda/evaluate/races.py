@@ -7,6 +7,7 @@ and `compare`, before it calls anything faster.
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
@@ -79,6 +80,26 @@ def findings_of(
     return _READERS[sanitizer.form](watched.log, source), watched.failure
 
 
+ENOUGH = 10.0
+"""Seconds of watching the reference after which no further case is begun: under compute-sanitizer a
+case takes from seconds to minutes. Variants are watched on the same cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reference:
+    """The reference, as it was watched.
+
+    Attributes:
+        detector: by which.
+        cases: on these.
+        races: what was found.
+    """
+
+    detector: Sanitizer
+    cases: tuple[str, ...]
+    races: tuple[SanitizerFinding, ...]
+
+
 @dataclass(frozen=True)
 class RaceWatch:
     """Runs winners where every access is watched; tells of races that the reference has not.
@@ -88,7 +109,7 @@ class RaceWatch:
         session: what a process of its own needs to run them.
         compiler: that is asked for what is compiled to be watched.
         folder: where binaries may be written.
-        cases: that they are watched on.
+        cases: that they are watched on, as many as there is time for.
     """
 
     subject: Subject
@@ -106,47 +127,58 @@ class RaceWatch:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        detector, _, why = self._reference
-        return self.seen(one) if detector else self._unwatched(one, why)
+        known, why = self._reference
+        return self._unwatched(one, why) if known is None else self._seen(known, one)
 
     def seen(self, one: Candidate) -> str:
         """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
-        detector, known, _ = self._reference
-        if detector is None:
-            return ""
-        found, failure = self._watched(detector, one)
-        new = list(map(str, new_findings(found, known)))
+        known, _ = self._reference
+        return "" if known is None else self._seen(known, one)
+
+    def _seen(self, known: _Reference, one: Candidate) -> str:
+        found, failure = self._watched(known.detector, one, known.cases)
+        new = list(map(str, new_findings(found, known.races)))
         return "; ".join(new) or (failure and f"watched for races: {failure}")
 
     def racing(self) -> dict[str, str]:
         """The kernels of the reference whose threads race, with what was found; all, if none could
         be watched, with why not."""
-        detector, known, why = self._reference
-        if detector is None:
+        known, why = self._reference
+        if known is None:
             return dict.fromkeys(self.subject.target.kernels, why)
         return {
             kernel: str(finding)
             for kernel in self.subject.target.kernels
-            for finding in known
+            for finding in known.races
             if finding.kernel == kernel
         }
 
     @cached_property
-    def _reference(self) -> tuple[Sanitizer | None, list[SanitizerFinding], str]:
-        """The detector with what it finds in the reference; None with the reason, if there is none
-        or it cannot be used on this target."""
+    def _reference(self) -> tuple[_Reference | None, str]:
+        """What is known of the reference; None with the reason, if there is no detector or it
+        cannot be used on this target."""
         try:
             detector = backend_named(self.subject.backend).races(self.compiler)
         except UserError as error:
-            return None, [], f"{error.what}; {error.hint}"
-        found, failure = self._watched(detector, unmodified(self.subject))
-        if failure:
-            return None, [], f"the reference fails when it is watched for races: {failure}"
-        return detector, found, ""
+            return None, f"{error.what}; {error.hint}"
+        begun = time.monotonic()
+        cases: list[str] = []
+        found: list[SanitizerFinding] = []
+        for case in self.cases:
+            if cases and time.monotonic() - begun > ENOUGH:
+                break
+            more, failure = self._watched(detector, unmodified(self.subject), (case,))
+            if failure:
+                return None, f"the reference fails when it is watched for races: {failure}"
+            cases.append(case)
+            found += [one for one in more if one not in found]
+        return _Reference(detector, tuple(cases), tuple(found)), ""
 
-    def _watched(self, detector: Sanitizer, one: Candidate) -> tuple[list[SanitizerFinding], str]:
+    def _watched(
+        self, detector: Sanitizer, one: Candidate, cases: Sequence[str]
+    ) -> tuple[list[SanitizerFinding], str]:
         source = Source(self.subject.grammar.source.name, one.text)
-        return findings_of(detector, self.session, one, self.cases, source, self.folder)
+        return findings_of(detector, self.session, one, cases, source, self.folder)
 
     def _unwatched(self, one: Candidate, why: str) -> str:
         """Where nobody can look: whether a candidate changes what puts threads into an order."""

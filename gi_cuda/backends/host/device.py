@@ -97,6 +97,9 @@ class HostDevice:
         self._schedule: Schedule | None = None
         self._natural: Collection[str] = ()
 
+    def close(self) -> None:
+        """Nothing is held that does not go with the process."""
+
     def allow(self, grace: float) -> None:
         """Crashes are reported at once here."""
 

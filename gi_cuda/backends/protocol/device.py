@@ -83,6 +83,9 @@ class Timed:
 class Device(Protocol):
     """One worker's device. Every method may take the whole process down; that is foreseen."""
 
+    def close(self) -> None:
+        """Free what the device holds. Only for processes that go on, or end by themselves."""
+
     def allow(self, grace: float) -> None:
         """Give launches that are over their limit so many seconds to turn out to have crashed."""
 

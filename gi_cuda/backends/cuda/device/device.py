@@ -123,7 +123,7 @@ class CudaDevice:
         self._events: list[tuple[Any, Any]] = []
 
     def close(self) -> None:
-        """Free what the device holds. Only for processes that go on afterwards."""
+        """Free what the device holds. Only for processes that go on, or end by themselves."""
         self._last = None
         self._textures.close()
         self._events.clear()

@@ -62,14 +62,23 @@ def ending_in_time() -> Iterator[None]:
     signal.signal(_NUDGE, lambda *_: None)
     signal.set_wakeup_fd(tell, warn_on_full_buffer=False)
     Thread(target=_watch, args=(told, over), name="signals", daemon=True).start()
+    others, sys.unraisablehook = sys.unraisablehook, _lost
     try:
         yield
     finally:
+        sys.unraisablehook = others
         over.set()
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)
         with suppress(KeyboardInterrupt):  # one that came just before
             end_all(_ENDING)
+
+
+def _lost(what: sys.UnraisableHookArgs) -> None:
+    """Says that an exception came to nothing, as it was raised in a finalizer; not of an interrupt,
+    after which there comes another one."""
+    if not issubclass(what.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(what)
 
 
 def _watch(told: int, over: Event) -> None:

@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
+from math import inf
 from statistics import median
 
 from gi_cuda.backends.protocol.requests import Measure, Sampling
@@ -189,7 +190,8 @@ def _tried(
     begun = _compiling()
     confined = _built(uncached, equipment, reference, "confined")
     between = _compiling()
-    plain = _built(equipment.uncached, equipment, reference, "plain")
+    same = uncached == equipment.uncached
+    plain = confined if same else _built(equipment.uncached, equipment, reference, "plain")
     compiling, assembling = between - begun, _compiling() - between
     if confined is None or plain is None:
         return None
@@ -212,7 +214,9 @@ def _tried(
             )
             building = compiling / compiler.jobs
             death = equipment.death
-            alone = Balance(death, assembling / compiler.jobs + sum(times))
+            # By itself it would be the same thing twice where the code is the same.
+            again = inf if same else assembling / compiler.jobs + sum(times)
+            alone = Balance(death, again)
             share = building / together
             schema = Balance(death, share + sum(times), building - share)
             rehearsal = Rehearsal(compiler, how, subject, alone, schema)

@@ -28,7 +28,7 @@ def reference(scale: Subject, tmp_path: Path) -> Binary:
 
 def address(loaded: HostProgram) -> int:
     """Where the kernel of a loaded binary lies."""
-    return loaded.shard.kernel(loaded.binary.namespace, "scale").address
+    return loaded.library.shard.kernel(loaded.binary.namespace, "scale").address
 
 
 def test_one_binary_is_loaded_in_several_places_and_does_the_same_in_all(

@@ -1,8 +1,8 @@
 """A program run over its cases while a sanitizer watches every access.
 
 Each run is a process of its own, and nothing in it is timed: this module, run as a program with the
-path of a pickled :class:`Job`. Its exit status is 0 where it ran to its end with answers that the
-oracle accepts.
+path of a pickled :class:`Job`. Where all launches ran to their end with answers that the oracle
+accepts, it leaves the file ``right`` beside that.
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from gi_cuda.backends.workers.worker import WorkerContext
 LIMIT = 300.0
 """Seconds that a watched run may take, on the device's clock and by the wall."""
 
+
+RIGHT = "right"
+"""Name of the file that says that all went well."""
 
 WRONG_STATUS = 3
 """Exit status where the oracle does not accept the answers."""
@@ -88,13 +91,18 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
         logs = sorted(Path(scratch).glob("log*"))
         texts = [path.read_text("utf-8", errors="replace") for path in logs]
         last = said.rpartition("\n")[2]
-        failure = "" if status == 0 else last or f"exit status {status}"
+        # What an interpreter says as it ends is nothing that the program did.
+        failure = "" if (Path(scratch) / RIGHT).exists() else last or f"exit status {status}"
         # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
         return Watched(sanitizer.legible("\n".join([*texts, said])), failure)
 
 
-def _run(job: Job) -> int:
-    """Run the launches of every case and judge what they wrote; the exit status."""
+def _run(job: Job, right: Path) -> int:
+    """Run the launches of every case and judge what they wrote; the exit status.
+
+    Args:
+        right: the file to make where all goes well.
+    """
     context = WorkerContext.open(job.session)
     device = context.device(job.session.target, context.cases, WorkerSlot(sys.stderr.fileno()))
     runner = CaseRunner(device, job.session.target, context.cases, job.session.reference)
@@ -107,6 +115,7 @@ def _run(job: Job) -> int:
             if verdict.penalty:
                 print(verdict.reason, file=sys.stderr)
                 return WRONG_STATUS
+        right.touch()
         return 0
     finally:
         # A context that is still there when the interpreter ends counts as a crash.
@@ -118,7 +127,7 @@ def _main(path: Path) -> int:
     """Run the job in a file; what went wrong is said on standard error."""
     job: Job = pickle.loads(path.read_bytes())
     try:
-        return _run(job)
+        return _run(job, path.with_name(RIGHT))
     except (LaunchHung, LaunchCrashed, LaunchRefused) as error:
         print(error, file=sys.stderr)
         statuses = {LaunchHung: HUNG_STATUS, LaunchCrashed: CRASHED_STATUS}

@@ -126,12 +126,12 @@ class TrialBuilder:
 
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
         """What becomes of some of the trials."""
-        found = [self.trials[ident].phenotype for ident in idents]
-        yield from (one for one in found if isinstance(one, BuildFailure))
-        yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
+        yield from self.compiled([self.trials[ident].phenotype for ident in idents], folder)
 
-    def compiled(self, ready: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
-        """What becomes of texts of a batch."""
+    def compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
+        """What becomes of texts of a batch; of those that there are none of, why not."""
+        yield from (one for one in found if isinstance(one, BuildFailure))
+        ready = [one for one in found if isinstance(one, Phenotype)]
         reference = self.trials[REFERENCE].phenotype
         if isinstance(reference, Phenotype):
             ready = self._lent.of(self.compiler, ready, reference)

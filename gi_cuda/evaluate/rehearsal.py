@@ -1,4 +1,5 @@
-"""First runs of variants in code that does no harm, and what the reference does in such code."""
+"""First runs of variants, in schemata and in code that does no harm, and what the reference does in
+such code."""
 
 from __future__ import annotations
 
@@ -17,6 +18,31 @@ from gi_cuda.evaluate.schemata import Group, grouped
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.subject import Subject
+
+SLACK = 3.0
+"""A rehearsal over this multiple of the reference's own is over."""
+
+TOGETHER = 8
+"""Variants that a schema has as a rule, which is compiled in the time of one."""
+
+DETOUR = 2.0
+"""Times as long as by itself that a variant may run in a schema."""
+
+LEAST_LIMIT = 0.005
+"""Seconds a rehearsal may always take."""
+
+FIRST_LIMIT = 10.0
+"""Seconds that the reference's may take, before its time is known."""
+
+MEMORY = 2048
+"""Variants after which the earlier ones count half."""
+
+_RUNS = 4
+_DOUBTS = ("parted", "unnamed", "alone")
+_OVERLOOKED = tuple(
+    frozenset(some) for n in range(len(_DOUBTS) + 1) for some in combinations(_DOUBTS, n)
+)
+"""Signs of harm that may not count: there is code that works, and that CUDA does not promise to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +65,8 @@ class Rehearsal:
     """How variants run before they may run as they are.
 
     Attributes:
-        compiler: makes code that does no harm.
-        sampling: how it is run.
+        compiler: of those that a compiler has for what runs first.
+        sampling: how its code is run.
         subject: whose variants they are.
         alone: what that costs and saves for a variant by itself.
         together: the same for one that is in a schema.
@@ -74,32 +100,6 @@ class FirstRun:
 def of_all(how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun:
     """All trials of a batch rehearse."""
     return FirstRun(how, tuple(grouped(how.subject, trials, how.compiler)))
-
-
-SLACK = 3.0
-"""A rehearsal over this multiple of the reference's own is over."""
-
-TOGETHER = 8
-"""Variants that a schema has as a rule, which is compiled in the time of one."""
-
-DETOUR = 2.0
-"""Times as long as by itself that a variant may run in a schema."""
-
-LEAST_LIMIT = 0.005
-"""Seconds a rehearsal may always take."""
-
-FIRST_LIMIT = 10.0
-"""Seconds that the reference's may take, before its time is known."""
-
-MEMORY = 2048
-"""Variants after which the earlier ones count half."""
-
-_RUNS = 4
-_DOUBTS = ("parted", "unnamed", "alone")
-_OVERLOOKED = tuple(
-    frozenset(some) for n in range(len(_DOUBTS) + 1) for some in combinations(_DOUBTS, n)
-)
-"""Signs of harm that may not count: there is code that works, and that CUDA does not promise to."""
 
 
 @dataclass(slots=True)
@@ -161,8 +161,8 @@ class Rehearsals:
 def rehearsal_of(
     subject: Subject, equipment: Equipment, reference: Trial, sampling: Sampling
 ) -> Rehearsal | None:
-    """How variants of a reference rehearse best; None where the back end confines nothing, or where
-    the reference itself, confined, is not right: then it tells nothing of variants.
+    """How variants of a reference rehearse best; None where the back end has no compiler for that,
+    or where the reference itself is not right in its code: then it tells nothing of variants.
 
     Of several ways it is that in which the slower one of two, all processors that compile and the
     device that runs, takes least for the reference.
@@ -202,26 +202,22 @@ def _tried(
         if not isinstance(answer, Measurement):
             return None
         if answer.correct:
-            times = _times(answer.samples)
-            together = TOGETHER if subject.parsed.in_schema({}) else 1
-            slack = SLACK * (DETOUR if together > 1 else 1)
-            # Where compilers take the processor that variants run on, its time varies.
-            least = sampling.limit if compiler.disturbs else LEAST_LIMIT
-            how = replace(
-                sampling.untimed(),
-                limit=max(least, slack * max(times)),
-                overlooked=overlooked,
-            )
-            building = compiling / compiler.jobs
-            death = equipment.death
-            # By itself it would be the same thing twice where the code is the same.
-            again = inf if same else assembling / compiler.jobs + sum(times)
-            alone = Balance(death, again)
-            share = building / together
-            schema = Balance(death, share + sum(times), building - share)
-            rehearsal = Rehearsal(compiler, how, subject, alone, schema)
-            return max(building / together, sum(times)), rehearsal
-    return None
+            break
+    else:
+        return None
+    times = _times(answer.samples)
+    schemata = subject.parsed.in_schema({})
+    # Where compilers take the processor that variants run on, its time varies.
+    least = sampling.limit if compiler.disturbs else LEAST_LIMIT
+    limit = max(least, SLACK * (DETOUR if schemata else 1) * max(times))
+    how = replace(sampling.untimed(), limit=limit, overlooked=overlooked)
+    building = compiling / compiler.jobs
+    share = building / (TOGETHER if schemata else 1)
+    # By itself it would be the same thing twice where the code is the same.
+    again = inf if same else assembling / compiler.jobs + sum(times)
+    alone = Balance(equipment.death, again)
+    together = Balance(equipment.death, share + sum(times), building - share)
+    return max(share, sum(times)), Rehearsal(compiler, how, subject, alone, together)
 
 
 def _compiling() -> float:

@@ -14,14 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import TypeAlias
 
-from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BuildFailure,
-    Built,
-    Compiler,
-    Phenotype,
-    Variant,
-)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
+from gi_cuda.evaluate.candidates import as_candidate
 from gi_cuda.evaluate.passes import LentKernels, Record, Trial, TrialBuilder
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.subject import Subject
@@ -111,7 +105,7 @@ class SchemaBuilder(TrialBuilder):
             begun = {next(self._numbers): group for group in groups if len(group) > 1}
             found = [*(self.trials[ident].phenotype for ident in alone), *self._texts(begun)]
             groups, again = [], []
-            for built in self._compiled(found, folder / str(next(self._numbers))):
+            for built in self.compiled(found, folder / str(next(self._numbers))):
                 group = begun.get(built.ident)
                 if group is None:
                     yield built
@@ -123,10 +117,6 @@ class SchemaBuilder(TrialBuilder):
                     middle = len(group) // 2
                     groups += [group[:middle], group[middle:]]
 
-    def _compiled(self, found: Sequence[Phenotype | BuildFailure], folder: Path) -> Iterator[Built]:
-        yield from (one for one in found if isinstance(one, BuildFailure))
-        yield from self.compiled([one for one in found if isinstance(one, Phenotype)], folder)
-
     def _texts(self, groups: Mapping[int, Group]) -> Iterable[Phenotype | BuildFailure]:
         """The schemata of groups, under their numbers."""
         subject, variants = self._subject, []
@@ -134,9 +124,9 @@ class SchemaBuilder(TrialBuilder):
             genotypes = [self.trials[member].genotype for member in group]
             expansions = [subject.expansions(one) for one in genotypes if one is not None]
             configuration = self.trials[group[0]].configuration
-            text = subject.parsed.schema(expansions)
-            options = self.compiler.deciding(subject.options(configuration))
-            variants.append(Variant(ident, text, subject.macros(configuration), options))
+            one = as_candidate(subject, subject.parsed.schema(expansions), configuration)
+            one = replace(one, options=self.compiler.deciding(one.options))
+            variants.append(one.variant(ident))
         return self.compiler.preprocess(variants).values() if variants else ()
 
     def judged(self, ident: int, evaluation: Evaluation) -> tuple[list[Record], list[int]]:

@@ -15,15 +15,8 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.placement import Reserved, elsewhere
-from gi_cuda.backends.host.runtime import (
-    BoundLaunch,
-    Deadlock,
-    HostLaunchError,
-    LoadedKernel,
-    Overrun,
-    Runtime,
-    Shard,
-)
+from gi_cuda.backends.host.runtime import BoundLaunch, Deadlock, HostLaunchError, Overrun, Runtime
+from gi_cuda.backends.host.shard import LoadedKernel, Shard
 from gi_cuda.backends.host.variables import Libraries, OpenLibrary
 from gi_cuda.backends.protocol.device import (
     POISON,

@@ -1,8 +1,7 @@
-"""The host runtime as Python sees it: buffers, shards, kernels, launches."""
+"""The host runtime as Python sees it: buffers and launches."""
 
 from __future__ import annotations
 
-import _ctypes
 import ctypes
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,10 +12,9 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from gi_cuda.backends.host.shard import Array, LoadedKernel, memory_at
 from gi_cuda.backends.protocol.schedules import Schedule
-from gi_cuda.spec.kernel_names import identifier
 
-Array: TypeAlias = NDArray[Any]
 Argument: TypeAlias = Array | np.generic
 
 
@@ -46,9 +44,6 @@ class BadFetch(HostLaunchError):
 
 _VALUE_ALIGNMENT: Final = 16
 
-_LINK_MAP: Final = 2
-"""``RTLD_DI_LINKMAP``: asks the loader for what it knows of a library, its address first."""
-
 _loaded: dict[str, Path] = {}
 
 _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch}
@@ -58,44 +53,6 @@ _ORDERS: Final = (None, *Schedule)
 
 _NUMBERS: Final = "iuf"
 """The kinds of numbers that texels are made of, in the order of ``gi_number``."""
-
-
-class _Signature(ctypes.Structure):
-    _fields_ = (
-        ("call", ctypes.c_void_p),
-        ("count", ctypes.c_uint),
-        ("sizes", ctypes.POINTER(ctypes.c_uint)),
-    )
-
-
-class _Kernel(ctypes.Structure):
-    _fields_ = (
-        ("function", ctypes.c_void_p),
-        ("signature", ctypes.POINTER(_Signature)),
-        ("shared_begin", ctypes.c_void_p),
-        ("shared_end", ctypes.c_void_p),
-    )
-
-
-class _Symbol(ctypes.Structure):
-    _fields_ = (("address", ctypes.c_void_p), ("bytes", ctypes.c_size_t))
-
-
-@dataclass(frozen=True, slots=True)
-class LoadedKernel:
-    """A kernel of a loaded shard.
-
-    Attributes:
-        name: as exported.
-        address: of its ``gi_kernel``.
-        sizes: of its parameters, bytes.
-        shared: static shared memory of its variant, bytes.
-    """
-
-    name: str
-    address: int
-    sizes: tuple[int, ...]
-    shared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,61 +67,6 @@ class BoundLaunch:
     _pointers: Any = field(repr=False)
     _grid: Any = field(repr=False)
     _block: Any = field(repr=False)
-
-
-class Shard:
-    """A shared library of compiled variants; there must be a :class:`Runtime`.
-
-    Raises:
-        OSError: it cannot be loaded, e.g. for a function that is declared but not defined; the
-            message names it.
-    """
-
-    def __init__(self, path: Path) -> None:
-        # By default dlopen binds at once and keeps the names to itself.
-        self._library = ctypes.CDLL(str(path.resolve()))
-        self.path = path
-
-    def kernel(self, variant: str, name: str) -> LoadedKernel:
-        """The kernel exported under this name.
-
-        Raises:
-            KeyError: there is none.
-        """
-        found = self._find(_Kernel, f"gi_kernel_{variant}_{identifier(name)}")
-        signature = found.signature.contents
-        return LoadedKernel(
-            name=name,
-            address=ctypes.addressof(found),
-            sizes=tuple(signature.sizes[: signature.count]),
-            shared=(found.shared_end or 0) - (found.shared_begin or 0),
-        )
-
-    def symbol(self, variant: str, name: str) -> NDArray[np.uint8]:
-        """The memory of an exported ``__constant__`` or ``__device__`` variable, as bytes.
-
-        Raises:
-            KeyError: there is none.
-        """
-        found = self._find(_Symbol, f"gi_symbol_{variant}_{identifier(name)}")
-        return _view(found.address, np.dtype(np.uint8), found.bytes)
-
-    def memories(self, *places: tuple[int, int]) -> list[NDArray[np.uint8]]:
-        """Parts of the library's memory as bytes, by their offsets in it and their sizes."""
-        handle, known = ctypes.c_void_p(self._library._handle), ctypes.c_void_p()
-        ctypes.CDLL(None).dlinfo(handle, _LINK_MAP, ctypes.byref(known))
-        base = ctypes.c_size_t.from_address(known.value or 0).value
-        return [_view(base + offset, np.dtype(np.uint8), size) for offset, size in places]
-
-    def close(self) -> None:
-        """Unloads the library: its kernels and symbols must not be used any more."""
-        _ctypes.dlclose(self._library._handle)
-
-    def _find(self, kind: Any, name: str) -> Any:
-        try:
-            return kind.in_dll(self._library, name)
-        except ValueError as error:
-            raise KeyError(name) from error
 
 
 class Runtime:
@@ -223,7 +125,7 @@ class Runtime:
         address = self._library.gi_alloc(kind.itemsize * count, alignment, name.encode())
         if not address:
             raise MemoryError(f"no memory for buffer {name}: {kind.itemsize * count} bytes")
-        array = _view(address, kind, count)
+        array = memory_at(address, kind, count)
         self._buffers[address] = array
         return array
 
@@ -361,14 +263,9 @@ class Runtime:
     def loops(self, count: int) -> Iterator[NDArray[np.uint32]]:
         """The most iterations of ``count`` instrumented loops, seen since the block was entered."""
         most = ctypes.c_uint.in_dll(self._library, "gi_loop_most")
-        view: NDArray[np.uint32] = _view(ctypes.addressof(most), np.dtype(np.uint32), count)
+        view: NDArray[np.uint32] = memory_at(ctypes.addressof(most), np.dtype(np.uint32), count)
         view[:] = 0
         yield view
-
-
-def _view(address: int, dtype: np.dtype[Any], count: int) -> Array:
-    memory = (ctypes.c_char * (dtype.itemsize * count)).from_address(address)
-    return np.ndarray((count,), dtype, buffer=memoryview(memory))
 
 
 def _address(array: Array) -> int:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.compile.elf import Elf
-from gi_cuda.backends.host.runtime import Shard
+from gi_cuda.backends.host.shard import Shard
 
 _SHARED: Final = ""
 """Stands for the variant where a variable is all variants'."""

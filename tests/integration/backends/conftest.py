@@ -18,7 +18,8 @@ import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import prepare, variant_text
-from gi_cuda.backends.host.runtime import HostLaunchError, Runtime, Shard
+from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
+from gi_cuda.backends.host.shard import Shard
 from gi_cuda.backends.protocol.schedules import Schedule
 
 _FORK = multiprocessing.get_context("fork")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.host.prepare import export
-from gi_cuda.backends.host.runtime import Runtime, Shard
+from gi_cuda.backends.host.runtime import Runtime
+from gi_cuda.backends.host.shard import Shard
 
 POISON = 0xFFFDA5A5
 

@@ -14,7 +14,8 @@ import pytest
 from gi_cuda.backends.host.common import mark_common
 from gi_cuda.backends.host.library import INCLUDE, build_library, compile_options, find_compiler
 from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import BadLaunch, Deadlock, Runtime, Shard
+from gi_cuda.backends.host.runtime import BadLaunch, Deadlock, Runtime
+from gi_cuda.backends.host.shard import Shard
 from gi_cuda.errors import UserError
 
 

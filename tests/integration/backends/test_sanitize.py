@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, compiled_in
 from gi_cuda.grammar import Source
 from gi_cuda.runs.tools import Tools
-from gi_cuda.subject import Subject
+from gi_cuda.subject import Subject, load_subject
 
 Watch = Callable[[str], tuple[list[SanitizerFinding], str]]
 
@@ -51,6 +52,30 @@ def changed(scale: Subject, old: str, new: str) -> str:
 
 def test_the_reference_is_clean(scale: Subject, watch: Watch) -> None:
     assert watch(scale.reference) == ([], "")
+
+
+def test_how_the_interpreter_ends_is_none_of_the_programs(
+    scale: Subject, scale_tools: Tools, tmp_path: Path
+) -> None:
+    """As a driver may end it that still has a context open."""
+    folder = Path(shutil.copytree(scale.target.folder, tmp_path / "scale"))
+    with (folder / "data.py").open("a") as file:
+        file.write("\nimport atexit, os\natexit.register(os._exit, 7)\n")
+    subject, tools = load_subject(folder, "host"), scale_tools
+    establish(scale, tools.compiler, tools.pool, tmp_path / "b", tools.reference)
+    (sanitizer,) = backend_named("host").sanitizers(tools.compiler)
+    session = Session(subject.target, "host", tools.train(), tools.reference)
+    default = scale.original.configuration
+    right, wrong = scale.reference, changed(scale, "mine = twice(in[at]);", "mine = 1;")
+    failures = []
+    for text in (right, wrong):
+        variant = Variant(1, text, scale.macros(default), scale.options(default))
+        built = build_batch(sanitizer.compiler, [variant], tmp_path / "w")[1]
+        assert isinstance(built, Binary)
+        program = Program(built, dict(default), tools.train())
+        failures.append(watch_program(sanitizer, session, program).failure)
+    assert failures[0] == ""
+    assert "expected" in failures[1]
 
 
 def test_faults_are_found_though_the_answers_are_right(scale: Subject, watch: Watch) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from benchmarks.honesty import COPY
 from gi_cuda.analyze.winner import select_winner
 from gi_cuda.backends.protocol.requests import SharedMeasurement
 from gi_cuda.backends.workers.pool import Task
@@ -16,20 +17,6 @@ from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import Subject, load_subject
 
 WASTE = Delete("_kernel.cu_27")
-
-KERNEL = """
-#ifndef TAG
-#define TAG 1
-#endif
-__global__ void copy(const float *in, float *out, int n)
-{
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n)
-        out[i] = in[i];
-    if (n < 0)
-        out[0] = TAG;
-}
-"""
 
 DATA = """
 import numpy as np
@@ -77,7 +64,7 @@ def test_what_looks_faster_is_measured_in_a_second_process(scale: Subject, tmp_p
 def test_where_nothing_can_be_gained_no_winner_is_found(tmp_path: Path) -> None:
     folder = tmp_path / "null"
     folder.mkdir()
-    (folder / "kernel.cu").write_text(KERNEL)
+    (folder / "kernel.cu").write_text(COPY % 1)
     (folder / "data.py").write_text(DATA)
     (folder / "target.toml").write_text(TARGET)
     plan = Plan("tune", tune.PRESET.settings.having(30, 1), 1, 2, 2)

@@ -17,7 +17,8 @@ import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
 from gi_cuda.backends.host.prepare import variant_text
-from gi_cuda.backends.host.runtime import BoundLaunch, HostLaunchError, Runtime, Shard
+from gi_cuda.backends.host.runtime import BoundLaunch, HostLaunchError, Runtime
+from gi_cuda.backends.host.shard import Shard
 from gi_cuda.spec import (
     CaseData,
     Configuration,

@@ -16,24 +16,12 @@ from gi_cuda.backends.cuda.device.answers import Answers
 from gi_cuda.backends.cuda.device.buffers import Buffers, mended
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
-from gi_cuda.backends.cuda.device.memory import (
-    Memory,
-    MemoryCheck,
-    Region,
-    flusher,
-    scrubber,
-)
+from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import (
-    Bindings,
-    Fate,
-    LaunchRefused,
-    Timed,
-    TimedRun,
-)
+from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused, Timed, TimedRun
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +12,7 @@ from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, python_name
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
@@ -40,6 +40,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_buffers(proposal),
         *_textures(proposal),
         *_scalars(proposal),
+        *_structs(proposal),
         _launch(proposal),
         *_oracles(proposal),
         *_cases(proposal),
@@ -133,12 +134,6 @@ def _constraints(proposal: Proposal) -> Iterator[str]:
         yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
-def _times(items: str, parts: int) -> str:
-    if parts == 1:
-        return items
-    return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"
-
-
 _ROLES = {
     "input": "only read",
     "output": "only written",
@@ -160,7 +155,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
         if buffer.texture:
             why = "read through its texture"
         items = buffer.elements or " * ".join(proposal.counts)
-        size = _times(items, buffer.element.parts)
+        size = times(items, buffer.element.parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
         yield _table(
             "[[buffer]]" + _behind(buffer.shown + own),
@@ -204,7 +199,22 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
         if scalar.name not in proposal.counts:
             unsaid = "" if scalar.source else f": {MARK}"
             header += _behind(f"its value is in data.py{unsaid}")
-        yield _table(header, name=scalar.name, type=kind)
+        count = scalar.count if scalar.count > 1 else None
+        yield _table(header, name=scalar.name, type=kind, count=count)
+
+
+def _structs(proposal: Proposal) -> Iterator[str]:
+    comment = "Passed by value: what each is put together of, and at which byte that begins."
+    for struct in proposal.structs:
+        yield _table(
+            "[[struct]]" + _behind(struct.kind),
+            comment,
+            name=struct.name,
+            size=struct.size,
+            align=struct.align,
+            members=dict(struct.members),
+        )
+        comment = ""
 
 
 def _launch(proposal: Proposal) -> str:
@@ -231,22 +241,54 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
     if not real:
         yield _table("[oracle]", kind="exact")
         return
-    # A struct is judged byte by byte: there is no tolerance for it.
-    smooth = [b for b in real if b.element.type.startswith("float")]
+    comment = f"{MARK}: how far results may be from the reference's; both may be 0."
+    smooth = [b for b in real if not b.element.fields]
     exact = [b.name for b in judged if not b.element.floating]
-    exact += [b.name for b in real if b not in smooth]
     if smooth:
-        accuracy = 1e-4 if any(b.element.type != "float64" for b in smooth) else 1e-9
+        accuracy = _accuracy([b.element.type for b in smooth])
         yield _table(
             "[[oracle]]",
-            f"{MARK}: how far results may be from the reference's; both may be 0.",
+            comment,
             kind="tolerance",
             absolute=accuracy,
             relative=accuracy,
-            buffers=[b.name for b in smooth] if exact else None,
+            buffers=[b.name for b in smooth] if len(smooth) < len(judged) else None,
         )
+        comment = ""
+    for buffer in real:
+        if buffer.element.fields:
+            yield _of_struct(buffer, comment)
+            comment = ""
     if exact:
         yield _table("[[oracle]]", kind="exact", buffers=exact)
+
+
+def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
+    """The oracle of structs: a tolerance for members that are real numbers, others exact."""
+    fields = buffer.element.fields
+    accuracy = _accuracy([one.type for one in fields])
+    members = {
+        one.name: [one.type, one.at, one.length] if one.length > 1 else [one.type, one.at]
+        for one in fields
+    }
+    own = "Members: type, first byte and, of arrays, how many. Whole numbers are exact."
+    return _table(
+        "[[oracle]]",
+        f"{comment}\n{own}" if comment else own,
+        kind="tolerance",
+        absolute=accuracy,
+        relative=accuracy,
+        buffers=[buffer.name],
+        item=_Noted(buffer.element.parts, "bytes of a struct"),
+        members=members,
+    )
+
+
+def _accuracy(types: Sequence[str]) -> float:
+    """How far numbers of the least accurate of these types may be off."""
+    if "float16" in types:
+        return 1e-2
+    return 1e-4 if "float32" in types else 1e-9
 
 
 def _cases(proposal: Proposal) -> Iterator[str]:
@@ -271,90 +313,6 @@ def _cases(proposal: Proposal) -> Iterator[str]:
             backends=None if same else backends_on_gpus(gpu=gpu),
             args={"seed": seed, **counts},
         )
-
-
-def data_py(proposal: Proposal) -> str:
-    """The data module: random inputs of the right types and sizes."""
-    sizes = [python_name(extent.name) for extent in proposal.extents]
-    signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
-    given = [b for b in proposal.buffers if b.role in ("input", "inout")]
-    lines = [
-        f'"""Inputs of {proposal.kernel}. {MARK}: data like the real ones; these are random."""',
-        "",
-        "import numpy as np",
-        *(line for b in given for line in _layout(b)),
-        *(_RANDOM_ITEMS.splitlines() if any(b.element.fields for b in given) else ()),
-        "",
-        "",
-        f"def case({signature}) -> dict[str, object]:",
-        f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
-        *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
-        "    return {",
-        *(f"        {_toml(b.name)}: {_made(proposal, b)}," for b in given),
-        *(f"        {_toml(e.name)}: {python_name(e.name)}," for e in proposal.extents),
-    ]
-    for scalar in proposal.scalars:
-        if scalar.name not in proposal.counts and scalar.computed is None:
-            why = "as in the host code" if scalar.source else MARK
-            lines.append(f"        {_toml(scalar.name)}: {scalar.value!r},  # {why}")
-    return "\n".join([*lines, "    }", ""])
-
-
-def _layout(buffer: ProposedBuffer) -> list[str]:
-    """A struct's layout, as C has it."""
-    if not buffer.element.fields:
-        return []
-    members = [
-        f'        ("{name}", np.{kind}' + (f", ({length},))," if length > 1 else "),")
-        for name, kind, length in buffer.element.fields
-    ]
-    return [
-        "",
-        f"{_layout_name(buffer)} = np.dtype(",
-        "    [",
-        *members,
-        "    ],",
-        "    align=True,",
-        ")",
-    ]
-
-
-def _layout_name(buffer: ProposedBuffer) -> str:
-    return f"{buffer.name.upper()}_ITEM"
-
-
-def _random(buffer: ProposedBuffer) -> bool:
-    return buffer.access is not Access.ATOMIC and not buffer.element.fields
-
-
-def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
-    element = buffer.element
-    items = buffer.elements or " * ".join(proposal.counts)
-    items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
-    if element.fields:
-        return f"random_items({_layout_name(buffer)}, {items}, seed)"
-    size = _times(items, element.parts)
-    if not _random(buffer):
-        return f"np.zeros({size}, dtype=np.{element.type})"
-    if element.type in ("float32", "float64"):
-        return f"rng.random({size}, dtype=np.{element.type})"
-    if element.type == "float16":
-        return f"rng.random({size}).astype(np.float16)"
-    return f"rng.integers(0, {2 if element.truth else 100}, {size}, dtype=np.{element.type})"
-
-
-_RANDOM_ITEMS = '''
-
-def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
-    """Random structs as bytes: real numbers in [0, 1), whole ones below 100."""
-    rng = np.random.default_rng(seed)
-    found = np.zeros(items, dtype=layout)
-    for name in layout.names:
-        part = found[name]
-        real = np.issubdtype(part.dtype, np.floating)
-        part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
-    return found.view(np.uint8)
-'''
 
 
 def _remarks(proposal: Proposal, function: Function) -> str:

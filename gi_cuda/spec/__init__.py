@@ -3,9 +3,18 @@
 from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
 from gi_cuda.spec.fingerprint import content_hash, file_hashes
 from gi_cuda.spec.given import Given, given
-from gi_cuda.spec.launches import Argument, Launch, LaunchError, buffer_sizes, final_storage, plan
+from gi_cuda.spec.launches import (
+    Argument,
+    Launch,
+    LaunchError,
+    Packed,
+    buffer_sizes,
+    final_storage,
+    plan,
+)
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
+from gi_cuda.spec.passed import Struct, Texture
 from gi_cuda.spec.target import (
     Buffer,
     BufferRole,
@@ -17,7 +26,6 @@ from gi_cuda.spec.target import (
     Parameter,
     ParameterKind,
     Target,
-    Texture,
     Value,
     compiler_options,
     defaults,
@@ -39,9 +47,11 @@ __all__ = [
     "Launch",
     "LaunchError",
     "Oracle",
+    "Packed",
     "Parameter",
     "ParameterKind",
     "Reference",
+    "Struct",
     "Target",
     "Texture",
     "Value",

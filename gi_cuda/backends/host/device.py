@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.placement import Reserved, elsewhere
-from gi_cuda.backends.host.runtime import BoundLaunch, Deadlock, HostLaunchError, Overrun, Runtime
+from gi_cuda.backends.host.runtime import (
+    BoundLaunch,
+    Deadlock,
+    HostLaunchError,
+    Overrun,
+    Runtime,
+    as_bytes,
+)
 from gi_cuda.backends.host.shard import LoadedKernel, Shard
 from gi_cuda.backends.host.variables import Libraries, OpenLibrary
 from gi_cuda.backends.protocol.device import (
@@ -31,7 +38,7 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, Texture
+from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Packed, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
 
 
@@ -255,6 +262,8 @@ class HostDevice:
             return self._buffer(plan, argument)
         if isinstance(argument, Texture):
             return self._texture(plan, argument)
+        if isinstance(argument, Packed):
+            return np.void(argument.bytes(lambda one: as_bytes(self._argument(plan, one))))
         assert isinstance(argument, np.generic), "launches are bound for one draw"
         return argument
 

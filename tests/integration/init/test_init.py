@@ -271,14 +271,12 @@ def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
     source.write_text('#include "gone.h"\n__global__ void k(int *a) { *a = 1; }\n')
     message = refused(tmp_path, str(source))
     assert f"{source}:1: the header 'gone.h' is not found" in message
-    source.write_text("struct P { int a; float b; };\n__global__ void k(P p, int *a) { *a = 1; }\n")
+    source.write_text("\n__global__ void k(int (*f)(int), int *a) { *a = f(1); }\n")
     message = refused(tmp_path, str(source))
-    assert "k.cu:2: the parameter 'p' of k is of type `P`" in message
-    assert "take `const P *`, or the members as parameters of their own: int a, float b" in message
-    source.write_text("__global__ void k(float3 v, int **a) { a[0][0] = 1; }\n")
-    assert "their own: float x, float y, float z" in refused(tmp_path, str(source))
-    source.write_text("__global__ void k(int **a) { a[0][0] = 1; }\n")
-    assert "is of type `int **`, which no target can pass" in refused(tmp_path, str(source))
+    assert "k.cu:2: the parameter 'f' of k is of type `int (*f)(int)`" in message
+    assert "let the kernel name the function itself" in message
+    source.write_text("__global__ void k(int a) { assert(a); }\n__global__ void l(int *a);")
+    assert "k writes nothing that could be judged" in refused(tmp_path, str(source))
     message = refused(tmp_path, several)
     assert "a::scale, b::scale, shift(float *, int), shift(double *, int), whole" in message
     assert "'scale' is ambiguous" in refused(tmp_path, several, "--kernel", "scale")

@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import Rule
-from gi_cuda.grammar.rule_types import DONOR_TYPES, PAPER_TYPES, RuleType
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType, donor_types
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, NameUse, Scope, same_meaning
 from gi_cuda.grammar.values import Demand, Value, fits
 
@@ -126,6 +126,7 @@ class Offers:
 
     def __init__(self, grammar: CutSource) -> None:
         self.grammar = grammar
+        self._types = frozenset(rule.type for rule in grammar.rules)
         self._tables: dict[PlaceClass, tuple[Donor, ...]] = {}
         self._clans: dict[RuleType, list[_Clan]] = {}
         self._meanings: dict[tuple[str, int, int, int], Meanings] = {}
@@ -167,7 +168,7 @@ class Offers:
 
     def _fill(self, place: PlaceClass, at: int) -> Iterator[tuple[int, Donor]]:
         here: dict[str, Meanings] = {}
-        for kind in DONOR_TYPES[place.type]:
+        for kind in donor_types(place.type, self._types):
             for clan in self._clans_of(kind):
                 facts = clan.kins[0].facts
                 if facts.declares != place.declares or not _is_taken(place, facts.value):

@@ -107,7 +107,11 @@ class CutSource(Protocol):
 
     @property
     def facts(self) -> Mapping[str, RuleFacts]:
-        """By rule name, what its text uses."""
+        """By donor, what its text uses."""
+
+    @property
+    def copied(self) -> Mapping[str, RuleType]:
+        """By name the types of all donors that have facts, in order."""
 
     @property
     def scope(self) -> Scope:
@@ -229,10 +233,10 @@ class Offers:
     def _kins(self, kind: RuleType) -> Iterable[_Kin]:
         found: dict[object, _Kin] = {}
         grammar = self.grammar
-        for rank, rule in enumerate(grammar.rules):
-            if rule.type is not kind:
+        for rank, (name, its) in enumerate(grammar.copied.items()):
+            if its is not kind:
                 continue
-            facts, text = grammar.facts[rule.name], grammar.text(rule.name)
+            facts, text = grammar.facts[name], grammar.text(name)
             needs = tuple(
                 (use, self._may_mean(use.name, use.at, facts.function, use.region))
                 for use in facts.uses
@@ -244,7 +248,7 @@ class Offers:
                 facts.value and (facts.value.type, facts.value.variable),
                 tuple((use.name, use.region == facts.region, id(may)) for use, may in needs),
             )
-            settled, open_ = (Donor(rule.name, text, facts.region, it) for it in (True, False))
+            settled, open_ = (Donor(name, text, facts.region, it) for it in (True, False))
             kin = found.setdefault(key, _Kin([], facts, needs))
             kin.members.append((rank, settled, open_))
         return found.values()

@@ -68,7 +68,8 @@ class Reach:
             if number == len(self.members):
                 self.members.append([])
                 for candidate in grammar.offers.table(rule):
-                    reached[candidate.donor].append(number)
+                    if candidate.donor in reached:
+                        reached[candidate.donor].append(number)
             self.classes[rule.name] = number
             self.members[number].append(rule.name)
         shared: dict[tuple[int, ...], frozenset[int]] = {}

@@ -29,6 +29,7 @@ class Launching:
     Attributes:
         place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
+        notes: what was found out about it, lines.
     """
 
     grid: tuple[str, ...]
@@ -36,6 +37,7 @@ class Launching:
     shared: str
     place: SourceLine | None = None
     named: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def launching(

@@ -12,11 +12,10 @@ from typing import NamedTuple
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.proposal import Proposal, python_name
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
-from gi_cuda.spec.load import MARK
 
 
 def files(proposal: Proposal, folder: Path) -> dict[str, str]:
@@ -32,7 +31,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
     """The target itself; paths start from its folder."""
     parts = [
         f"# How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
-        f"\n# init; what it could not know is marked {MARK}.",
+        f"\n# init; what it could not know is marked {proposal.mark}.",
         _target(proposal, folder),
         _build(proposal, folder),
         *(_parameter(one) for one in proposal.parameters),
@@ -149,7 +148,7 @@ _ROLES = {
 def _buffers(proposal: Proposal) -> Iterator[str]:
     comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
     if any(not buffer.elements for buffer in proposal.buffers):
-        comment = f"{MARK}: the size of each buffer, in elements of its type. Assumed where it"
+        comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed where it"
         comment += f" says so:\none item for each {' x '.join(proposal.counts)}."
     for buffer in proposal.buffers:
         why = _ROLES[buffer.role]
@@ -167,8 +166,8 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             comment,
             name=buffer.name,
             type=buffer.element.type,
-            size=_Noted(size, "" if buffer.elements else MARK),
-            role=_Noted(buffer.role, why),
+            size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
+            role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
         )
         comment = ""
@@ -176,7 +175,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
 
 def _textures(proposal: Proposal) -> Iterator[str]:
     comment = (
-        f"{MARK}: what each texture is made of. Assumed: what is fetched. Where host code says"
+        f"{proposal.mark}: what each texture is made of. Assumed: what is fetched. Where host code says"
         "\ncudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
         '\nread = "normalized_float".'
     )
@@ -184,7 +183,7 @@ def _textures(proposal: Proposal) -> Iterator[str]:
         if buffer.texture is not None:
             header = "[[texture]]"
             if not buffer.access:
-                header += _behind(f"{MARK}: its fetches are not to be seen")
+                header += _behind(f"{proposal.mark}: its fetches are not to be seen")
             parts = buffer.element.parts if buffer.element.parts > 1 else None
             yield _table(header, comment, name=buffer.texture, buffer=buffer.name, components=parts)
             comment = ""
@@ -202,16 +201,17 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
             yield _table(header, name=scalar.name, type=kind, value=value)
             continue
         if scalar.name not in proposal.counts:
-            unsaid = "" if scalar.source else f": {MARK}"
+            unsaid = "" if scalar.source else f": {proposal.mark}"
             header += _behind(f"its value is in data.py{unsaid}")
         yield _table(header, name=scalar.name, type=kind)
 
 
 def _launch(proposal: Proposal) -> str:
     launching = proposal.launching
-    comment = f"{MARK}: the source does not say how the kernel is launched, or not plainly."
+    comment = f"{proposal.mark}: the source does not say how the kernel is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    comment = "\n".join([comment, *launching.notes])
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
     return _table(
@@ -239,7 +239,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
         accuracy = 1e-4 if any(b.element.type != "float64" for b in smooth) else 1e-9
         yield _table(
             "[[oracle]]",
-            f"{MARK}: how far results may be from the reference's; both may be 0.",
+            f"{proposal.mark}: how far results may be from the reference's; both may be 0.",
             kind="tolerance",
             absolute=accuracy,
             relative=accuracy,
@@ -254,7 +254,8 @@ def _cases(proposal: Proposal) -> Iterator[str]:
     same = all(e.device == e.train for e in extents)
     halves = [e.device // (1 if index else 2) for index, e in enumerate(extents)]
     fitness = "Cases: train ones give fitness, held-out ones only ever validate."
-    large = f"{MARK}: sizes worth the while of a GPU."
+    fitness = "\n".join([fitness, *(f"{e.name}: {e.note}" for e in extents if e.note)])
+    large = f"{proposal.mark}: sizes worth the while of a GPU."
     cases = [
         (fitness, "train", "train", False, [e.train for e in extents]),
         ("", "held-out", "held-out", False, [e.held_out for e in extents]),
@@ -279,7 +280,7 @@ def data_py(proposal: Proposal) -> str:
     signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
     given = [b for b in proposal.buffers if b.role in ("input", "inout")]
     lines = [
-        f'"""Inputs of {proposal.kernel}. {MARK}: data like the real ones; these are random."""',
+        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones; these are random."""',
         "",
         "import numpy as np",
         *(line for b in given for line in _layout(b)),
@@ -290,12 +291,12 @@ def data_py(proposal: Proposal) -> str:
         f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
         *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
         "    return {",
-        *(f"        {_toml(b.name)}: {_made(proposal, b)}," for b in given),
+        *(f"        {_toml(b.name)}: {_made(proposal, b)},{_data_note(b)}" for b in given),
         *(f"        {_toml(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
         if scalar.name not in proposal.counts and scalar.computed is None:
-            why = "as in the host code" if scalar.source else MARK
+            why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
             lines.append(f"        {_toml(scalar.name)}: {scalar.value!r},  # {why}")
     return "\n".join([*lines, "    }", ""])
 
@@ -324,7 +325,13 @@ def _layout_name(buffer: ProposedBuffer) -> str:
 
 
 def _random(buffer: ProposedBuffer) -> bool:
+    if buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1:
+        return False
     return buffer.access is not Access.ATOMIC and not buffer.element.fields
+
+
+def _data_note(buffer: ProposedBuffer) -> str:
+    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
 
 
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
@@ -335,12 +342,17 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"random_items({_layout_name(buffer)}, {items}, seed)"
     size = _times(items, element.parts)
     if not _random(buffer):
-        return f"np.zeros({size}, dtype=np.{element.type})"
+        low = buffer.fill.low if buffer.fill else 0
+        made = f"full({size}, {low}" if low else f"zeros({size}"
+        return f"np.{made}, dtype=np.{element.type})"
+    if buffer.fill is not None and element.type.startswith("float"):
+        return f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
     if element.type in ("float32", "float64"):
         return f"rng.random({size}, dtype=np.{element.type})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
-    return f"rng.integers(0, {2 if element.truth else 100}, {size}, dtype=np.{element.type})"
+    fill = buffer.fill or Fill(0, 2 if element.truth else 100)
+    return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 
 _RANDOM_ITEMS = '''
@@ -383,7 +395,7 @@ Functions that evolve:
 
 ## What to do now
 
-1. Look for `{MARK}` in `target.toml` and `data.py`: the size of each buffer, what its contents look
+1. Look for `{proposal.mark}` in `target.toml` and `data.py`: the size of each buffer, what its contents look
    like, and how far results may be from the reference's.
 2. `gi-cuda check {name}` runs the unmodified kernel, and says if it can be evolved.
 3. `gi-cuda evolve {name}` starts the search.

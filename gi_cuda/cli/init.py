@@ -17,6 +17,7 @@ from gi_cuda.init import (
     from_options,
     joined,
     propose,
+    propose_best,
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
@@ -26,7 +27,7 @@ from gi_cuda.report.tables import say
 def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A CUDA source file.")],
     kernel: Annotated[
-        str | None, typer.Option("--kernel", help="The kernel; needed where there are several.")
+        str | None, typer.Option("--kernel", help="The kernel; by default the one with most work.")
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; by default targets/KERNEL.")
@@ -52,11 +53,16 @@ def command(
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
-    proposal = propose(source, kernel, compilation)
+    chosen: list[str] = []
+    if kernel is None:
+        choice = propose_best(source, compilation)
+        proposal, chosen = choice.proposal, list(choice.lines())
+    else:
+        proposal = propose(source, kernel, compilation)
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in report(proposal, folder, texts):
+    for line in [*chosen, *report(proposal, folder, texts)]:
         say(console, line)
 
 

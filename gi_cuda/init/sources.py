@@ -87,7 +87,7 @@ def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
             several.
     """
     include = compilation.include
-    tree = read_tree(path, include, _belongs(path, include))
+    tree = _tree(path, compilation)
     whole = tree.joined.source
     kernel = choose_kernel(of_source(path, whole), wanted)
     grammar = convert(whole, [kernel.name])
@@ -101,6 +101,20 @@ def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
     functions = convert(source, [kernel.name]).functions
     types = read_element_types((code, *code.around))
     return Chosen(code, kernel, functions, types, evolving, kept, headers)
+
+
+def read_whole(path: Path, compilation: Compilation) -> CudaFile:
+    """A source with all headers of its tree in place.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    return of_source(path, _tree(path, compilation).joined.source)
+
+
+def _tree(path: Path, compilation: Compilation) -> Tree:
+    include = compilation.include
+    return read_tree(path, include, _belongs(path, include))
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:

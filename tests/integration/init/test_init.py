@@ -227,6 +227,38 @@ def test_kernels_are_chosen_by_namespace_and_by_types(tmp_path: Path) -> None:
     assert [s.name for s in words.scalars] == ["in", "N"]
 
 
+def said(source: Path, folder: Path, *options: str) -> list[str]:
+    """What init says of a target that it writes."""
+    done = CliRunner().invoke(
+        app, ["init", str(source), "-o", str(folder), *options], catch_exceptions=False
+    )
+    assert done.exit_code == 0, done.output
+    return done.output.splitlines()
+
+
+def test_of_several_kernels_one_is_chosen(tmp_path: Path) -> None:
+    lines = said(SOURCES / "several.cu", tmp_path / "t")
+    assert lines[0] == "chose a::scale: not launched by host code, most work"
+    assert lines[1].startswith("other kernels, each taken by --kernel NAME: b::scale, shift(")
+    assert load_target(tmp_path / "t").kernels == ("a::scale",)
+
+
+def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    best = "__global__ void best(int **a) { for (int i = 0; i < 9; i++) a[i][0] = i * i; }\n"
+    worse = "__global__ void worse(int **a) { a[0][0] = 1 + 1; }\n"
+    source.write_text(best + worse + "__global__ void simple(int *a) { a[0] = 1; }\n")
+    lines = said(source, tmp_path / "t")
+    assert lines[0].startswith("passed over best (not launched by host code, most work): the para")
+    assert lines[1].startswith("passed over worse (not launched by host code): the parameter 'a'")
+    assert lines[2] == "chose simple: not launched by host code"
+    assert not lines[3].startswith("other kernels")
+    source.write_text(best + worse)
+    message = refused(tmp_path, str(source))
+    assert "k.cu:1: best: the parameter 'a' of best is of type `int **`" in message
+    assert "none of its 1 other kernels can become a target either" in message
+
+
 def test_macros_given_win_over_those_of_the_source(tmp_path: Path) -> None:
     target = init("jacobi.cu", tmp_path / "t", "-D", "BLOCK_X=64", "-D", "OTHER", "-D", "USE_LDG")
     assert {p.name: p.default for p in target.parameters} == {
@@ -279,8 +311,6 @@ def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
     assert "their own: float x, float y, float z" in refused(tmp_path, str(source))
     source.write_text("__global__ void k(int **a) { a[0][0] = 1; }\n")
     assert "is of type `int **`, which no target can pass" in refused(tmp_path, str(source))
-    message = refused(tmp_path, several)
-    assert "a::scale, b::scale, shift(float *, int), shift(double *, int), whole" in message
     assert "'scale' is ambiguous" in refused(tmp_path, several, "--kernel", "scale")
     assert "there is no kernel 'x'" in refused(tmp_path, several, "--kernel", "x")
     assert "no such folder" in refused(tmp_path, several, "-I", str(tmp_path / "no"))

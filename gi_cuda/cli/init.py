@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
-    MARK,
+    Compilation,
     Proposal,
     check_free,
     files,
@@ -21,7 +24,9 @@ from gi_cuda.init import (
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
+from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
+from gi_cuda.trial import Trials, no_compiler
 
 
 def command(
@@ -44,26 +49,59 @@ def command(
             "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
         ),
     ] = None,
+    no_trial: Annotated[
+        bool, typer.Option("--no-trial", help="Do not run the kernel; write what is proposed.")
+    ] = False,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
-    The source stays where it is. What only you can know is marked FILL IN."""
+    The kernel runs on the host back end, and what goes wrong there is mended. The source stays
+    where it is. What only you can know is marked."""
     compilation = from_options(include or (), define or ())
     if database is not None:
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
-    chosen: list[str] = []
-    if kernel is None:
-        choice = propose_best(source, compilation)
-        proposal, chosen = choice.proposal, list(choice.lines())
+    missing = "" if no_trial else no_compiler()
+    if no_trial or missing:
+        found = _untried(source, kernel, compilation, missing)
     else:
-        proposal = propose(source, kernel, compilation)
+        found = _tried(source, kernel, compilation)
+    proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in [*chosen, *report(proposal, folder, texts)]:
+    for line in [*chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
+    say(console, f"then: gi-cuda check {folder}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """What is written, and what is said of it: how it was chosen, and how its trial ended."""
+
+    proposal: Proposal
+    chosen: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+
+
+def _untried(source: Path, kernel: str | None, compilation: Compilation, why: str) -> _Proposed:
+    tried = (f"not tried: {why}",) if why else ()
+    if kernel is not None:
+        return _Proposed(propose(source, kernel, compilation), (), tried)
+    choice = propose_best(source, compilation)
+    return _Proposed(choice.proposal, tuple(choice.lines()), tried)
+
+
+def _tried(source: Path, kernel: str | None, compilation: Compilation) -> _Proposed:
+    """A target that passes, if there is one."""
+    with scratch_folder() as folder, Steps(console) as tell:
+        trials = Trials(folder, cores(), cache_unless(False), tell)
+        if kernel is not None:
+            outcome = trials.of(propose(source, kernel, compilation))
+            return _Proposed(outcome.proposal, (), tuple(outcome.lines()))
+        choice, outcome = trials.best(source, compilation)
+    return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
@@ -86,11 +124,11 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
         # The words above target.toml say what the mark means.
-        if MARK in line and name != "README.md" and (name != "target.toml" or number > 2)
+        if proposal.mark in line and name != "README.md" and (name != "target.toml" or number > 2)
     ]
-    lines.append(f"to be filled in or confirmed ({MARK}): {', '.join(places)}")
+    lines.append(f"to be filled in or confirmed ({proposal.mark}): {', '.join(places)}")
     lines += [
         f"the host back end has no <{name}>; check this target on a GPU"
         for name in proposal.headers.toolkit
     ]
-    return [*lines, f"then: gi-cuda check {folder}"]
+    return lines

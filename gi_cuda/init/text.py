@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.backends.table import backends_on_gpus
-from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.proposal import Proposal, python_name
+from gi_cuda.init.readme import readme, relative
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
 
@@ -75,20 +74,16 @@ def _table(header: str, comment: str = "", **keys: object) -> str:
     return "\n".join(lines)
 
 
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path, folder.resolve())).as_posix()
-
-
 def _target(proposal: Proposal, folder: Path) -> str:
     evolved = f"evolved: {', '.join(dict.fromkeys(f.name for f in proposal.functions))}"
     if proposal.instances:
         evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
-    headers = [_relative(header, folder) for header in proposal.evolving]
+    headers = [relative(header, folder) for header in proposal.evolving]
     return _table(
         "[target]",
         name=proposal.name,
         description=f"{proposal.kernel} of {proposal.source.name}",
-        source=_Noted(_relative(proposal.source, folder), "stays where it is"),
+        source=_Noted(relative(proposal.source, folder), "stays where it is"),
         headers=_Noted(headers, "they evolve with it") if headers else None,
         kernels=_Noted([proposal.kernel], evolved),
         data="data.py",
@@ -99,7 +94,7 @@ def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
     table = _table(
         "[build]",
-        include=[_relative(path, folder) for path in compilation.include] or None,
+        include=[relative(path, folder) for path in compilation.include] or None,
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],
@@ -148,8 +143,8 @@ _ROLES = {
 def _buffers(proposal: Proposal) -> Iterator[str]:
     comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
     if any(not buffer.elements for buffer in proposal.buffers):
-        comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed where it"
-        comment += f" says so:\none item for each {' x '.join(proposal.counts)}."
+        comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed"
+        comment += f" where it says so:\none item for each {' x '.join(proposal.counts)}."
     for buffer in proposal.buffers:
         why = _ROLES[buffer.role]
         if buffer.access is Access.ATOMIC:
@@ -175,9 +170,9 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
 
 def _textures(proposal: Proposal) -> Iterator[str]:
     comment = (
-        f"{proposal.mark}: what each texture is made of. Assumed: what is fetched. Where host code says"
-        "\ncudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
-        '\nread = "normalized_float".'
+        f"{proposal.mark}: what each texture is made of. Assumed: what is fetched. Where host code"
+        "\nsays cudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the"
+        '\ntexture read = "normalized_float".'
     )
     for buffer in proposal.buffers:
         if buffer.texture is not None:
@@ -208,7 +203,7 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
 
 def _launch(proposal: Proposal) -> str:
     launching = proposal.launching
-    comment = f"{proposal.mark}: the source does not say how the kernel is launched, or not plainly."
+    comment = f"{proposal.mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
     comment = "\n".join([comment, *launching.notes])
@@ -280,7 +275,8 @@ def data_py(proposal: Proposal) -> str:
     signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
     given = [b for b in proposal.buffers if b.role in ("input", "inout")]
     lines = [
-        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones; these are random."""',
+        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones;'
+        ' these are random."""',
         "",
         "import numpy as np",
         *(line for b in given for line in _layout(b)),
@@ -346,7 +342,9 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         made = f"full({size}, {low}" if low else f"zeros({size}"
         return f"np.{made}, dtype=np.{element.type})"
     if buffer.fill is not None and element.type.startswith("float"):
-        return f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
+        return (
+            f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
+        )
     if element.type in ("float32", "float64"):
         return f"rng.random({size}, dtype=np.{element.type})"
     if element.type == "float16":
@@ -367,36 +365,3 @@ def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
         part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
     return found.view(np.uint8)
 '''
-
-
-def _remarks(proposal: Proposal, function: Function) -> str:
-    """Whether a function is the kernel, and the header that it stands in."""
-    file = proposal.files[function.name]
-    header = "" if file == proposal.source.name else f", in `{file}`"
-    return f"{' (kernel)' if function.kernel else ''}{header}"
-
-
-def readme(proposal: Proposal, folder: Path) -> str:
-    """What the folder is, and what to do next."""
-    functions = "\n".join(
-        f"- `{function.name}`{_remarks(proposal, function)}" for function in proposal.functions
-    )
-    name = folder
-    headers = ", ".join(f"`{path.name}`" for path in proposal.headers.own)
-    fixed = f"\n\nFrom headers, and so not changed: {headers}." if headers else ""
-    return f"""# {proposal.name}
-
-A target for `gi-cuda`: the kernel `{proposal.kernel}` of
-[{proposal.source.name}]({_relative(proposal.source, folder)}), which stays where it is.
-
-Functions that evolve:
-
-{functions}{fixed}
-
-## What to do now
-
-1. Look for `{proposal.mark}` in `target.toml` and `data.py`: the size of each buffer, what its contents look
-   like, and how far results may be from the reference's.
-2. `gi-cuda check {name}` runs the unmodified kernel, and says if it can be evolved.
-3. `gi-cuda evolve {name}` starts the search.
-"""

@@ -21,7 +21,7 @@ HEADERS = ("-I", str(SOURCES / "include"))
 
 def init(name: str, folder: Path, *options: str) -> Target:
     """The target that init writes, with all of its inputs made once."""
-    words = ["init", str(SOURCES / name), "--output", str(folder), *options]
+    words = ["init", str(SOURCES / name), "--no-trial", "-o", str(folder), *options]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     target = load_target(folder)
@@ -230,7 +230,9 @@ def test_kernels_are_chosen_by_namespace_and_by_types(tmp_path: Path) -> None:
 def said(source: Path, folder: Path, *options: str) -> list[str]:
     """What init says of a target that it writes."""
     done = CliRunner().invoke(
-        app, ["init", str(source), "-o", str(folder), *options], catch_exceptions=False
+        app,
+        ["init", str(source), "--no-trial", "-o", str(folder), *options],
+        catch_exceptions=False,
     )
     assert done.exit_code == 0, done.output
     return done.output.splitlines()
@@ -367,7 +369,7 @@ int main(int argc, char **argv) {
 def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: str) -> None:
     source = tree(tmp_path, {"sort.cu": SORT})
     done = CliRunner().invoke(
-        app, ["init", str(source), "--kernel", kernel, "-o", str(tmp_path / "t")]
+        app, ["init", str(source), "--no-trial", "--kernel", kernel, "-o", str(tmp_path / "t")]
     )
     assert done.exit_code == 0, done.output
     target = load_target(tmp_path / "t")

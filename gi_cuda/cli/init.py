@@ -29,6 +29,10 @@ def command(
     kernel: Annotated[
         str | None, typer.Option("--kernel", help="The kernel; by default the one with most work.")
     ] = None,
+    host: Annotated[
+        list[Path] | None,
+        typer.Option("--host", help="A file that launches it.", metavar="FILE"),
+    ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; by default targets/KERNEL.")
     ] = None,
@@ -55,10 +59,10 @@ def command(
         check_free(output)
     chosen: list[str] = []
     if kernel is None:
-        choice = propose_best(source, compilation)
+        choice = propose_best(source, compilation, host or ())
         proposal, chosen = choice.proposal, list(choice.lines())
     else:
-        proposal = propose(source, kernel, compilation)
+        proposal = propose(source, kernel, compilation, host or ())
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)

@@ -21,6 +21,7 @@ from gi_cuda.init import (
     joined,
     propose,
     propose_best,
+    rank_kernels,
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
@@ -33,6 +34,10 @@ def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A CUDA source file.")],
     kernel: Annotated[
         str | None, typer.Option("--kernel", help="The kernel; by default the one with most work.")
+    ] = None,
+    host: Annotated[
+        list[Path] | None,
+        typer.Option("--host", help="A file that launches it.", metavar="FILE"),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; by default targets/KERNEL.")
@@ -62,11 +67,9 @@ def command(
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
+    wish = _Wish(source, compilation, tuple(host or ()))
     missing = "" if no_trial else no_compiler()
-    if no_trial or missing:
-        found = _untried(source, kernel, compilation, missing)
-    else:
-        found = _tried(source, kernel, compilation)
+    found = wish.untried(kernel, missing) if no_trial or missing else wish.tried(kernel)
     proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
@@ -85,23 +88,36 @@ class _Proposed:
     tried: tuple[str, ...] = ()
 
 
-def _untried(source: Path, kernel: str | None, compilation: Compilation, why: str) -> _Proposed:
-    tried = (f"not tried: {why}",) if why else ()
-    if kernel is not None:
-        return _Proposed(propose(source, kernel, compilation), (), tried)
-    choice = propose_best(source, compilation)
-    return _Proposed(choice.proposal, tuple(choice.lines()), tried)
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a target is wanted of."""
 
+    source: Path
+    compilation: Compilation
+    hosts: tuple[Path, ...]
 
-def _tried(source: Path, kernel: str | None, compilation: Compilation) -> _Proposed:
-    """A target that passes, if there is one."""
-    with scratch_folder() as folder, Steps(console) as tell:
-        trials = Trials(folder, cores(), cache_unless(False), tell)
+    def propose(self, kernel: str | None) -> Proposal:
+        """A target for one kernel."""
+        return propose(self.source, kernel, self.compilation, self.hosts)
+
+    def untried(self, kernel: str | None, why: str) -> _Proposed:
+        """A target as it is read from the source; ``why`` says why it is not tried."""
+        tried = (f"not tried: {why}",) if why else ()
         if kernel is not None:
-            outcome = trials.of(propose(source, kernel, compilation))
-            return _Proposed(outcome.proposal, (), tuple(outcome.lines()))
-        choice, outcome = trials.best(source, compilation)
-    return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
+            return _Proposed(self.propose(kernel), (), tried)
+        choice = propose_best(self.source, self.compilation, self.hosts)
+        return _Proposed(choice.proposal, tuple(choice.lines()), tried)
+
+    def tried(self, kernel: str | None) -> _Proposed:
+        """A target that passes, if there is one."""
+        with scratch_folder() as folder, Steps(console) as tell:
+            trials = Trials(folder, cores(), cache_unless(False), tell)
+            if kernel is not None:
+                outcome = trials.of(self.propose(kernel))
+                return _Proposed(outcome.proposal, (), tuple(outcome.lines()))
+            every = rank_kernels(self.source, self.compilation, self.hosts)
+            choice, outcome = trials.best(every, self.propose)
+        return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:

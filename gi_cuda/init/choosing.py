@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.file import kernels
 from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked, ranked
 from gi_cuda.init.sources import read_whole
@@ -40,29 +42,35 @@ class Choice:
             yield f"other kernels, each taken by --kernel NAME: {names}"
 
 
-def rank_kernels(path: Path, compilation: Compilation) -> tuple[Ranked, ...]:
+def rank_kernels(
+    path: Path, compilation: Compilation, hosts: Sequence[Path] = ()
+) -> tuple[Ranked, ...]:
     """All kernels of a source with its headers, the one most worth a target first.
+
+    Args:
+        hosts: files that launch them, if they are not to be searched for.
 
     Raises:
         UserError: a file cannot be read.
     """
-    return ranked(read_whole(path, compilation))
+    code = read_whole(path, compilation)
+    return ranked(code, find_hosts(code, kernels(code), hosts))
 
 
-def propose_best(path: Path, compilation: Compilation) -> Choice:
+def propose_best(path: Path, compilation: Compilation, hosts: Sequence[Path] = ()) -> Choice:
     """A target for the first kernel, in the order of :func:`rank_kernels`, that can become one.
 
     Raises:
         UserError: no kernel can; the message is the first one's.
     """
-    every = rank_kernels(path, compilation)
+    every = rank_kernels(path, compilation, hosts)
     if len(every) < 2:
-        proposal = propose(path, None, compilation)
+        proposal = propose(path, None, compilation, hosts)
         return Choice(proposal, every[0])
     passed: list[tuple[Ranked, UserError]] = []
     for index, one in enumerate(every):
         try:
-            proposal = propose(path, one.kernel, compilation)
+            proposal = propose(path, one.kernel, compilation, hosts)
         except UserError as error:
             passed.append((one, error))
             continue

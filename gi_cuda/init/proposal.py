@@ -72,16 +72,19 @@ class Proposal:
         return tuple(extent.name for extent in self.extents)
 
 
-def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposal:
+def propose(
+    path: Path, wanted: str | None, compilation: Compilation, hosts: Sequence[Path] = ()
+) -> Proposal:
     """Read a source and propose a target for one of its kernels.
 
     Args:
         wanted: the kernel's name; None for the only one there is.
+        hosts: files that launch it, if they are not to be searched for.
 
     Raises:
         UserError: no such kernel, a header that is not found, a parameter no target can pass.
     """
-    source = choose(path, wanted, compilation)
+    source = choose(path, wanted, compilation, hosts)
     named = source.launches(source.fixed)
     parameters = tunables(source.code, source.functions, compilation.define, _words(named))
     defaults = {p.name: p.default for p in parameters if p.active}
@@ -124,7 +127,7 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
         buffers=(*buffers, *variables(source.code, source.functions, bound)),
         scalars=scalars,
         arguments=arguments,
-        extents=large_enough(sizes, launch.grid, defaults),
+        extents=large_enough(sizes, [*launch.grid, *_known(buffers)], defaults),
         launching=launch,
     )
 
@@ -157,7 +160,12 @@ def _sizes(
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
-    return small_enough(sizes, [b.elements for b in buffers if b.elements], defaults)
+    return small_enough(sizes, _known(buffers), defaults)
+
+
+def _known(buffers: Sequence[ProposedBuffer]) -> list[str]:
+    """The sizes of buffers that have one."""
+    return [buffer.elements for buffer in buffers if buffer.elements]
 
 
 def _words(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozenset[str]:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
+from gi_cuda.init.host import HostCode, plain_name, read_host_code
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^;{}()]*>)?\s*<<<")
 _LAUNCHES = re.compile(r"cuda?Launch\w*|.*(?:launch|LAUNCH)\w*")
-"""Functions and macros that get a kernel to launch as an argument."""
+"""Functions that get a kernel to launch as an argument."""
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
 _WORK = frozenset(
@@ -66,20 +67,26 @@ class _Launches:
         """In words."""
         count = self.places[name]
         if not count:
-            return f"{'only named' if name in self.named else 'not launched'} by host code"
+            return "only named by host code" if name in self.named else "no launch of it was found"
         times = f"in {count} places" if count > 1 else "once"
         return f"launched {times}" + (", in a loop" if name in self.looped else "")
 
 
-def ranked(code: CudaFile) -> tuple[Ranked, ...]:
+def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]:
     """All kernels of a source, the one most worth a target first.
+
+    Args:
+        hosts: files that may launch them; by default the source.
 
     Those that host code launches come before others; those that get no data, and those of
     headers, come last. Otherwise the order is that of launches times work of one thread, and
     among equals that of the source.
     """
     every = kernels(code)
-    launches = _launches(code, frozenset(k.definition.name for k in every))
+    names = frozenset(k.definition.name for k in every)
+    launches = _Launches()
+    for host in hosts or (read_host_code(code),):
+        _count(launches, host, names)
     work = _Work(code)
     variables = frozenset(_VARIABLE.findall(code.text))
     amounts = {index: work.of(k.definition.node) for index, k in enumerate(every)}
@@ -108,13 +115,9 @@ def ranked(code: CudaFile) -> tuple[Ranked, ...]:
     )
 
 
-def _launches(code: CudaFile, names: frozenset[str]) -> _Launches:
-    """The launches in functions that are no kernels, and in macros."""
-    found = _Launches()
-    macros = {
-        macro.name: [name for name in _LAUNCHED.findall(macro.body) if name in names]
-        for macro in code.presence.macros()
-    }
+def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
+    """Count the launches in functions that are no kernels."""
+    code = host.code
     for definition in code.definitions:
         if definition.kernel:
             continue
@@ -122,16 +125,7 @@ def _launches(code: CudaFile, names: frozenset[str]) -> _Launches:
         found.named |= {word for word in _WORD.findall(body) if word in names}
         switched: set[tuple[str, int]] = set()
         for node, loops, switch in _calls(definition.node):
-            called = node.child_by_field_name("function")
-            text = "" if called is None else code.of(called)
-            plain = text.partition("<")[0].rpartition("::")[2].strip()
-            launched = {*macros.get(plain, ())}
-            if any(c.type == "kernel_call_syntax" for c in node.children):
-                launched |= names & {plain}
-            elif plain in macros or _LAUNCHES.fullmatch(plain):
-                given = node.child_by_field_name("arguments")
-                launched |= names & set(_WORD.findall("" if given is None else code.of(given)))
-            for name in sorted(launched):
+            for name in sorted(_launched(code, node, names)):
                 # Of the branches of a switch one is taken.
                 if switch is None or (name, switch) not in switched:
                     found.add(name, loops)
@@ -141,7 +135,17 @@ def _launches(code: CudaFile, names: frozenset[str]) -> _Launches:
     for name in _LAUNCHED.findall(code.text):
         if name in names and not found.places[name]:
             found.add(name, 0)
-    return found
+
+
+def _launched(code: CudaFile, node: Node, names: frozenset[str]) -> frozenset[str]:
+    """The kernels that a call launches, or gets to launch."""
+    called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+    name = "" if called is None else plain_name(code.of(called))
+    if any(child.type == "kernel_call_syntax" for child in node.children):
+        return names & {name}
+    if given is None or not _LAUNCHES.fullmatch(name):
+        return frozenset()
+    return names & frozenset(_WORD.findall(code.of(given)))
 
 
 def _calls(node: Node) -> Iterator[tuple[Node, int, int | None]]:

@@ -207,6 +207,9 @@ def _launch(proposal: Proposal) -> str:
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
     comment = "\n".join([comment, *launching.notes])
+    if launching.assumed:
+        said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())
+        comment += f"\n{proposal.mark}: what only a run of the host code tells; assumed: {said}."
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
     return _table(

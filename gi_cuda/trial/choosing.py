@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.errors import UserError
-from gi_cuda.init import Choice, Compilation, Proposal, Ranked, propose, rank_kernels
+from gi_cuda.init import Choice, Proposal, Ranked
 from gi_cuda.trial.bench import Bench
 from gi_cuda.trial.search import Outcome, mended
 
@@ -43,17 +43,22 @@ class Trials:
         bench = Bench(self.folder / name, self.jobs, self.cache)
         return mended(proposal, bench.attempt, time.monotonic() + EACH)
 
-    def best(self, path: Path, compilation: Compilation) -> tuple[Choice, Outcome]:
-        """The first kernel, in the order of :func:`~gi_cuda.init.rank_kernels`, that passes its
-        trial; the first that can become a target, where none passes.
+    def best(
+        self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]
+    ) -> tuple[Choice, Outcome]:
+        """The first kernel that passes its trial; the first that can become a target, where none
+        passes.
+
+        Args:
+            every: all kernels, the best one first.
+            propose: makes a target for a kernel; for None, for the only one there is.
 
         Raises:
             UserError: no kernel can become a target; the message is the first one's.
         """
         until = time.monotonic() + BUDGET
-        every = rank_kernels(path, compilation)
         if len(every) < 2:
-            outcome = self.of(propose(path, None, compilation))
+            outcome = self.of(propose(None))
             return Choice(outcome.proposal, every[0]), outcome
         passed: list[tuple[Ranked, UserError]] = []
         first: tuple[Choice, Outcome] | None = None
@@ -61,7 +66,7 @@ class Trials:
             if first is not None and time.monotonic() > until:
                 break
             try:
-                proposal = propose(path, one.kernel, compilation)
+                proposal = propose(one.kernel)
             except UserError as error:
                 passed.append((one, error))
                 continue

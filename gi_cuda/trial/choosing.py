@@ -71,7 +71,7 @@ class Trials:
                 passed.append((one, error))
                 continue
             outcome = self.of(proposal)
-            choice = Choice(outcome.proposal, one, tuple(passed), every[index + 1 :])
+            choice = Choice(outcome.proposal, one, tuple(passed), tuple(every[index + 1 :]))
             if outcome.passes:
                 return choice, outcome
             first = first or (choice, outcome)

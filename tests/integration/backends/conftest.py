@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.preamble import preamble
 from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
 from gi_cuda.backends.host.shard import Shard
@@ -75,7 +76,7 @@ class Host:
     ) -> Path:
         """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
         body = variant_text("v0", prepare(text), kernels, symbols)
-        whole = "\n".join([prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""])
+        whole = "\n".join([prelude, preamble("", [text]), body, *exports, ""])
         key = " ".join([whole, *options])
         if key in self.shards:
             return self.shards[key]

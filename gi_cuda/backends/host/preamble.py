@@ -14,7 +14,8 @@ _VARIANTS: Final = "#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
 
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*)', re.M)
 _BY_ITSELF: Final = frozenset(
-    f"{name}.h" for name in ("assert", "errno", "float", "limits", "math", "stddef", "stdint", "time")
+    f"{name}.h"
+    for name in ("assert", "errno", "float", "limits", "math", "stddef", "stdint", "time")
 )
 """Headers of C, which need none of the others."""
 _PARTS: Final = {

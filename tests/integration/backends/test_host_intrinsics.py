@@ -126,7 +126,8 @@ def test_what_does_not_fit_becomes_the_nearest_integer(host):
         [
             [2, 3, 2, 2, 2, 2, 2, 2, 2, 1, 1, 0],
             [-3, -2, 0, -2, 0, -2, 0, -3, 0, 1, 1, 0],
-            [2**31 - 1] * 2 + [2**32 - 1, most, all_set, 2**31 - 1, 2**32 - 1, most, all_set, 1, 1, 0],
+            [2**31 - 1] * 2
+            + [2**32 - 1, most, all_set, 2**31 - 1, 2**32 - 1, most, all_set, 1, 1, 0],
             [-(2**31)] * 2 + [0, least, 0, -(2**31), 0, least, 0, 1, 1, 0],
             [-(2**31)] * 2 + [2**31, least, least, 0, 0, least, least, 0, 1, 0],
         ],

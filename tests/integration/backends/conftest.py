@@ -108,6 +108,7 @@ class Host:
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
+        prelude: str = "",
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -118,7 +119,12 @@ class Host:
         job = {
             "library": self.library,
             "shard": self.compile(
-                text, kernels, list(symbols or ()), exports=exports, options=options
+                text,
+                kernels,
+                list(symbols or ()),
+                prelude=prelude,
+                exports=exports,
+                options=options,
             ),
             "arguments": dict(arguments),
             "grid": tuple(grid),

@@ -74,6 +74,15 @@ enum gi_warp_function : unsigned {
   GI_AND,
   GI_OR,
   GI_XOR,
+  GI_GATHER,
+};
+
+// What the threads of a warp gave last: each lane's value, and the lanes it met then. `here`: those of the warp in the
+// last meeting of several warps.
+struct gi_table {
+  uint64_t values[32];
+  unsigned lanes[32];
+  unsigned here;
 };
 
 struct gi_votes {
@@ -100,6 +109,9 @@ extern "C" {
 // For kernels.
 gi_votes gi_barrier(bool vote);
 uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument);
+// A barrier of `count` threads from that one on, whole warps; what they gave, by warp of the block.
+const gi_table *gi_meet(unsigned first, unsigned count, uint64_t value);
+void gi_grid_barrier(void);  // of all threads of the launch
 __attribute__((noreturn)) void gi_empty_mask(void);  // ends the launch
 void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is

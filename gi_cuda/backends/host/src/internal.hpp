@@ -53,6 +53,7 @@ extern bool watching;
 void watch_launch(const gi_kernel *kernel);
 void watch_block();
 void watch_barrier();
+void watch_grid_barrier();
 void watch_warp(unsigned warp, unsigned lanes);
 void watch_end();
 }  // namespace gi

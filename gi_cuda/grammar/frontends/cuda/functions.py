@@ -1,4 +1,4 @@
-"""The functions of a CUDA file: which are kernels, which of them evolve, which are host code."""
+"""The functions of a CUDA file: which are kernels, and which of them evolve."""
 
 from __future__ import annotations
 
@@ -160,17 +160,3 @@ def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[
         where=source.name,
         hint=f"{'name one of' if meant else 'its kernels are'}: {listed(meant or list(kernels))}",
     )
-
-
-def host_spans(found: Sequence[Definition], text: str) -> tuple[tuple[int, int], ...]:
-    """Spans of host-only functions, and of further lines that launch a kernel."""
-    spans = [(d.outer.start_byte, d.outer.end_byte) for d in found if not d.device]
-    at = text.find("<<<")
-    while at >= 0:
-        if not any(start <= at < end for start, end in spans) and not any(
-            d.node.start_byte <= at < d.node.end_byte for d in found
-        ):
-            newline = text.find("\n", at)
-            spans.append((text.rfind("\n", 0, at) + 1, len(text) if newline < 0 else newline))
-        at = text.find("<<<", at + 3)
-    return tuple(sorted(spans))

@@ -7,11 +7,13 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
+from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished, run, write_text
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
@@ -38,6 +40,11 @@ _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
 _PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
 """Words of the command line of the compiler proper that say what it compiles for."""
+
+_UNDONE = "".join(
+    f"#undef {word}\n" for word in ("__global__", "__device__", "__host__", "__constant__")
+)
+"""Ends the prelude where variants are preprocessed, so that they go on saying what runs where."""
 
 SIZES = Sizes(smallest=16, largest=32)
 """Of shards; in each of them the compiler reads all headers."""
@@ -86,7 +93,10 @@ class HostCompiler(SourceCompiler):
         def preprocess(text: str) -> Finished:
             return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
 
-        return self.front, preprocess
+        return f"{self.front}{_UNDONE}", preprocess
+
+    def _builtin(self) -> str:
+        return _language(self.cxx)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch into shared libraries below ``folder``."""
@@ -141,17 +151,26 @@ class HostCompiler(SourceCompiler):
 
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
-    begin = preamble(compiler.front, [phenotype.text for phenotype in shard])
-    parts = [begin, declared(compiler.namespaces)]
-    seen = joined(compiler.namespaces)
+    overloads = chain.from_iterable(one.overloads for one in shard)
+    parts = [preamble(compiler.front, [phenotype.text for phenotype in shard])]
+    parts += [declared(compiler.namespaces), outside(overloads)]
+    joint = joined(compiler.namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = prepare(phenotype.text)
+        begin = f"{joint}{seen(phenotype.overloads)}"
         parts += [
-            variant_text(name, f"{seen}\n{mark_common(text) if compiler.shares else text}"),
+            variant_text(name, f"{begin}\n{mark_common(text) if compiler.shares else text}"),
             export_references(name, compiler.kernels, compiler.symbols, phenotype.lent),
         ]
     return "".join(parts)
+
+
+@lru_cache(maxsize=4)
+def _language(cxx: str) -> str:
+    """What a source has without asking; nothing where that cannot be preprocessed."""
+    command = [cxx, "-E", "-P", "-x", "c++", "-std=c++17", f"-I{INCLUDE}", "-"]
+    return run(command, limit=PREPROCESS_LIMIT, stdin='#include "gi_cuda_host.hpp"\n').stdout
 
 
 @lru_cache(maxsize=4)

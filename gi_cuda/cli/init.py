@@ -70,6 +70,16 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")
     lines += kept_lines(proposal.kept)
+    origins = proposal.compilation.origins
+    lines += [
+        f"headers are looked for in {path}: {origins[str(path)]}"
+        for path in proposal.compilation.include
+        if str(path) in origins
+    ]
+    lines += [
+        f"left out, since the kernel needs nothing of it: {name} ({why})"
+        for name, why in proposal.headers.without.items()
+    ]
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
     offered = [one.name for one in proposal.parameters if not one.active]

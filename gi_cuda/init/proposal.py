@@ -14,8 +14,9 @@ from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import ProposedScalar, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, variables
-from gi_cuda.init.compilation import Compilation, Headers
+from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.init.headers import Headers
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import (
     Extent,
@@ -69,16 +70,19 @@ class Proposal:
         return tuple(extent.name for extent in self.extents)
 
 
-def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposal:
+def propose(path: Path, wanted: str | None, given: Compilation) -> Proposal:
     """Read a source and propose a target for one of its kernels.
 
     Args:
         wanted: the kernel's name; None for the only one there is.
+        given: options that were given by hand.
 
     Raises:
-        UserError: no such kernel, a header that is not found, a parameter no target can pass.
+        UserError: no such kernel, a header that is needed and not found, a parameter no target can
+            pass.
     """
-    source = choose(path, wanted, compilation)
+    source = choose(path, wanted, given)
+    compilation = source.compilation
     named = source.launches(source.fixed)
     parameters = tunables(source.code, source.functions, compilation.define, _words(named))
     defaults = {p.name: p.default for p in parameters if p.active}

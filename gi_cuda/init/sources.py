@@ -13,6 +13,7 @@ from gi_cuda.grammar import (
     KeptInclude,
     LineIndex,
     Tree,
+    Wanted,
     convert,
     read_files,
     read_tree,
@@ -26,10 +27,13 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.scope import FILE_LEVEL
-from gi_cuda.init.compilation import Compilation, Headers, find_headers
+from gi_cuda.init.compilation import Compilation, of_project
+from gi_cuda.init.headers import Headers, find_headers, located
 from gi_cuda.init.host_code import KnownNames
 from gi_cuda.init.launching import LaunchSite, launch_sites
+from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -49,6 +53,7 @@ class Chosen:
         evolving: the headers that evolve with it.
         kept: headers that hold what the kernel reaches and have to stay includes.
         headers: what else is included.
+        compilation: how it is compiled.
     """
 
     code: CudaFile
@@ -58,6 +63,7 @@ class Chosen:
     evolving: tuple[Path, ...]
     kept: tuple[KeptInclude, ...]
     headers: Headers
+    compilation: Compilation
 
     @property
     def body(self) -> str:
@@ -79,13 +85,15 @@ class Chosen:
         return launch_sites(codes, self.kernel, self.types, KnownNames(kept=kept, own=own))
 
 
-def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
+def choose(path: Path, wanted: str | None, given: Compilation) -> Chosen:
     """Find a kernel, in a source or in headers of its tree, and the headers that go with it.
 
     Raises:
         UserError: a file cannot be read, or a header is not found; there is no such kernel, or
             several.
     """
+    repository = repository_of(path)
+    compilation = located(path, of_project(path, given, repository), repository)
     include = compilation.include
     tree = read_tree(path, include, _belongs(path, include))
     whole = tree.joined.source
@@ -95,12 +103,13 @@ def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
     words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
-    headers = find_headers(path, source, compilation)
+    program = read_cuda(source, Wanted((kernel.name,)))
+    headers = find_headers(path, source, program.text, compilation)
     code = replace(of_source(path, source), around=tuple(map(read_cuda_file, headers.own)))
     kernel = choose_kernel(code, kernel.shown)
-    functions = convert(source, [kernel.name]).functions
+    functions = program.grammar.functions
     types = read_element_types((code, *code.around))
-    return Chosen(code, kernel, functions, types, evolving, kept, headers)
+    return Chosen(code, kernel, functions, types, evolving, kept, headers, compilation)
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:

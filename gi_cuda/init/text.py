@@ -13,6 +13,7 @@ from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.headers import origins
 from gi_cuda.init.proposal import Proposal, python_name
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
@@ -100,7 +101,9 @@ def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
     table = _table(
         "[build]",
+        "\n".join(origins(compilation, proposal.headers, folder)),
         include=[_relative(path, folder) for path in compilation.include] or None,
+        without=[*proposal.headers.without] or None,
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],

@@ -15,6 +15,7 @@ from gi_cuda.backends.compile.identity import (
     without_places,
 )
 from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
@@ -74,10 +75,13 @@ class SourceCompiler(ABC):
             own: the attributes that this kind of compiler has besides.
         """
         source, target = subject.grammar.source, subject.target
-        folders = (*target.build.include, target.source.parent)
+        without = target.build.without
+        folders = [*target.build.include, target.source.parent]
+        if without:
+            folders.insert(0, empty_headers(without))
         return cls(
             file_name=source.name,
-            front=prelude(source.text, subject.macros(subject.space.default)),
+            front=prelude(source.text, subject.macros(subject.space.default), without),
             options=(f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders)),
             jobs=jobs,
             kernels=target.kernels,

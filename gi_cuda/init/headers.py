@@ -6,7 +6,6 @@ device code compiles without it.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -15,12 +14,12 @@ from pathlib import Path, PurePosixPath
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import brings_header
-from gi_cuda.backends.host.library import INCLUDE, find_compiler
+from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source, read_source
-from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.compilation import Compilation, of_project
 from gi_cuda.init.rehearsal import Rehearsed, rehearse
-from gi_cuda.init.repository import Repository
+from gi_cuda.init.repository import Repository, repository_of
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
@@ -46,6 +45,16 @@ class Headers:
     own: tuple[Path, ...]
     toolkit: tuple[str, ...] = ()
     without: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_built(path: Path, given: Compilation) -> Compilation:
+    """How a source is compiled: what was given by hand, then what the project's own files say.
+
+    Raises:
+        UserError: the source cannot be read, or its directives cannot be preprocessed.
+    """
+    repository = repository_of(path)
+    return located(path, of_project(path, given, repository), repository)
 
 
 def located(path: Path, given: Compilation, repository: Repository) -> Compilation:
@@ -163,7 +172,7 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
     """What a compiler lists as included: all (``-M``), or all but the system's (``-MM``)."""
     command = [find_compiler(), "-x", "c++", how, "-MG", f"-std={compilation.standard}"]
     command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
-    command += ["-isystem", str(INCLUDE), "-"]
+    command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
     finished = run(command, limit=_LIMIT, stdin=prelude(text, compilation.define))
     if not finished.ok:
         errors = [line for line in finished.stderr.splitlines() if "error" in line]
@@ -183,28 +192,3 @@ def _line(path: Path, source: Source, header: str) -> str:
             if re.match(rf"\s*#\s*include\s*[<\"]{re.escape(header)}[>\"]", line):
                 return f"{path if file == source.name else path.parent / file}:{number}"
     return str(path)
-
-
-def origins(compilation: Compilation, headers: Headers, folder: Path) -> list[str]:
-    """For people: where options come from that nobody gave by hand, and why headers are left out.
-
-    Args:
-        folder: from which paths are told.
-    """
-    folders = {str(path): _relative(path, folder) for path in compilation.include}
-    known = {**folders, **dict.fromkeys(compilation.define, ""), "-std": ""}
-    lines = [
-        f"{shown or name}: {_told(compilation.origins[name], folder)}"
-        for name, shown in known.items()
-        if name in compilation.origins
-    ]
-    return lines + [f"without {name}: {why}" for name, why in headers.without.items()]
-
-
-def _told(origin: str, folder: Path) -> str:
-    file, colon, line = origin.partition(":")
-    return _relative(Path(file), folder) + colon + line if Path(file).is_absolute() else origin
-
-
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path, folder.resolve())).as_posix()

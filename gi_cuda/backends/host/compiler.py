@@ -18,11 +18,13 @@ from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, Sou
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
 from gi_cuda.backends.host.library import (
     INCLUDE,
+    NVCC_MACROS,
     ZEROED_LOCALS,
     compile_options,
     poisons_locals,
 )
 from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
+from gi_cuda.backends.host.preamble import preamble
 from gi_cuda.backends.host.prepare import (
     export_references,
     mark_unrolls,
@@ -56,7 +58,7 @@ class HostCompiler(SourceCompiler):
     makes: ClassVar[type[Binary]] = Binary
 
     def _toolchain(self) -> list[str]:
-        return [self.cxx, *compile_options(self.cxx), *OPTIONS]
+        return [self.cxx, *compile_options(self.cxx), *OPTIONS, *NVCC_MACROS]
 
     def _front(self, options: tuple[str, ...]) -> str | None:
         program, *words = self._toolchain()
@@ -79,7 +81,7 @@ class HostCompiler(SourceCompiler):
         return prepare(text)
 
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
-        command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]
+        command = [self.cxx, "-E", "-x", "c++", *NVCC_MACROS, *self.options, f"-I{INCLUDE}", "-"]
 
         def preprocess(text: str) -> Finished:
             return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
@@ -139,7 +141,8 @@ class HostCompiler(SourceCompiler):
 
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
-    parts = ['#include "gi_cuda_host.hpp"\n', compiler.front, declared(compiler.namespaces)]
+    begin = preamble(compiler.front, [phenotype.text for phenotype in shard])
+    parts = [begin, declared(compiler.namespaces)]
     seen = joined(compiler.namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"

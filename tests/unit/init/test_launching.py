@@ -157,7 +157,7 @@ def test_constants_wherever_they_stand(
     host += f"void run(float *a, int n) {{ k<<<{grid}, {block}>>>(a, n, 1.0f); }}"
     use = launch(read, host)
     assert use.block is not None
-    assert use.block[0].strip("()") in ("(-1 + 1) + 3", "96", "3 << 5", "3 + 1", "(3) + 1")
+    assert use.block[0].strip("()") in ("4", "96", "3 << 5")
     assert use.grid is not None
 
 

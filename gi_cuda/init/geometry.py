@@ -31,6 +31,7 @@ class Launching:
     Attributes:
         place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
+        guessed: whether the grid is a guess nevertheless.
         assumed: numbers that only a run of the host code tells, and what they are here.
     """
 
@@ -39,6 +40,7 @@ class Launching:
     shared: str
     place: SourceLine | None = None
     named: str = ""
+    guessed: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -81,11 +83,13 @@ def _assumed(
     grid, block, shared = use.loose
     if not block:
         return None
+    while len(block) > 1 and block[-1] == "1":
+        block = block[:-1]
     numbers: dict[str, str] = {}
     for text, number in zip(block, _BLOCKS[len(block)], strict=True):
         for name in _WORD.findall(text):
             if name not in usable:
-                numbers.setdefault(name, number)
+                numbers.setdefault(name, use.branch.get(name, number))
     block = tuple(bare(_with(text, numbers)) for text in block)
     if not _can_be(("1",), block):
         return None
@@ -96,7 +100,7 @@ def _assumed(
     if grid and _names(grid) <= usable and _can_be(grid, block):
         return Launching(grid, block, shared, use.place, assumed=numbers)
     guess = _guess(source, block, usable, sizes)
-    return replace(guess, shared=shared, assumed=numbers)
+    return replace(guess, shared=shared, place=use.place, guessed=True, assumed=numbers)
 
 
 def _with(text: str, numbers: Mapping[str, str]) -> str:

@@ -212,6 +212,8 @@ def _launch(proposal: Proposal) -> str:
     comment = f"{MARK}: the source does not say how the kernel is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    if launching.guessed:
+        comment += f"\n{MARK}: the grid is a guess; a run of the host code would tell it."
     if launching.assumed:
         said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())
         comment += f"\n{MARK}: what only a run of the host code tells; assumed: {said}."

@@ -134,6 +134,14 @@ void gi_masks(bool as_devices);  // whether later launches take masks that leave
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
 void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
 void gi_free(void *buffer);
+
+// How far from a buffer something was accessed while guards gave way, bytes.
+struct gi_beyond {
+  uint64_t before;       // its begin
+  uint64_t least, most;  // past its end: of the page furthest away only the first access is known
+};
+void gi_give(int on);  // from now on guards give way: an access beside a buffer finds memory there, and goes on
+const char *gi_gave(unsigned index, gi_beyond *beyond);  // name of a buffer, null: there are no more
 uint64_t gi_texture_object(const void *texels, size_t bytes, unsigned format, const char *name);  // 0: there is no room
 }
 #pragma GCC visibility pop

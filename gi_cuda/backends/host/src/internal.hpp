@@ -30,6 +30,7 @@ struct Place {
   size_t bytes;           // its length
 };
 Place find_buffer(const void *address);
+bool give_way(const void *address);  // whether there is memory now where there was a buffer's guard
 const char *overrun_buffer();  // whose margin was written, or null
 unsigned char *reserve_dynamic_shared(size_t bytes);
 

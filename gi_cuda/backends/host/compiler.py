@@ -22,11 +22,13 @@ from gi_cuda.backends.host.common import NOT_INLINED, mark_common
 from gi_cuda.backends.host.headers import own_headers
 from gi_cuda.backends.host.library import (
     INCLUDE,
+    NVCC_MACROS,
     ZEROED_LOCALS,
     compile_options,
     poisons_locals,
 )
 from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
+from gi_cuda.backends.host.preamble import preamble, preamble_with
 from gi_cuda.backends.host.prepare import (
     export_references,
     mark_unrolls,
@@ -66,7 +68,7 @@ class HostCompiler(SourceCompiler):
     makes: ClassVar[type[Binary]] = Binary
 
     def _toolchain(self) -> list[str]:
-        return [self.cxx, *compile_options(self.cxx), *OPTIONS]
+        return [self.cxx, *compile_options(self.cxx), *OPTIONS, *NVCC_MACROS]
 
     def _front(self, options: tuple[str, ...]) -> str | None:
         program, *words = self._toolchain()
@@ -89,7 +91,7 @@ class HostCompiler(SourceCompiler):
         return prepare(text)
 
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
-        command = [self.cxx, "-E", "-x", "c++", *self.options, f"-I{INCLUDE}", "-"]
+        command = [self.cxx, "-E", "-x", "c++", *NVCC_MACROS, *self.options, f"-I{INCLUDE}", "-"]
 
         def preprocess(text: str) -> Finished:
             return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
@@ -153,7 +155,7 @@ class HostCompiler(SourceCompiler):
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
     overloads = chain.from_iterable(one.overloads for one in shard)
-    parts = ['#include "gi_cuda_host.hpp"\n', _headers(compiler, shard)]
+    parts = [_headers(compiler, shard)]
     parts += [declared(compiler.namespaces), outside(overloads)]
     joint = joined(compiler.namespaces)
     for phenotype in shard:
@@ -169,14 +171,16 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
 
 def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The prelude, as far as a shard needs it where that is known."""
-    if compiler.reach is None or not shard:
-        return compiler.front
-    options = (*compiler.options, *shard[0].options)
-    headers = own_headers(compiler.cxx, options, f"{_SAID}{compiler.front}")
-    if headers is None:
-        return compiler.front
-    said = map(identifiers, (*(phenotype.text for phenotype in shard), *compiler.namespaces))
-    return headers.within_reach_of(compiler.reach.roots.union(*said)) + "\n"
+    texts = [phenotype.text for phenotype in shard]
+    headers = None
+    if compiler.reach is not None and shard:
+        options = (*NVCC_MACROS, *compiler.options, *shard[0].options)
+        headers = own_headers(compiler.cxx, options, f"{_SAID}{compiler.front}")
+    if compiler.reach is None or headers is None:
+        return preamble(compiler.front, texts)
+    said = map(identifiers, (*texts, *compiler.namespaces))
+    needed = headers.within_reach_of(compiler.reach.roots.union(*said))
+    return preamble_with(f"{needed}\n", texts)
 
 
 @lru_cache(maxsize=4)

@@ -19,10 +19,11 @@ from gi_cuda.backends.compile.needs import Needs
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.compile.source import PREPROCESS_LIMIT
 from gi_cuda.backends.host.library import INCLUDE
+from gi_cuda.backends.host.preamble import preamble
 
 _BEGIN = "#pragma gi_cuda front"
 _MARKER = re.compile(r'# \d+ "(?P<file>(?:\\.|[^"\\])*)"(?P<flags>[ \d]*)')
-_INCLUDE = re.compile(r"[ \t]*#[ \t]*include\b")
+_INCLUDE = re.compile(r'[ \t]*#[ \t]*include(?:_next)?[ \t]*[<"](?P<name>[^">]*)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +59,10 @@ def own_headers(cxx: str, options: tuple[str, ...], front: str) -> OwnHeaders | 
     Args:
         cxx: the compiler.
         options: that decide how it preprocesses.
-        front: what stands behind ``gi_cuda_host.hpp``, with directives that keep apart what runs
-            where.
+        front: the prelude, with directives that keep apart what runs where.
     """
     command = [cxx, "-E", "-dI", "-x", "c++", *options, f"-I{INCLUDE}", "-"]
-    text = f'#include "gi_cuda_host.hpp"\n{_BEGIN}\n{front}\n'
+    text = preamble(f"{_BEGIN}\n{front}\n", ())
     finished = run(command, limit=PREPROCESS_LIMIT, stdin=text)
     if not finished.ok:
         return None
@@ -76,26 +76,38 @@ def own_headers(cxx: str, options: tuple[str, ...], front: str) -> OwnHeaders | 
 
 
 def _own_lines(lines: Sequence[str]) -> Iterator[str]:
-    """A preprocessor's output with the text of compilers' headers left to their includes."""
-    held, depth = "", 0
+    """A preprocessor's output with the text of compilers' headers left to their includes.
+
+    In front of a header's text comes its include; one that was read before has no text.
+    """
+    own: set[str] = set()
+    waiting: re.Match[str] | None = None
+    depth = 0
     for line in lines:
-        if _INCLUDE.match(line):
-            held = "" if depth else line
-            continue
         marker = _MARKER.match(line) if line.startswith("# ") else None
-        if marker is None:
-            if not depth:
-                yield line
-                held = held if not line.strip() else ""
-            continue
-        flags = marker["flags"].split()
-        if "1" in flags:
-            if depth or "3" in flags or Path(marker["file"]).is_relative_to(INCLUDE):
-                depth += 1
-                if depth == 1:
-                    yield held
-            held = ""
+        flags = marker["flags"].split() if marker else []
+        enters = "1" in flags
+        if enters and waiting and not _is_compilers(marker):
+            own.add(waiting["name"])
+        if waiting and line.strip() and (flags or not marker):
+            if waiting["name"] not in own:
+                yield waiting.string
+            waiting = None
+        if enters and (depth or _is_compilers(marker)):
+            depth += 1
         elif "2" in flags and depth:
             depth -= 1
-        if not depth:
+        if depth:
+            continue
+        waiting = _INCLUDE.match(line) or waiting
+        if marker:
             yield marker[0][: marker.start("flags")]
+        elif not _INCLUDE.match(line):
+            yield line
+
+
+def _is_compilers(marker: re.Match[str] | None) -> bool:
+    """Whether a line marker is of a header of the compiler, its libraries or CUDA."""
+    if marker is None:
+        return False
+    return "3" in marker["flags"].split() or Path(marker["file"]).is_relative_to(INCLUDE)

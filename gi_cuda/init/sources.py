@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from gi_cuda.grammar import (
     KeptInclude,
     LineIndex,
     Tree,
+    Wanted,
     convert,
     read_files,
     read_tree,
@@ -26,9 +27,12 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.scope import FILE_LEVEL
-from gi_cuda.init.compilation import Compilation, Headers, find_headers
-from gi_cuda.init.host_code import KnownNames
+from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.headers import Headers, find_headers
+from gi_cuda.init.host import HostCode, KnownNames
+from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
 from gi_cuda.init.sizes import constants
 
@@ -49,6 +53,7 @@ class Chosen:
         evolving: the headers that evolve with it.
         kept: headers that hold what the kernel reaches and have to stay includes.
         headers: what else is included.
+        hosts: the files with host code that may launch the kernel.
     """
 
     code: CudaFile
@@ -58,6 +63,7 @@ class Chosen:
     evolving: tuple[Path, ...]
     kept: tuple[KeptInclude, ...]
     headers: Headers
+    hosts: tuple[HostCode, ...]
 
     @property
     def body(self) -> str:
@@ -75,19 +81,25 @@ class Chosen:
 
     def launches(self, kept: frozenset[str], *, own: bool = False) -> list[LaunchSite]:
         """The kernel's launches, with some names kept; with `own`, also the host code's own."""
-        codes = (self.code, *self.code.around)
-        return launch_sites(codes, self.kernel, self.types, KnownNames(kept=kept, own=own))
+        known = KnownNames(kept=kept, own=own)
+        found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
+        return [site for sites in found for site in sites]
 
 
-def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
+def choose(
+    path: Path, wanted: str | None, compilation: Compilation, hosts: Sequence[Path] = ()
+) -> Chosen:
     """Find a kernel, in a source or in headers of its tree, and the headers that go with it.
+
+    Args:
+        hosts: files that launch it, if they are not to be searched for.
 
     Raises:
         UserError: a file cannot be read, or a header is not found; there is no such kernel, or
             several.
     """
     include = compilation.include
-    tree = read_tree(path, include, _belongs(path, include))
+    tree = _tree(path, compilation)
     whole = tree.joined.source
     kernel = choose_kernel(of_source(path, whole), wanted)
     grammar = convert(whole, [kernel.name])
@@ -95,12 +107,28 @@ def choose(path: Path, wanted: str | None, compilation: Compilation) -> Chosen:
     words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
-    headers = find_headers(path, source, compilation)
+    program = read_cuda(source, Wanted((kernel.name,)))
+    headers = find_headers(path, source, program.text, compilation)
     code = replace(of_source(path, source), around=tuple(map(read_cuda_file, headers.own)))
     kernel = choose_kernel(code, kernel.shown)
-    functions = convert(source, [kernel.name]).functions
+    functions = program.grammar.functions
     types = read_element_types((code, *code.around))
-    return Chosen(code, kernel, functions, types, evolving, kept, headers)
+    launching = find_hosts(code, [kernel], hosts)
+    return Chosen(code, kernel, functions, types, evolving, kept, headers, launching)
+
+
+def read_whole(path: Path, compilation: Compilation) -> CudaFile:
+    """A source with all headers of its tree in place.
+
+    Raises:
+        UserError: a file cannot be read.
+    """
+    return of_source(path, _tree(path, compilation).joined.source)
+
+
+def _tree(path: Path, compilation: Compilation) -> Tree:
+    include = compilation.include
+    return read_tree(path, include, _belongs(path, include))
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:

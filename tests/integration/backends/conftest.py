@@ -108,6 +108,8 @@ class Host:
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
+        prelude: str = "",
+        masks: str = "checked",
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -118,7 +120,12 @@ class Host:
         job = {
             "library": self.library,
             "shard": self.compile(
-                text, kernels, list(symbols or ()), exports=exports, options=options
+                text,
+                kernels,
+                list(symbols or ()),
+                prelude=prelude,
+                exports=exports,
+                options=options,
             ),
             "arguments": dict(arguments),
             "grid": tuple(grid),
@@ -128,6 +135,7 @@ class Host:
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
             "schedule": self.schedule,
+            "masks": masks,
         }
         report = self.folder / "report"
         receiver, sender = _FORK.Pipe(duplex=False)
@@ -149,6 +157,8 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     runtime = Runtime(job["library"])
     runtime.report(2)
     runtime.limit(job["limit"])
+    if job["masks"] == "device":
+        runtime.take_masks_as_devices()
     shard = Shard(job["shard"])
     for name, value in job["symbols"].items():
         shard.symbol("v0", name)[:] = value.view(np.uint8)

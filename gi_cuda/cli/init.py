@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
-    MARK,
+    Compilation,
     Proposal,
     check_free,
     files,
@@ -18,10 +21,13 @@ from gi_cuda.init import (
     joined,
     propose,
     propose_best,
+    rank_kernels,
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
+from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
+from gi_cuda.trial import Trials, no_compiler
 
 
 def command(
@@ -48,26 +54,70 @@ def command(
             "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
         ),
     ] = None,
+    no_trial: Annotated[
+        bool, typer.Option("--no-trial", help="Do not run the kernel; write what is proposed.")
+    ] = False,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
-    The source stays where it is. What only you can know is marked FILL IN."""
+    The kernel runs on the host back end, and what goes wrong there is mended. The source stays
+    where it is. What only you can know is marked."""
     compilation = from_options(include or (), define or ())
     if database is not None:
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
-    chosen: list[str] = []
-    if kernel is None:
-        choice = propose_best(source, compilation, host or ())
-        proposal, chosen = choice.proposal, list(choice.lines())
-    else:
-        proposal = propose(source, kernel, compilation, host or ())
+    wish = _Wish(source, compilation, tuple(host or ()))
+    missing = "" if no_trial else no_compiler()
+    found = wish.untried(kernel, missing) if no_trial or missing else wish.tried(kernel)
+    proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in [*chosen, *report(proposal, folder, texts)]:
+    for line in [*chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
+    say(console, f"then: gi-cuda check {folder}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """What is written, and what is said of it: how it was chosen, and how its trial ended."""
+
+    proposal: Proposal
+    chosen: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a target is wanted of."""
+
+    source: Path
+    compilation: Compilation
+    hosts: tuple[Path, ...]
+
+    def propose(self, kernel: str | None) -> Proposal:
+        """A target for one kernel."""
+        return propose(self.source, kernel, self.compilation, self.hosts)
+
+    def untried(self, kernel: str | None, why: str) -> _Proposed:
+        """A target as it is read from the source; ``why`` says why it is not tried."""
+        tried = (f"not tried: {why}",) if why else ()
+        if kernel is not None:
+            return _Proposed(self.propose(kernel), (), tried)
+        choice = propose_best(self.source, self.compilation, self.hosts)
+        return _Proposed(choice.proposal, tuple(choice.lines()), tried)
+
+    def tried(self, kernel: str | None) -> _Proposed:
+        """A target that passes, if there is one."""
+        with scratch_folder() as folder, Steps(console) as tell:
+            trials = Trials(folder, cores(), cache_unless(False), tell)
+            if kernel is not None:
+                outcome = trials.of(self.propose(kernel))
+                return _Proposed(outcome.proposal, (), tuple(outcome.lines()))
+            every = rank_kernels(self.source, self.compilation, self.hosts)
+            choice, outcome = trials.best(every, self.propose)
+        return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
@@ -90,11 +140,11 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
         # The words above target.toml say what the mark means.
-        if MARK in line and name != "README.md" and (name != "target.toml" or number > 2)
+        if proposal.mark in line and name != "README.md" and (name != "target.toml" or number > 2)
     ]
-    lines.append(f"to be filled in or confirmed ({MARK}): {', '.join(places)}")
+    lines.append(f"to be filled in or confirmed ({proposal.mark}): {', '.join(places)}")
     lines += [
         f"the host back end has no <{name}>; check this target on a GPU"
         for name in proposal.headers.toolkit
     ]
-    return [*lines, f"then: gi-cuda check {folder}"]
+    return lines

@@ -23,6 +23,7 @@ class ProposedScalar:
         value: what it is where it does not say how much data there is.
         source: whether the host code says so.
         computed: how the host code computes it from other scalars, if it does.
+        note: what was found out about its value.
     """
 
     name: str
@@ -30,6 +31,7 @@ class ProposedScalar:
     value: int | float
     source: bool
     computed: str | None = None
+    note: str = ""
 
 
 def read_arguments(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
@@ -18,6 +18,31 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """Random numbers of a case.
+
+    Attributes:
+        low, high: none below, all below this. If there is but one whole number, all are that.
+    """
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is said behind the keys of a buffer, "" where nothing is.
+
+    Attributes:
+        data: behind what its data are made of.
+    """
+
+    size: str = ""
+    role: str = ""
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProposedBuffer:
     """An array that the kernel gets, or a variable of the source that it uses.
 
@@ -27,6 +52,8 @@ class ProposedBuffer:
         elements: how many items it has, as the source says; None where it does not.
         symbol: the variable's name.
         texture: name of the kernel's parameter that reads it as a texture.
+        fill: what a case's numbers are; None: what is usual for the type.
+        notes: what was found out about its size and its role, and by which mends.
     """
 
     name: str
@@ -37,6 +64,8 @@ class ProposedBuffer:
     elements: str | None = None
     symbol: str | None = None
     texture: str | None = None
+    fill: Fill | None = None
+    notes: Notes = field(default_factory=Notes)
 
 
 def role_of(access: Access) -> str:

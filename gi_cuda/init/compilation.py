@@ -13,7 +13,7 @@ from typing import Any
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import HEADERS
-from gi_cuda.backends.host.library import INCLUDE, find_compiler
+from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Source
 
@@ -173,7 +173,7 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
     """What a compiler lists as included: all (``-M``), or all but the system's (``-MM``)."""
     command = [find_compiler(), "-x", "c++", how, "-MG", f"-std={compilation.standard}"]
     command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
-    command += ["-isystem", str(INCLUDE), "-"]
+    command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
     finished = run(command, limit=_LIMIT, stdin=prelude(text, compilation.define))
     if not finished.ok:
         errors = [line for line in finished.stderr.splitlines() if "error" in line]

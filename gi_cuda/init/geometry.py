@@ -32,6 +32,7 @@ class Launching:
         place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
         guessed: whether the grid is a guess nevertheless.
+        notes: what was found out about it, lines.
         assumed: numbers that only a run of the host code tells, and what they are here.
     """
 
@@ -41,6 +42,7 @@ class Launching:
     place: SourceLine | None = None
     named: str = ""
     guessed: bool = False
+    notes: tuple[str, ...] = ()
     assumed: Mapping[str, str] = field(default_factory=dict)
 
 

@@ -30,6 +30,7 @@ from gi_cuda.init.sizes import (
 from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.tuning import Tunable, tunables
 from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.spec.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
@@ -44,6 +45,7 @@ class Proposal:
         kept: headers that hold what the kernel reaches, and cannot.
         files: by name of a function that evolves, the file that it stands in.
         headers: what else is included.
+        mark: what stands where something was assumed.
     """
 
     name: str
@@ -62,6 +64,7 @@ class Proposal:
     arguments: tuple[str, ...]
     extents: tuple[Extent, ...]
     launching: Launching
+    mark: str = MARK
 
     @property
     def counts(self) -> tuple[str, ...]:

@@ -45,6 +45,7 @@ class Extent:
     Attributes:
         passed: whether the kernel gets it.
         device: what it is in the train case on a GPU.
+        note: what was found out about those on the host.
     """
 
     name: str
@@ -52,6 +53,7 @@ class Extent:
     train: int
     held_out: int
     device: int
+    note: str = ""
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.backends.table import backends_on_gpus
-from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.proposal import Proposal, python_name
+from gi_cuda.init.readme import readme, relative
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
-from gi_cuda.spec.load import MARK
 
 
 def files(proposal: Proposal, folder: Path) -> dict[str, str]:
@@ -32,7 +30,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
     """The target itself; paths start from its folder."""
     parts = [
         f"# How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
-        f"\n# init; what it could not know is marked {MARK}.",
+        f"\n# init; what it could not know is marked {proposal.mark}.",
         _target(proposal, folder),
         _build(proposal, folder),
         *(_parameter(one) for one in proposal.parameters),
@@ -76,20 +74,16 @@ def _table(header: str, comment: str = "", **keys: object) -> str:
     return "\n".join(lines)
 
 
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path, folder.resolve())).as_posix()
-
-
 def _target(proposal: Proposal, folder: Path) -> str:
     evolved = f"evolved: {', '.join(dict.fromkeys(f.name for f in proposal.functions))}"
     if proposal.instances:
         evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
-    headers = [_relative(header, folder) for header in proposal.evolving]
+    headers = [relative(header, folder) for header in proposal.evolving]
     return _table(
         "[target]",
         name=proposal.name,
         description=f"{proposal.kernel} of {proposal.source.name}",
-        source=_Noted(_relative(proposal.source, folder), "stays where it is"),
+        source=_Noted(relative(proposal.source, folder), "stays where it is"),
         headers=_Noted(headers, "they evolve with it") if headers else None,
         kernels=_Noted([proposal.kernel], evolved),
         data="data.py",
@@ -100,7 +94,7 @@ def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
     table = _table(
         "[build]",
-        include=[_relative(path, folder) for path in compilation.include] or None,
+        include=[relative(path, folder) for path in compilation.include] or None,
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],
@@ -149,8 +143,8 @@ _ROLES = {
 def _buffers(proposal: Proposal) -> Iterator[str]:
     comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
     if any(not buffer.elements for buffer in proposal.buffers):
-        comment = f"{MARK}: the size of each buffer, in elements of its type. Assumed where it"
-        comment += f" says so:\none item for each {' x '.join(proposal.counts)}."
+        comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed"
+        comment += f" where it says so:\none item for each {' x '.join(proposal.counts)}."
     for buffer in proposal.buffers:
         why = _ROLES[buffer.role]
         if buffer.access is Access.ATOMIC:
@@ -167,8 +161,8 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             comment,
             name=buffer.name,
             type=buffer.element.type,
-            size=_Noted(size, "" if buffer.elements else MARK),
-            role=_Noted(buffer.role, why),
+            size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
+            role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
         )
         comment = ""
@@ -176,15 +170,15 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
 
 def _textures(proposal: Proposal) -> Iterator[str]:
     comment = (
-        f"{MARK}: what each texture is made of. Assumed: what is fetched. Where host code says"
-        "\ncudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
-        '\nread = "normalized_float".'
+        f"{proposal.mark}: what each texture is made of. Assumed: what is fetched. Where host code"
+        "\nsays cudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the"
+        '\ntexture read = "normalized_float".'
     )
     for buffer in proposal.buffers:
         if buffer.texture is not None:
             header = "[[texture]]"
             if not buffer.access:
-                header += _behind(f"{MARK}: its fetches are not to be seen")
+                header += _behind(f"{proposal.mark}: its fetches are not to be seen")
             parts = buffer.element.parts if buffer.element.parts > 1 else None
             yield _table(header, comment, name=buffer.texture, buffer=buffer.name, components=parts)
             comment = ""
@@ -202,21 +196,22 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
             yield _table(header, name=scalar.name, type=kind, value=value)
             continue
         if scalar.name not in proposal.counts:
-            unsaid = "" if scalar.source else f": {MARK}"
+            unsaid = "" if scalar.source else f": {proposal.mark}"
             header += _behind(f"its value is in data.py{unsaid}")
         yield _table(header, name=scalar.name, type=kind)
 
 
 def _launch(proposal: Proposal) -> str:
     launching = proposal.launching
-    comment = f"{MARK}: the source does not say how the kernel is launched, or not plainly."
+    comment = f"{proposal.mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
     if launching.guessed:
-        comment += f"\n{MARK}: the grid is a guess; a run of the host code would tell it."
+        comment += f"\n{proposal.mark}: the grid is a guess; a run of the host code would tell it."
+    comment = "\n".join([comment, *launching.notes])
     if launching.assumed:
         said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())
-        comment += f"\n{MARK}: what only a run of the host code tells; assumed: {said}."
+        comment += f"\n{proposal.mark}: what only a run of the host code tells; assumed: {said}."
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
     return _table(
@@ -244,7 +239,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
         accuracy = 1e-4 if any(b.element.type != "float64" for b in smooth) else 1e-9
         yield _table(
             "[[oracle]]",
-            f"{MARK}: how far results may be from the reference's; both may be 0.",
+            f"{proposal.mark}: how far results may be from the reference's; both may be 0.",
             kind="tolerance",
             absolute=accuracy,
             relative=accuracy,
@@ -259,7 +254,8 @@ def _cases(proposal: Proposal) -> Iterator[str]:
     same = all(e.device == e.train for e in extents)
     halves = [e.device // (1 if index else 2) for index, e in enumerate(extents)]
     fitness = "Cases: train ones give fitness, held-out ones only ever validate."
-    large = f"{MARK}: sizes worth the while of a GPU."
+    fitness = "\n".join([fitness, *(f"{e.name}: {e.note}" for e in extents if e.note)])
+    large = f"{proposal.mark}: sizes worth the while of a GPU."
     cases = [
         (fitness, "train", "train", False, [e.train for e in extents]),
         ("", "held-out", "held-out", False, [e.held_out for e in extents]),
@@ -284,7 +280,8 @@ def data_py(proposal: Proposal) -> str:
     signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
     given = [b for b in proposal.buffers if b.role in ("input", "inout")]
     lines = [
-        f'"""Inputs of {proposal.kernel}. {MARK}: data like the real ones; these are random."""',
+        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones;'
+        ' these are random."""',
         "",
         "import numpy as np",
         *(line for b in given for line in _layout(b)),
@@ -295,12 +292,12 @@ def data_py(proposal: Proposal) -> str:
         f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
         *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
         "    return {",
-        *(f"        {_toml(b.name)}: {_made(proposal, b)}," for b in given),
+        *(f"        {_toml(b.name)}: {_made(proposal, b)},{_data_note(b)}" for b in given),
         *(f"        {_toml(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
         if scalar.name not in proposal.counts and scalar.computed is None:
-            why = "as in the host code" if scalar.source else MARK
+            why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
             lines.append(f"        {_toml(scalar.name)}: {scalar.value!r},  # {why}")
     return "\n".join([*lines, "    }", ""])
 
@@ -329,7 +326,13 @@ def _layout_name(buffer: ProposedBuffer) -> str:
 
 
 def _random(buffer: ProposedBuffer) -> bool:
+    if buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1:
+        return False
     return buffer.access is not Access.ATOMIC and not buffer.element.fields
+
+
+def _data_note(buffer: ProposedBuffer) -> str:
+    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
 
 
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
@@ -340,12 +343,19 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"random_items({_layout_name(buffer)}, {items}, seed)"
     size = _times(items, element.parts)
     if not _random(buffer):
-        return f"np.zeros({size}, dtype=np.{element.type})"
+        low = buffer.fill.low if buffer.fill else 0
+        made = f"full({size}, {low}" if low else f"zeros({size}"
+        return f"np.{made}, dtype=np.{element.type})"
+    if buffer.fill is not None and element.type.startswith("float"):
+        return (
+            f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
+        )
     if element.type in ("float32", "float64"):
         return f"rng.random({size}, dtype=np.{element.type})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
-    return f"rng.integers(0, {2 if element.truth else 100}, {size}, dtype=np.{element.type})"
+    fill = buffer.fill or Fill(0, 2 if element.truth else 100)
+    return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 
 _RANDOM_ITEMS = '''
@@ -360,36 +370,3 @@ def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
         part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
     return found.view(np.uint8)
 '''
-
-
-def _remarks(proposal: Proposal, function: Function) -> str:
-    """Whether a function is the kernel, and the header that it stands in."""
-    file = proposal.files[function.name]
-    header = "" if file == proposal.source.name else f", in `{file}`"
-    return f"{' (kernel)' if function.kernel else ''}{header}"
-
-
-def readme(proposal: Proposal, folder: Path) -> str:
-    """What the folder is, and what to do next."""
-    functions = "\n".join(
-        f"- `{function.name}`{_remarks(proposal, function)}" for function in proposal.functions
-    )
-    name = folder
-    headers = ", ".join(f"`{path.name}`" for path in proposal.headers.own)
-    fixed = f"\n\nFrom headers, and so not changed: {headers}." if headers else ""
-    return f"""# {proposal.name}
-
-A target for `gi-cuda`: the kernel `{proposal.kernel}` of
-[{proposal.source.name}]({_relative(proposal.source, folder)}), which stays where it is.
-
-Functions that evolve:
-
-{functions}{fixed}
-
-## What to do now
-
-1. Look for `{MARK}` in `target.toml` and `data.py`: the size of each buffer, what its contents look
-   like, and how far results may be from the reference's.
-2. `gi-cuda check {name}` runs the unmodified kernel, and says if it can be evolved.
-3. `gi-cuda evolve {name}` starts the search.
-"""

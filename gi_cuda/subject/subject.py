@@ -162,7 +162,7 @@ class Subject:
 
     @property
     def reference(self) -> str:
-        """The text of the target's unmodified device code, beside which variants are timed."""
+        """The text of the target's unmodified source, beside which variants are timed."""
         return self.compiled.reference if self.compiled else self.parsed.text
 
     @property
@@ -177,7 +177,7 @@ class Subject:
         return self.parsed.in_force(expansions(genotype.edits), genotype.configuration.macros)
 
     def render(self, genotype: Genotype, limits: Mapping[int, int] | None) -> str:
-        """A variant's device code; with loop guards where ``limits`` are given."""
+        """A variant's text; with loop guards where ``limits`` are given."""
         return self.parsed.render(self.expansions(genotype), limits)
 
     def diff(self, genotype: Genotype) -> str:
@@ -218,7 +218,7 @@ class Subject:
         return {name: value for name, value in macros.items() if name not in changed}
 
     def device_text(self, source: Source) -> str:
-        """The device code of a changed source, read from that very text."""
+        """A changed source as it is compiled, read from that very text."""
         return self.front_end.read(source, Wanted(self.target.kernels)).text
 
     @cached_property

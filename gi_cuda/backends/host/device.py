@@ -28,7 +28,7 @@ from gi_cuda.backends.protocol.device import (
     TimedRun,
 )
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import CasePlan, Outputs
+from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, Texture
@@ -198,6 +198,10 @@ class HostDevice:
             yield True
         finally:
             self._schedule, self._natural = None, ()
+
+    def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
+        """Inside, guards of buffers give way: asks how far from each there were accesses."""
+        return self._runtime.giving()
 
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
         """Prepare and run several in turn, and look at the answers of each.

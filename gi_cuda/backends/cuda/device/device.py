@@ -21,7 +21,7 @@ from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused, Timed, TimedRun
+from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused, Solid, Timed, TimedRun
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
@@ -77,7 +77,7 @@ class CudaProgram:
         return self.binary, self.module
 
 
-class CudaDevice:
+class CudaDevice(Solid):
     """One context, inputs resident on the device, buffers between guard zones, event timing.
 
     Nothing but the end of a launch sequence is waited for. A hang or an illegal access ends the

@@ -110,6 +110,11 @@ GI_REDUCE(__reduce_or_sync, unsigned, GI_OR)
 GI_REDUCE(__reduce_xor_sync, unsigned, GI_XOR)
 #undef GI_REDUCE
 
+// What the lanes of a mask hold. To be read before this thread waits again.
+static inline const gi_table &gi_gather(unsigned mask, uint64_t value) {
+  return *reinterpret_cast<const gi_table *>(gi_masked_warp(GI_GATHER, mask, value, 0));
+}
+
 static inline void __nanosleep(unsigned) { gi_yield(); }
 #ifdef __SANITIZE_THREAD__
 static inline void __threadfence() { gi_fence(GI_DEVICE); }

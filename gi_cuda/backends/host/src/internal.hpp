@@ -30,6 +30,7 @@ struct Place {
   size_t bytes;           // its length
 };
 Place find_buffer(const void *address);
+bool give_way(const void *address);  // whether there is memory now where there was a buffer's guard
 const char *overrun_buffer();  // whose margin was written, or null
 unsigned char *reserve_dynamic_shared(size_t bytes);
 
@@ -52,6 +53,7 @@ extern bool watching;
 void watch_launch(const gi_kernel *kernel);
 void watch_block();
 void watch_barrier();
+void watch_grid_barrier();
 void watch_warp(unsigned warp, unsigned lanes);
 void watch_end();
 }  // namespace gi

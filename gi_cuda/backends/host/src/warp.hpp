@@ -43,6 +43,7 @@ struct Warp {
   unsigned live;     // lanes that have not exited
   unsigned waiting;  // lanes that wait in a warp function
   Fibre *lanes[32];
+  gi_table table;
 };
 
 constexpr uint64_t kPoison = uint64_t(GI_POISON) << 32 | GI_POISON;
@@ -92,6 +93,13 @@ inline void exchange(Warp &warp, unsigned group) {
           same |= unsigned(lanes[lane]->value == lanes[other]->value) << other;
         });
         lanes[lane]->result = same;
+      });
+      break;
+    case GI_GATHER:
+      each_lane(group, [&](unsigned lane) {
+        warp.table.values[lane] = lanes[lane]->value;
+        warp.table.lanes[lane] = group;
+        lanes[lane]->result = reinterpret_cast<uint64_t>(&warp.table);
       });
       break;
     default: {

@@ -1,4 +1,4 @@
-"""The functions of a CUDA file: which are kernels, which of them evolve, which are host code."""
+"""The functions of a CUDA file: which are kernels, and which of them evolve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from gi_cuda.grammar.source import Source
 from gi_cuda.spec.kernel_names import listed, overload
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_CONTINUED = ("\\\n", "\\\r\n")
 _PASSED = CONTAINERS | {"namespace_definition", "template_declaration", "ERROR"}
 
 
@@ -187,27 +186,3 @@ def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[
         where=source.name,
         hint=f"{'name one of' if meant else 'its kernels are'}: {listed(meant or list(kernels))}",
     )
-
-
-def host_spans(found: Sequence[Definition], text: str) -> tuple[tuple[int, int], ...]:
-    """Spans of host-only functions, and of further lines that launch a kernel."""
-    spans = [(d.outer.start_byte, d.outer.end_byte) for d in found if not d.device]
-    at = text.find("<<<")
-    while at >= 0:
-        if not any(start <= at < end for start, end in spans) and not any(
-            d.node.start_byte <= at < d.node.end_byte for d in found
-        ):
-            spans.append(_whole_line(text, at))
-        at = text.find("<<<", at + 3)
-    return tuple(sorted(spans))
-
-
-def _whole_line(text: str, at: int) -> tuple[int, int]:
-    """The line that an offset is on, with those that backslashes join to it."""
-    start = text.rfind("\n", 0, at) + 1
-    while start and text.endswith(_CONTINUED, 0, start):
-        start = text.rfind("\n", 0, start - 1) + 1
-    end = text.find("\n", at)
-    while end >= 0 and text.endswith(_CONTINUED, 0, end + 1):
-        end = text.find("\n", end + 1)
-    return start, len(text) if end < 0 else end

@@ -14,6 +14,7 @@ from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
     Compilation,
     Proposal,
+    as_built,
     check_free,
     files,
     from_database,
@@ -67,6 +68,7 @@ def command(
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
+    compilation = as_built(source, compilation)
     wish = _Wish(source, compilation, tuple(host or ()))
     missing = "" if no_trial else no_compiler()
     found = wish.untried(kernel, missing) if no_trial or missing else wish.tried(kernel)
@@ -130,6 +132,16 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")
     lines += kept_lines(proposal.kept)
+    origins = proposal.compilation.origins
+    lines += [
+        f"headers are looked for in {path}: {origins[str(path)]}"
+        for path in proposal.compilation.include
+        if str(path) in origins
+    ]
+    lines += [
+        f"left out, since the kernel needs nothing of it: {name} ({why})"
+        for name, why in proposal.headers.without.items()
+    ]
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
     offered = [one.name for one in proposal.parameters if not one.active]

@@ -2,6 +2,7 @@
 
 from gi_cuda.init.choosing import Choice, propose_best, rank_kernels
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
+from gi_cuda.init.headers import as_built
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked
 from gi_cuda.init.text import files
@@ -14,6 +15,7 @@ __all__ = [
     "Compilation",
     "Proposal",
     "Ranked",
+    "as_built",
     "check_free",
     "files",
     "from_database",

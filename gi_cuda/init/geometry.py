@@ -31,8 +31,8 @@ class Launching:
     Attributes:
         place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
-        guessed: whether the grid is a guess nevertheless.
         notes: what was found out about it, lines.
+        guessed: whether the grid is a guess nevertheless.
         assumed: numbers that only a run of the host code tells, and what they are here.
     """
 
@@ -41,8 +41,8 @@ class Launching:
     shared: str
     place: SourceLine | None = None
     named: str = ""
-    guessed: bool = False
     notes: tuple[str, ...] = ()
+    guessed: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
 
 

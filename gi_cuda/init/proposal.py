@@ -14,8 +14,9 @@ from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import ProposedScalar, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, variables
-from gi_cuda.init.compilation import Compilation, Headers
+from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.init.headers import Headers
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import (
     Extent,
@@ -82,7 +83,8 @@ def propose(
         hosts: files that launch it, if they are not to be searched for.
 
     Raises:
-        UserError: no such kernel, a header that is not found, a parameter no target can pass.
+        UserError: no such kernel, a header that is needed and not found, a parameter no target can
+            pass.
     """
     source = choose(path, wanted, compilation, hosts)
     named = source.launches(source.fixed)

@@ -1,4 +1,4 @@
-"""The words that lie beside a target."""
+"""What is said of a target to people, beside its keys."""
 
 from __future__ import annotations
 
@@ -45,3 +45,21 @@ Functions that evolve:
 2. `gi-cuda check {name}` runs the unmodified kernel, and says if it can be evolved.
 3. `gi-cuda evolve {name}` starts the search.
 """
+
+
+def origins(proposal: Proposal, folder: Path) -> list[str]:
+    """Where options come from that nobody gave by hand, and why headers are left out."""
+    compilation = proposal.compilation
+    folders = {str(path): relative(path, folder) for path in compilation.include}
+    known = {**folders, **dict.fromkeys(compilation.define, ""), "-std": ""}
+    lines = [
+        f"{shown or name}: {_told(compilation.origins[name], folder)}"
+        for name, shown in known.items()
+        if name in compilation.origins
+    ]
+    return lines + [f"without {name}: {why}" for name, why in proposal.headers.without.items()]
+
+
+def _told(origin: str, folder: Path) -> str:
+    file, colon, line = origin.partition(":")
+    return relative(Path(file), folder) + colon + line if Path(file).is_absolute() else origin

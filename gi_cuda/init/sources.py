@@ -13,6 +13,7 @@ from gi_cuda.grammar import (
     KeptInclude,
     LineIndex,
     Tree,
+    Wanted,
     convert,
     read_files,
     read_tree,
@@ -26,8 +27,10 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.scope import FILE_LEVEL
-from gi_cuda.init.compilation import Compilation, Headers, find_headers
+from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
@@ -104,10 +107,11 @@ def choose(
     words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
-    headers = find_headers(path, source, compilation)
+    program = read_cuda(source, Wanted((kernel.name,)))
+    headers = find_headers(path, source, program.text, compilation)
     code = replace(of_source(path, source), around=tuple(map(read_cuda_file, headers.own)))
     kernel = choose_kernel(code, kernel.shown)
-    functions = convert(source, [kernel.name]).functions
+    functions = program.grammar.functions
     types = read_element_types((code, *code.around))
     launching = find_hosts(code, [kernel], hosts)
     return Chosen(code, kernel, functions, types, evolving, kept, headers, launching)

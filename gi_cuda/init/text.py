@@ -12,7 +12,7 @@ from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.proposal import Proposal, python_name
-from gi_cuda.init.readme import readme, relative
+from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
 
@@ -94,7 +94,9 @@ def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
     table = _table(
         "[build]",
+        "\n".join(origins(proposal, folder)),
         include=[relative(path, folder) for path in compilation.include] or None,
+        without=[*proposal.headers.without] or None,
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],

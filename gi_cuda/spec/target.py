@@ -270,12 +270,14 @@ class BuildOptions(Table):
 
     Attributes:
         include: folders searched for headers, absolute.
+        without: headers, as includes spell them, that are left out: nothing of them is needed.
         define: macros with fixed values.
         standard: C++ standard, e.g. ``c++17``.
         options: further compiler options, by back end; in the file the back ends are keys.
     """
 
     include: tuple[key.Folder, ...] = ()
+    without: tuple[key.Text, ...] = ()
     define: dict[key.Name, key.ExpressionText] = field(default_factory=dict)
     standard: key.Standard = "c++17"
     options: dict[str, tuple[str, ...]] = field(default_factory=dict)

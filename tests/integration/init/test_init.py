@@ -424,9 +424,10 @@ def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
     assert "not text" in refused(tmp_path, str(source))
     source.write_text("int main() { return 0; }\n__global__ void declared(int);\n")
     assert "no kernel" in refused(tmp_path, str(source))
-    source.write_text('#include "gone.h"\n__global__ void k(int *a) { *a = 1; }\n')
+    source.write_text('#include "gone.h"\n__global__ void k(int *a) { *a = GONE; }\n')
     message = refused(tmp_path, str(source))
-    assert f"{source}:1: the header 'gone.h' is not found" in message
+    assert f"{source}:1: the header 'gone.h' is not found, and what the kernel" in message
+    assert "needs of it: GONE" in message
     source.write_text("struct P { int a; float b; };\n__global__ void k(P p, int *a) { *a = 1; }\n")
     message = refused(tmp_path, str(source))
     assert "k.cu:2: the parameter 'p' of k is of type `P`" in message
@@ -459,9 +460,10 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_headers_of_the_toolkit_are_only_noted(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
-    source.write_text("#include <cusparse.h>\n__global__ void k(int *a) { *a = 1; }\n")
+    lines = ["#include <mma.h>", "__global__ void k(int *a) {", "nvcuda::wmma::layout_t l; *a = l;"]
+    source.write_text("\n".join([*lines, "}", ""]))
     init(str(source), tmp_path / "t")
-    assert "no <cusparse.h>" in (tmp_path / "t" / "target.toml").read_text()
+    assert "no <mma.h>" in (tmp_path / "t" / "target.toml").read_text()
 
 
 SORT = """const unsigned WIDE = 512;

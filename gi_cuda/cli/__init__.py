@@ -26,6 +26,7 @@ _VERBS = (
     "convert",
     "mutate",
     "check",
+    "try",
     "evolve",
     "resume",
     "show",
@@ -39,7 +40,10 @@ _VERBS = (
     "cache",
     "doctor",
 )
-"""Modules of this package, in the order a user needs them."""
+"""In the order a user needs them; each is a module of this package."""
+
+_MODULES = {"try": "try_out"}
+"""Those of other names, since Python has the verb's own."""
 
 
 def _plain_flags(params: list[Any]) -> list[Any]:
@@ -69,7 +73,7 @@ class _Verbs(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
         if cmd_name not in _VERBS:
             return None
-        verb = _interruptible(import_module)(f"gi_cuda.cli.{cmd_name}")
+        verb = _interruptible(import_module)(f"gi_cuda.cli.{_MODULES.get(cmd_name, cmd_name)}")
         alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
         alone.command(name=cmd_name, cls=_Verb)(_interruptible(_tidy(verb.command)))
         return typer.main.get_command(alone)  # type: ignore[return-value]

@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
-    MARK,
+    Compilation,
     Proposal,
+    as_built,
     check_free,
     files,
     from_database,
     from_options,
     joined,
     propose,
+    propose_best,
+    propose_several,
+    rank_kernels,
+    said_of_several,
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
+from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
+from gi_cuda.trial import Trials, no_compiler
 
 
 def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A CUDA source file.")],
     kernel: Annotated[
-        str | None, typer.Option("--kernel", help="The kernel; needed where there are several.")
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            help="The kernel; by default the one with most work. Several: one after the other.",
+            metavar="NAME",
+        ),
+    ] = None,
+    host: Annotated[
+        list[Path] | None,
+        typer.Option("--host", help="A file that launches it.", metavar="FILE"),
     ] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; by default targets/KERNEL.")
@@ -43,33 +63,103 @@ def command(
             "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
         ),
     ] = None,
+    no_trial: Annotated[
+        bool, typer.Option("--no-trial", help="Do not run the kernel; write what is proposed.")
+    ] = False,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
-    The source stays where it is. What only you can know is marked FILL IN."""
+    The kernel runs on the host back end, and what goes wrong there is mended. The source stays
+    where it is. What only you can know is marked."""
     compilation = from_options(include or (), define or ())
     if database is not None:
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
-    proposal = propose(source, kernel, compilation)
+    compilation = as_built(source, compilation)
+    wish = _Wish(source, compilation, tuple(host or ()))
+    missing = "" if no_trial else no_compiler()
+    named = tuple(kernel or ())
+    found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
+    proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in report(proposal, folder, texts):
+    for line in [*chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
+    say(console, f"then: gi-cuda check {folder}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposed:
+    """What is written, and what is said of it: how it was chosen, and how its trial ended."""
+
+    proposal: Proposal
+    chosen: tuple[str, ...] = ()
+    tried: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What a target is wanted of."""
+
+    source: Path
+    compilation: Compilation
+    hosts: tuple[Path, ...]
+
+    def propose(self, kernel: str | None) -> Proposal:
+        """A target for one kernel."""
+        return propose(self.source, kernel, self.compilation, self.hosts)
+
+    def named(self, kernels: Sequence[str]) -> Proposal:
+        """A target for kernels that were named."""
+        if len(kernels) == 1:
+            return self.propose(kernels[0])
+        return propose_several(self.source, kernels, self.compilation, self.hosts)
+
+    def untried(self, kernels: Sequence[str], why: str) -> _Proposed:
+        """A target as it is read from the source; ``why`` says why it is not tried."""
+        tried = (f"not tried: {why}",) if why else ()
+        if kernels:
+            proposal = self.named(kernels)
+            return _Proposed(proposal, tuple(said_of_several(proposal)), tried)
+        choice = propose_best(self.source, self.compilation, self.hosts)
+        return _Proposed(choice.proposal, tuple(choice.lines()), tried)
+
+    def tried(self, kernels: Sequence[str]) -> _Proposed:
+        """A target that passes, if there is one."""
+        with scratch_folder() as folder, Steps(console) as tell:
+            trials = Trials(folder, cores(), cache_unless(False), tell)
+            if kernels:
+                outcome = trials.of(self.named(kernels))
+                chosen = tuple(said_of_several(outcome.proposal))
+                return _Proposed(outcome.proposal, chosen, tuple(outcome.lines()))
+            every = rank_kernels(self.source, self.compilation, self.hosts)
+            choice, outcome = trials.best(every, self.propose)
+        return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
     """What was found, and what is to be done."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
-    others = len(proposal.functions) - 1
+    others = len(proposal.functions) - len(proposal.steps)
     reached = f"{others} function{'' if others == 1 else 's'} that it reaches"
-    lines.append(f"kernel {proposal.kernel}, with {reached}")
+    kernels = [step.kernel for step in proposal.steps]
+    lines.append(f"kernel{'s'[: len(kernels) > 1]} {', '.join(kernels)}, with {reached}")
     if proposal.evolving:
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")
     lines += kept_lines(proposal.kept)
+    origins = proposal.compilation.origins
+    lines += [
+        f"headers are looked for in {path}: {origins[str(path)]}"
+        for path in proposal.compilation.include
+        if str(path) in origins
+    ]
+    lines += [
+        f"left out, since the kernel needs nothing of it: {name} ({why})"
+        for name, why in proposal.headers.without.items()
+    ]
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
     offered = [one.name for one in proposal.parameters if not one.active]
@@ -80,11 +170,11 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         for name, text in texts.items()
         for number, line in enumerate(text.splitlines(), 1)
         # The words above target.toml say what the mark means.
-        if MARK in line and name != "README.md" and (name != "target.toml" or number > 2)
+        if proposal.mark in line and name != "README.md" and (name != "target.toml" or number > 2)
     ]
-    lines.append(f"to be filled in or confirmed ({MARK}): {', '.join(places)}")
+    lines.append(f"to be filled in or confirmed ({proposal.mark}): {', '.join(places)}")
     lines += [
         f"the host back end has no <{name}>; check this target on a GPU"
         for name in proposal.headers.toolkit
     ]
-    return [*lines, f"then: gi-cuda check {folder}"]
+    return lines

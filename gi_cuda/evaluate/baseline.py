@@ -128,6 +128,18 @@ def broken(subject: Subject) -> Genotype:
     return replace(subject.original, edits=tuple(Delete(name) for name in statements))
 
 
+def check_against_source(subject: Subject, compiler: Compiler) -> None:
+    """Refuse a target that says other than its source.
+
+    Raises:
+        UserError: the defaults are not what the source has, or a launch passes what the kernel does
+            not take.
+    """
+    code = subject.source
+    check_defaults(code, compiler)
+    refuse(wrong_arguments(subject.target, read_signatures(code, compiler)))
+
+
 def compile_reference(
     subject: Subject, compiler: Compiler, texts: Sequence[str], folder: Path
 ) -> list[Binary]:
@@ -176,9 +188,7 @@ def establish(
             it should not.
     """
     tell("comparing target.toml with the source")
-    code = subject.source
-    check_defaults(code, compiler)
-    refuse(wrong_arguments(subject.target, read_signatures(code, compiler)))
+    check_against_source(subject, compiler)
     tell("compiling the reference and copies of it")
     source = unmodified(subject)
     base, *copies = _compiled(subject, compiler, [source] * (COPIES + 2), folder)
@@ -204,7 +214,7 @@ def establish(
         seconds=seconds,
         floor=floor,
         copies=tuple(float(np.median(values)) for values in measured),
-        loops=_count_loops(subject, compiler, pool, folder / "counted"),
+        loops=count_loops(subject, compiler, pool, folder / "counted"),
         limit=limit,
         penalties=recorded.penalties,
         verdict=verdict_on_pairs(apart, floor),
@@ -221,24 +231,44 @@ def try_broken(
     Raises:
         UserError: the oracle accepts it.
     """
-    sources = [unmodified(subject), candidate(subject, broken(subject), baseline.loops)]
-    binaries = _compiled(subject, compiler, sources, folder)
-    train = subject.cases(CaseRole.TRAIN)
-    base, variant = (
-        one.program(binary, train) for one, binary in zip(sources, binaries, strict=True)
-    )
-    answer = pool.one(Measure(variant, base, Sampling(limit=baseline.limit)))
-    if isinstance(answer, Lost):
-        return Caught(answer.survival, None, answer.message)
-    if isinstance(answer, Refused):
-        return Caught("refused", None, answer.message)
-    if answer.correct:
+    caught = run_broken(subject, compiler, pool, folder, baseline.loops, baseline.limit)
+    if caught is None:
         raise UserError(
             "a variant with every statement deleted passes the oracle",
             where=str(subject.target.file),
             hint="the oracle must look at what the kernel writes: check [oracle] and the roles of"
             " the buffers",
         )
+    return caught
+
+
+def run_broken(
+    subject: Subject,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    loops: Mapping[int, int],
+    limit: float,
+) -> Caught | None:
+    """Run the variant broken on purpose; None where the oracle accepts it.
+
+    Args:
+        loops: most iterations that a guarded loop may make, by loop number.
+        limit: seconds after which a launch counts as hung.
+    """
+    sources = [unmodified(subject), candidate(subject, broken(subject), loops)]
+    binaries = _compiled(subject, compiler, sources, folder)
+    train = subject.cases(CaseRole.TRAIN)
+    base, variant = (
+        one.program(binary, train) for one, binary in zip(sources, binaries, strict=True)
+    )
+    answer = pool.one(Measure(variant, base, Sampling(limit=limit)))
+    if isinstance(answer, Lost):
+        return Caught(answer.survival, None, answer.message)
+    if isinstance(answer, Refused):
+        return Caught("refused", None, answer.message)
+    if answer.correct:
+        return None
     return Caught(answer.survival, answer.penalty, answer.message)
 
 
@@ -350,10 +380,14 @@ def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) ->
     return answer
 
 
-def _count_loops(
+def count_loops(
     subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path
 ) -> dict[int, int]:
-    """The limit of each loop: twice the most iterations seen without any change."""
+    """The limit of each loop: twice the most iterations seen without any change.
+
+    Raises:
+        UserError: with code that counts, the source does not compile or run.
+    """
     loops = subject.grammar.loops
     if not loops:
         return {}

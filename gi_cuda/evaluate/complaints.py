@@ -42,7 +42,7 @@ def _missing(subject: Subject, header: str, where: str) -> UserError:
             f"the {subject.backend} back end has no <{header}>, which comes with CUDA's toolkit",
             where=where,
             hint=f"use --backend {backends_on_gpus(gpu=True)[0]}; or include it under"
-            " #ifdef __CUDACC__ alone, if the kernel can do without it on the host",
+            " #ifndef GI_HOST alone, if the kernel can do without it on the host",
         )
     return UserError(
         f"the source does not compile: the header {header!r} is not found",

@@ -21,10 +21,9 @@ class Grammar(Rules):
 
     Attributes:
         functions: the functions that evolve.
-        facts: by rule name, what its text uses.
+        facts: by name of a rule or of a donor supplied by hand, what its text uses.
         scope: all declarations.
         presence: the conditional structure of the source.
-        host_spans: spans of host-only functions, and of lines that launch kernels.
         includes: spans of the ``#include`` lines.
         macros: names of the macros that the source defines.
         changes: what a hand-edited ``.scope`` grants and forbids.
@@ -34,7 +33,6 @@ class Grammar(Rules):
     facts: Mapping[str, RuleFacts] = field(repr=False)
     scope: Scope = field(repr=False)
     presence: Presence = field(repr=False)
-    host_spans: tuple[tuple[int, int], ...] = ()
     includes: tuple[tuple[int, int], ...] = ()
     macros: frozenset[str] = frozenset()
     changes: Changes = field(default_factory=Changes)
@@ -133,8 +131,16 @@ class Grammar(Rules):
         return {place: tuple(candidates) for place, candidates in found.items()}
 
     @cached_property
+    def copied(self) -> Mapping[str, RuleType]:
+        """All that goes where its names mean the same: rules in source order, then donors that were
+        supplied by hand, by name."""
+        rules = {rule.name: rule.type for rule in self.rules}
+        supplied = (name for name in self.specials if name in self.facts)
+        return rules | {name: kind for name in supplied if (kind := type_of(name)) is not None}
+
+    @cached_property
     def _rank(self) -> Mapping[str, int]:
-        return {rule.name: rank for rank, rule in enumerate(self.rules)}
+        return {name: rank for rank, name in enumerate(self.copied)}
 
     def in_order(self, *groups: Iterable[Donor]) -> list[Donor]:
         """Several candidates in source order."""
@@ -195,7 +201,7 @@ class View:
 
     def may_go(self, donor: str, place: str) -> bool:
         """Whether a donor that some configuration offers a place is in scope there in this one."""
-        if donor in self.grammar.specials:
+        if donor not in self.grammar.facts:
             return True
         if not self.is_active(donor):
             return False

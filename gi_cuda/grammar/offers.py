@@ -14,7 +14,7 @@ from typing import NamedTuple, Protocol
 
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import Rule
-from gi_cuda.grammar.rule_types import DONOR_TYPES, PAPER_TYPES, RuleType
+from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType, donor_types
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, NameUse, Scope, same_meaning
 from gi_cuda.grammar.values import Demand, Value, fits
 
@@ -107,7 +107,11 @@ class CutSource(Protocol):
 
     @property
     def facts(self) -> Mapping[str, RuleFacts]:
-        """By rule name, what its text uses."""
+        """By donor, what its text uses."""
+
+    @property
+    def copied(self) -> Mapping[str, RuleType]:
+        """By name the types of all donors that have facts, in order."""
 
     @property
     def scope(self) -> Scope:
@@ -126,6 +130,7 @@ class Offers:
 
     def __init__(self, grammar: CutSource) -> None:
         self.grammar = grammar
+        self._types = frozenset(rule.type for rule in grammar.rules)
         self._tables: dict[PlaceClass, tuple[Donor, ...]] = {}
         self._clans: dict[RuleType, list[_Clan]] = {}
         self._meanings: dict[tuple[str, int, int, int], Meanings] = {}
@@ -167,7 +172,7 @@ class Offers:
 
     def _fill(self, place: PlaceClass, at: int) -> Iterator[tuple[int, Donor]]:
         here: dict[str, Meanings] = {}
-        for kind in DONOR_TYPES[place.type]:
+        for kind in donor_types(place.type, self._types):
             for clan in self._clans_of(kind):
                 facts = clan.kins[0].facts
                 if facts.declares != place.declares or not _is_taken(place, facts.value):
@@ -228,10 +233,10 @@ class Offers:
     def _kins(self, kind: RuleType) -> Iterable[_Kin]:
         found: dict[object, _Kin] = {}
         grammar = self.grammar
-        for rank, rule in enumerate(grammar.rules):
-            if rule.type is not kind:
+        for rank, (name, its) in enumerate(grammar.copied.items()):
+            if its is not kind:
                 continue
-            facts, text = grammar.facts[rule.name], grammar.text(rule.name)
+            facts, text = grammar.facts[name], grammar.text(name)
             needs = tuple(
                 (use, self._may_mean(use.name, use.at, facts.function, use.region))
                 for use in facts.uses
@@ -243,7 +248,7 @@ class Offers:
                 facts.value and (facts.value.type, facts.value.variable),
                 tuple((use.name, use.region == facts.region, id(may)) for use, may in needs),
             )
-            settled, open_ = (Donor(rule.name, text, facts.region, it) for it in (True, False))
+            settled, open_ = (Donor(name, text, facts.region, it) for it in (True, False))
             kin = found.setdefault(key, _Kin([], facts, needs))
             kin.members.append((rank, settled, open_))
         return found.values()

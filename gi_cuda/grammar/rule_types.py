@@ -5,7 +5,7 @@ What finds the rules of a type is its front end's reader of statements, expressi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 
@@ -37,8 +37,8 @@ class Kind:
         edits: the smallest set of types that it belongs to: ``paper``, ``full`` or ``ptx``.
         join: how inserted donors are joined with the rule's own text.
         deleted: what stands for a deleted rule; None where it cannot be deleted.
-        condition: whether it is a condition. Places of conditions take conditions of any type; what
-            the paper's types take among themselves is as in the paper.
+        condition: whether it is a condition. Places of conditions take conditions of any type where
+            there are finer types than the paper's.
         valued: whether it is an expression, which goes only where its type is taken.
         tight: whether it may stand within an expression, from which a donor must not come apart.
         specials: donors, by name, that stand for no place in the source. The type has no others.
@@ -144,15 +144,19 @@ EDIT_SETS: dict[str, frozenset[RuleType]] = {"paper": PAPER_TYPES, "full": ALL_T
 """The rule types that a grammar may be asked for, by name."""
 
 
-def _donors(place: RuleType) -> tuple[RuleType, ...]:
-    if not place.kind.condition:
-        return (place,)
-    conditions = (kind for kind in RuleType if kind.kind.condition)
-    return tuple(kind for kind in conditions if kind is place or not {kind, place} <= PAPER_TYPES)
+_CONDITIONS = tuple(kind for kind in RuleType if kind.kind.condition)
 
 
-DONOR_TYPES: dict[RuleType, tuple[RuleType, ...]] = {kind: _donors(kind) for kind in RuleType}
-"""The types of the donors that a place takes."""
+def donor_types(place: RuleType, among: Collection[RuleType]) -> tuple[RuleType, ...]:
+    """The types of the donors that a place takes in a grammar with rules of these types.
+
+    Conditions take each other, but for those of the paper where there are no others: among
+    themselves they are as in the paper.
+    """
+    if place.kind.condition and not PAPER_TYPES.issuperset(among):
+        return _CONDITIONS
+    return (place,)
+
 
 SPECIALS: dict[str, str] = {
     name: text for kind in RuleType for name, text in kind.kind.specials.items()

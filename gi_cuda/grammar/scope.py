@@ -109,8 +109,8 @@ class Scope:
 def same_meaning(there: Declaration | None, here: Declaration | None) -> bool:
     """Whether a donor's name, ``there`` where it comes from, may be used where it is ``here``.
 
-    The same declaration; or, from one function into another, local names of one name and type;
-    or a function of the file wherever any declaration of it has been seen.
+    The same declaration; or local names of one name and type, in one function (the counters of two
+    loops) or in two; or a function of the file wherever any declaration of it has been seen.
     """
     if there is here:
         return True
@@ -118,6 +118,4 @@ def same_meaning(there: Declaration | None, here: Declaration | None) -> bool:
         return False
     if there.type == "" or there.type != here.type:
         return False
-    if FILE_LEVEL in (there.function, here.function):
-        return there.function == here.function
-    return there.function != here.function
+    return (there.function == FILE_LEVEL) == (here.function == FILE_LEVEL)

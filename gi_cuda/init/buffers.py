@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
@@ -14,7 +14,7 @@ from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
 from gi_cuda.init.access import UNKNOWN, Access, accesses
 from gi_cuda.init.layouts import Layouts
 from gi_cuda.init.shapes import element_of
-from gi_cuda.init.sizes import constant
+from gi_cuda.init.sizes import bracketed, constant
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _MEMORY = re.compile(r"(?:(?:static|inline|volatile)\s+)*(?:__(?:device|constant|managed)__\s+)+")
@@ -29,17 +29,47 @@ _COPIED = r"cuda(?:MemcpyToSymbol|GetSymbolAddress)\w*\s*\([^;]*\b{name}\b"
 
 
 @dataclass(frozen=True, slots=True)
+class Fill:
+    """Random numbers of a case.
+
+    Attributes:
+        low, high: none below, all below this. If there is but one whole number, all are that.
+    """
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What is said behind the keys of a buffer, "" where nothing is.
+
+    Attributes:
+        data: behind what its data are made of.
+    """
+
+    size: str = ""
+    role: str = ""
+    data: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProposedBuffer:
     """An array that the kernel gets, or a variable of the source that it uses.
 
     Attributes:
         role: as in ``target.toml``.
         access: how the kernel uses it.
-        elements: how many items it has, as the source says; None where it does not.
+        elements: how many items it has from the one on that the kernel's pointer points to, as
+            the source says; None where it does not.
         symbol: the variable's name.
         texture: name of the kernel's parameter that reads it as a texture.
         const: whether the source says that nothing is written to it.
         copied: whether host code sets the variable.
+        fill: what a case's numbers are; None: what is usual for the type.
+        begin: how many items it has before that; "" for none.
+        grown: what its elements were at first, where they were too few; "" where they were not.
+        notes: what was found out about it.
     """
 
     name: str
@@ -52,6 +82,23 @@ class ProposedBuffer:
     texture: str | None = None
     const: bool = False
     copied: bool = False
+    fill: Fill | None = None
+    begin: str = ""
+    grown: str = ""
+    notes: Notes = field(default_factory=Notes)
+
+    def ahead(self, counts: Sequence[str]) -> str:
+        """How many items it has from where the kernel's pointer points.
+
+        Args:
+            counts: names that say how much there is, where the source does not.
+        """
+        return self.elements or " * ".join(counts) or "1"
+
+    def items(self, counts: Sequence[str]) -> str:
+        """How many items it has in all."""
+        ahead = self.ahead(counts)
+        return f"{ahead} + {bracketed(self.begin)}" if self.begin else ahead
 
 
 def role_of(access: Access) -> str:

@@ -10,10 +10,9 @@ import numpy as np
 
 from gi_cuda.grammar.frontends.cuda.element_types import Member
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal, python_name
-from gi_cuda.spec.load import MARK
 
 
 def data_py(proposal: Proposal) -> str:
@@ -22,7 +21,8 @@ def data_py(proposal: Proposal) -> str:
     signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
     given = [b for b in proposal.buffers if b.role in ("input", "inout")]
     lines = [
-        f'"""Inputs of {proposal.kernel}. {MARK}: data like the real ones; these are random."""',
+        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones;'
+        ' these are random."""',
         "",
         "import numpy as np",
         *(line for b in given for line in _layout(b)),
@@ -33,12 +33,12 @@ def data_py(proposal: Proposal) -> str:
         f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
         *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
         "    return {",
-        *(f"        {_quoted(b.name)}: {_made(proposal, b)}," for b in given),
+        *(f"        {_quoted(b.name)}: {_made(proposal, b)},{_data_note(b)}" for b in given),
         *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
         if scalar.name not in proposal.counts and scalar.computed is None:
-            why = "as in the host code" if scalar.source else MARK
+            why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
             lines.append(f"        {_quoted(scalar.name)}: {_value(scalar)},  # {why}")
     return "\n".join([*lines, "    }", ""])
 
@@ -95,7 +95,13 @@ def _layout_name(buffer: ProposedBuffer) -> str:
     return f"{buffer.name.upper()}_ITEM"
 
 
+def _data_note(buffer: ProposedBuffer) -> str:
+    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
+
+
 def _random(buffer: ProposedBuffer) -> bool:
+    if buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1:
+        return False
     return not _zeros(buffer) and not buffer.element.fields
 
 
@@ -109,18 +115,25 @@ def _zeros(buffer: ProposedBuffer) -> bool:
 
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     element = buffer.element
-    items = buffer.elements or " * ".join(proposal.counts)
+    items = buffer.items(proposal.counts)
     items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
     size = times(items, element.parts)
-    if _zeros(buffer):
-        return f"np.zeros({size}, dtype=np.{element.type})"
-    if element.fields:
+    if element.fields and not _zeros(buffer):
         return f"random_items({_layout_name(buffer)}, {items}, seed)"
+    if not _random(buffer):
+        low = buffer.fill.low if buffer.fill else 0
+        made = f"full({size}, {low}" if low else f"zeros({size}"
+        return f"np.{made}, dtype=np.{element.type})"
+    if buffer.fill is not None and element.type.startswith("float"):
+        return (
+            f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
+        )
     if element.type in ("float32", "float64"):
         return f"rng.random({size}, dtype=np.{element.type})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
-    return f"rng.integers(0, {2 if element.truth else 100}, {size}, dtype=np.{element.type})"
+    fill = buffer.fill or Fill(0, 2 if element.truth else 100)
+    return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
 
 
 def times(items: str, parts: int) -> str:

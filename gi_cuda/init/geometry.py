@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.sizes import Extent, bracketed, constant
+from gi_cuda.init.sizes import Extent, bare, bracketed, constant
 from gi_cuda.init.sources import Chosen
+from gi_cuda.spec.expression import ExpressionError, parse
 
 DEFAULT_BLOCK = 128
 """Threads of a block of which nothing is known."""
 
 _BLOCKS = {1: (str(DEFAULT_BLOCK),), 2: ("16", "8"), 3: ("8", "4", "4")}
+_MOST_THREADS = 1024
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
 """Names of what goes along x."""
@@ -29,6 +31,9 @@ class Launching:
     Attributes:
         place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
+        notes: what was found out about it, lines.
+        guessed: whether the grid is a guess nevertheless.
+        assumed: numbers that only a run of the host code tells, and what they are here.
     """
 
     grid: tuple[str, ...]
@@ -36,6 +41,18 @@ class Launching:
     shared: str
     place: SourceLine | None = None
     named: str = ""
+    notes: tuple[str, ...] = ()
+    guessed: bool = False
+    assumed: Mapping[str, str] = field(default_factory=dict)
+
+    def rewritten(self, change: Callable[[str], str]) -> Launching:
+        """With each of its expressions changed."""
+        return replace(
+            self,
+            grid=tuple(map(change, self.grid)),
+            block=tuple(map(change, self.block)),
+            shared=change(self.shared),
+        )
 
 
 def launching(
@@ -54,15 +71,65 @@ def launching(
     """
     usable |= {extent.name for extent in sizes}
     for use, full in found:
-        if use.grid and use.block and _names(use.grid, use.block, (use.shared or "0",)) <= usable:
+        known = use.grid and use.block and _names(use.grid, use.block, (use.shared or "0",))
+        if use.grid and use.block and known and known <= usable and _can_be(use.grid, use.block):
             named = ""
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
             return Launching(
                 use.grid, use.block, use.shared or _shared(source, use.block), use.place, named
             )
-    blocks = [use.block for use, _ in found if use.block and _names(use.block) <= usable]
-    return _guess(source, blocks[0] if blocks else (), usable, sizes)
+    for use, _ in found:
+        if (read := _assumed(source, use, usable, sizes)) is not None:
+            return read
+    return _guess(source, (), usable, sizes)
+
+
+def _assumed(
+    source: Chosen, use: LaunchSite, usable: frozenset[str], sizes: Sequence[Extent]
+) -> Launching | None:
+    """A launch of which a run would tell more, with common numbers for what it would tell.
+
+    None where not even the form of a block can be told."""
+    grid, block, shared = use.loose
+    if not block:
+        return None
+    while len(block) > 1 and block[-1] == "1":
+        block = block[:-1]
+    numbers: dict[str, str] = {}
+    for text, number in zip(block, _BLOCKS[len(block)], strict=True):
+        for name in _WORD.findall(text):
+            if name not in usable:
+                numbers.setdefault(name, use.branch.get(name, number))
+    block = tuple(bare(_with(text, numbers)) for text in block)
+    if not _can_be(("1",), block):
+        return None
+    grid = tuple(bare(_with(text, numbers)) for text in grid)
+    shared = bare(_with(shared, numbers))
+    if not shared or not _names((shared,)) <= usable:
+        shared = _shared(source, block)
+    if grid and _names(grid) <= usable and _can_be(grid, block):
+        return Launching(grid, block, shared, use.place, assumed=numbers)
+    guess = _guess(source, block, usable, sizes)
+    return replace(guess, shared=shared, place=use.place, guessed=True, assumed=numbers)
+
+
+def _with(text: str, numbers: Mapping[str, str]) -> str:
+    return _WORD.sub(lambda match: numbers.get(match[0], match[0]), text)
+
+
+def _can_be(grid: Sequence[str], block: Sequence[str]) -> bool:
+    """Whether a device could launch this, as far as numbers tell: nothing is 0 or too large."""
+    threads = 1
+    for index, text in enumerate((*grid, *block)):
+        try:
+            value = parse(text).evaluate({})
+        except ExpressionError:
+            continue
+        if value < 1:
+            return False
+        threads *= value if index >= len(grid) else 1
+    return threads <= _MOST_THREADS
 
 
 def _guess(

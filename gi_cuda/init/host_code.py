@@ -3,46 +3,39 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro, plain_type, walk
-from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.init.sizes import bare, bracketed, divided_up, is_count_name
+from gi_cuda.grammar.frontends.cuda.file import first_macro
+from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.init.host import (
+    HostCode,
+    KnownNames,
+    Locals,
+    enclosing_function,
+    parameters,
+    plain_name,
+    template_names,
+    without_casts,
+)
+from gi_cuda.init.host_calls import value_of_call
+from gi_cuda.init.sizes import bare, bracketed, is_count_name
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 
-_DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
-_OPERATORS = frozenset(
-    [
-        "+",
-        "-",
-        "*",
-        "/",
-        "%",
-        "<<",
-        ">>",
-        "&",
-        "|",
-        "^",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "==",
-        "!=",
-        "&&",
-        "||",
-    ]
-)
+_OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
 _LISTS = ("argument_list", "initializer_list", "parameter_list")
-_ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
+_EXTENTS = ("dim3", "uint3", "auto")
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPTH = 12
+_CALLERS = 3
+"""Callers of callers that are asked what they pass."""
 
 
 _WHOLE = frozenset(
@@ -51,86 +44,63 @@ _WHOLE = frozenset(
 """Expressions whose text can stand as an operand where they stood as one."""
 
 
-@dataclass(frozen=True, slots=True)
-class KnownNames:
-    """What stands for itself in the expressions that are read.
-
-    Attributes:
-        scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
-        kept: macros and constants that stay names.
-        own: whether numbers that nobody can tell, and whose names say how much data there is, do.
-        starts: whether a variable of a loop is what it is at first, instead of unknown.
-    """
-
-    scalars: Mapping[str, str] = field(default_factory=dict)
-    kept: frozenset[str] = frozenset()
-    own: bool = False
-    starts: bool = False
-
-
 class Resolver:
     """Turns expressions of the host code before a launch into a target's.
 
     Args:
-        codes: the source, then its headers.
+        host: the file with the launch.
         at: the launch.
     """
 
-    def __init__(
-        self, codes: Sequence[CudaFile], at: Node, types: ElementTypes, known: KnownNames
-    ) -> None:
-        self._codes, self._code, self._types = codes, codes[0], types
+    def __init__(self, host: HostCode, at: Node, types: ElementTypes, known: KnownNames) -> None:
+        self._host, self._codes, self._code, self._types = host, host.codes, host.code, types
         self._known = known
-        self._values: dict[str, list[Node]] = {}
-        self._declared: dict[str, str] = {}
-        self._pointers: dict[str, int] = {}
-        self._allocated: dict[str, Node] = {}
-        function: Node | None = at
-        while function is not None and function.type != "function_definition":
-            function = function.parent
-        for child in self._code.root.children:
-            if child.type == "declaration":
-                self._note(child)
-        for node in walk(function) if function is not None else ():
-            if node.start_byte < at.start_byte:
-                self._note(node)
+        self._locals = Locals(host.code, at, starts=known.starts)
+        self._function = enclosing_function(at)
 
-    def _note(self, node: Node) -> None:
-        if node.type in ("declaration", "parameter_declaration"):
-            kind = node.child_by_field_name("type")
-            for one in node.children_by_field_name("declarator"):
-                name = name_node(one)
-                if name is None:
-                    continue
-                self._values.pop(self._code.of(name), None)
-                if kind is not None:
-                    self._declared[self._code.of(name)] = plain_type(self._code.of(kind))
-                    self._pointers[self._code.of(name)] = _depth(one, name)
-                value = one.child_by_field_name("value")
-                if one.type == "function_declarator":
-                    # ``dim3 block(BLOCK_X, BLOCK_Y);`` reads like a prototype.
-                    value = one.child_by_field_name("parameters")
-                if value is not None:
-                    self._values.setdefault(self._code.of(name), []).append(value)
-        elif node.type == "call_expression":
-            self._note_call(node)
-        elif node.type == "assignment_expression":
-            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-            stepped = self._known.starts and _in_header(node)
-            if left is not None and right is not None and not stepped:
-                # Set more than once, perhaps conditionally: nobody knows to what.
-                self._values.setdefault(self._code.of(left), []).append(right)
+    @cached_property
+    def _caller(self) -> tuple[Resolver, Node] | None:
+        """The first call of the function that the place is in, and what reads expressions there."""
+        head = None if self._function is None else function_declarator(self._function)
+        name = None if head is None else head.child_by_field_name("declarator")
+        if name is None or self._known.callers >= _CALLERS:
+            return None
+        calls = self._host.calls.get(plain_name(self._code.of(name)), ())
+        call = next((one for one in calls if enclosing_function(one) != self._function), None)
+        if call is None:
+            return None
+        scalars = {
+            self._code.of(given).strip(): self._known.scalars[parameter]
+            for parameter, given in self._given(call).items()
+            if parameter in self._known.scalars and is_name(given)
+        }
+        known = replace(self._known, scalars=scalars, callers=self._known.callers + 1)
+        return Resolver(self._host, call, self._types, known), call
 
-    def _note_call(self, node: Node) -> None:
-        """Remember what is allocated."""
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is None or given is None or len(given.named_children) < 2:
-            return
-        if self._code.of(called).partition("<")[0] in _ALLOCATORS:
-            pointer, size = given.named_children[:2]
-            for inner in walk(pointer):
-                if inner.type == "identifier":
-                    self._allocated[self._code.of(inner)] = size
+    def _given(self, call: Node) -> dict[str, Node]:
+        """What a call of the function passes for its parameters."""
+        listed = call.child_by_field_name("arguments")
+        nodes = [] if listed is None else [n for n in listed.named_children if n.type != "comment"]
+        return dict(zip(parameters(self._code, self._function), nodes, strict=False))
+
+    def _passed(self, name: str) -> tuple[Resolver, Node] | None:
+        """What the caller passes for a parameter of the function that is never set in it."""
+        if name not in parameters(self._code, self._function) or name in self._locals.values:
+            return None
+        caller = self._caller
+        given = None if caller is None else self._given(caller[1]).get(name)
+        return None if caller is None or given is None else (caller[0], given)
+
+    def _template(self, name: str) -> str | None:
+        """What a template parameter of the function is where it is called."""
+        names = template_names(self._code, self._function)
+        caller = self._caller if name in names else None
+        if caller is None:
+            return None
+        called = caller[1].child_by_field_name("function")
+        given = list(caller[0].template_arguments(called))
+        index = names.index(name)
+        return given[index] if index < len(given) else None
 
     def template_arguments(self, called: Node | None) -> Iterator[str]:
         """The arguments of ``blur<float, 3>``, constants by their values."""
@@ -141,12 +111,23 @@ class Resolver:
             own = self._code.of(node).strip()
             # A name alone is read as a type.
             text = self._name(own, 0) if own.isidentifier() else self.expression(node)
-            yield text or own
+            yield text or self._template(own) or own
 
     def bytes(self, node: Node) -> str | None:
         """The bytes that are allocated for a pointer."""
-        size = self._allocated.get(self._code.of(node))
-        return None if size is None else self.expression(size)
+        name = self._code.of(node)
+        size = self._locals.allocated.get(name)
+        if size is not None:
+            return self.expression(size)
+        passed = self._passed(name)
+        return None if passed is None else passed[0].bytes(passed[1])
+
+    def origin(self, node: Node) -> str:
+        """What host code passes, as the outermost caller that is known has it."""
+        node = without_casts(node)
+        own = " ".join(self._code.of(node).split())
+        passed = self._passed(own) if node.type == "identifier" else None
+        return own if passed is None else passed[0].origin(passed[1])
 
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""
@@ -157,7 +138,10 @@ class Resolver:
 
     def declared_type(self, node: Node) -> str | None:
         """The type that a name is declared with."""
-        return self._declared.get(self._code.of(node)) if node.type == "identifier" else None
+        if node.type != "identifier":
+            return None
+        declared = self._locals.declared.get(self._code.of(node))
+        return None if declared is None else self._template(declared) or declared
 
     def number(self, node: Node) -> int | float | None:
         """The value of a constant."""
@@ -170,29 +154,61 @@ class Resolver:
         if node.type == "identifier" and (value := self._value(self._code.of(node))) is not None:
             return self.number(value)
         shown = self._code.of(node).strip()
+        if node.type == "identifier" and (passed := self._passed(shown)) is not None:
+            return passed[0].number(passed[1])
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
         return float(shown.rstrip("fFlL")) if _REAL.fullmatch(shown) else None
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""
-        if node.type == "identifier" and depth < _DEPTH:
-            value = self._value(self._code.of(node))
-            if value is not None and self._declared.get(self._code.of(node)) in ("dim3", "auto"):
+        if depth > _DEPTH:
+            return None
+        own = self._code.of(node).strip()
+        if node.type == "identifier":
+            by_parts = self._by_parts(own, depth)
+            if by_parts is not None:
+                return by_parts
+            value = self._value(own)
+            if value is not None and self._locals.declared.get(own) in _EXTENTS:
                 return self.extent(value, depth + 1)
-        if node.type == "call_expression":
-            called, given = (
-                node.child_by_field_name("function"),
-                node.child_by_field_name("arguments"),
-            )
-            if called is not None and given is not None and self._code.of(called) == "dim3":
+            passed = self._passed(own)
+            if passed is not None:
+                return passed[0].extent(passed[1], depth + 1)
+        if node.type in ("call_expression", "compound_literal_expression"):
+            called = node.child_by_field_name("function") or node.child_by_field_name("type")
+            given = node.child_by_field_name("arguments") or node.child_by_field_name("value")
+            if called is not None and given is not None and self._code.of(called) in _EXTENTS:
                 return self.extent(given, depth + 1)
         if node.type in _LISTS:
-            parts = [self.expression(child) for child in node.named_children]
-            known = tuple(bare(part) for part in parts if part is not None)
-            return known if len(known) == len(parts) and 1 <= len(parts) <= 3 else None
-        text = self.expression(node)
+            return self.extents(node.named_children)
+        text = self.expression(node, depth)
         return None if text is None else (bare(text),)
+
+    def extents(self, nodes: Sequence[Node]) -> tuple[str, ...] | None:
+        """A grid or a block of which the numbers stand beside each other."""
+        parts = [self.expression(child) for child in nodes if child.type != "comment"]
+        known = tuple(bare(part) for part in parts if part is not None)
+        return known if len(known) == len(parts) and 1 <= len(parts) <= 3 else None
+
+    def _by_parts(self, name: str, depth: int) -> tuple[str, ...] | None:
+        """A ``dim3`` whose members are set one by one."""
+        values = [self._value(f"{name}.{part}") for part in "xyz"]
+        if not any(values) or self._locals.declared.get(name) not in _EXTENTS:
+            return None
+        first = self._value(name)
+        known = (None if first is None else self.extent(first, depth + 1)) or ()
+        whole = (*known, "1", "1", "1")[:3]
+        parts = [
+            whole[index] if value is None else self.expression(value, depth + 1)
+            for index, value in enumerate(values)
+        ]
+        if any(part is None for part in parts):
+            return None
+        found = [bare(part) for part in parts if part is not None]
+        while len(found) > 1 and found[-1] == "1":
+            found.pop()
+        return tuple(found)
 
     def expression(self, node: Node, depth: int = 0) -> str | None:
         """An integer expression over scalars and parameters, None if it is none."""
@@ -204,8 +220,8 @@ class Resolver:
         if kind == "number_literal":
             match = _INTEGER.fullmatch(own)
             return match[1] if match else None
-        if kind in ("identifier", "parameter_declaration"):
-            return self._name(own, depth)
+        if kind in ("identifier", "parameter_declaration", "qualified_identifier"):
+            return self._name(own.rpartition("::")[2], depth)
         if kind == "field_expression":
             return self._component(node, depth)
         if kind == "parenthesized_expression":
@@ -217,15 +233,16 @@ class Resolver:
         if kind == "binary_expression":
             return self._binary(node, depth)
         if kind == "conditional_expression":
-            names = ("condition", "consequence", "alternative")
-            parts = [node.child_by_field_name(name) for name in names]
-            texts = [None if p is None else self.expression(p, depth + 1) for p in parts]
-            a, b, c = texts
-            return None if a is None or b is None or c is None else f"({a} ? {b} : {c})"
+            return self._conditional(node, depth)
         if kind == "sizeof_expression":
             return self._size(node)
         if kind == "call_expression":
-            return self._call(node, depth)
+            return value_of_call(
+                self._host,
+                node,
+                lambda one: self.expression(one, depth + 1),
+                lambda name: self._name(name, depth + 1),
+            )
         if kind in _LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
@@ -240,18 +257,46 @@ class Resolver:
             return self._text(macro.body, depth) if macro.parameters is None else None
         value = self._value(name)
         text = None if value is None else self.expression(value, depth + 1)
-        if text is None:
-            return name if self._known.own and self._counts(name) else None
+        if text is None and name not in self._locals.values:
+            text = self._from_outside(name, depth)
+        if text is None or (self._known.free and _is_zero(text)):
+            unknown = self._known.free or (self._known.own and self._counts(name))
+            return name if unknown and self._is_whole(name) else None
         return bracketed(text)
 
-    def _counts(self, name: str) -> bool:
-        """Whether a variable is a whole number that says how much data there is."""
-        element = self._types.element(self._declared.get(name, ""))
+    def _from_outside(self, name: str, depth: int) -> str | None:
+        """What a name means that the function does not set: a constant, or what callers give."""
+        if name in self._host.constants and name not in self._locals.declared:
+            return self._text(self._host.constants[name], depth + 1)
+        passed = self._passed(name)
+        if passed is not None:
+            return passed[0].expression(passed[1], depth + 1)
+        given = self._template(name)
+        return given if given is not None and _INTEGER.fullmatch(given) else None
+
+    def _conditional(self, node: Node, depth: int) -> str | None:
+        names = ("condition", "consequence", "alternative")
+        parts = [node.child_by_field_name(name) for name in names]
+        a, b, c = (None if p is None else self.expression(p, depth + 1) for p in parts)
+        if a is not None and b is not None and c is not None:
+            return f"({a} ? {b} : {c})"
+        return (b or c) if self._known.free else None
+
+    def _is_whole(self, name: str) -> bool:
+        """Whether a variable is one whole number."""
+        declared = self._locals.declared.get(name, "")
+        element = self._types.element(declared)
         whole = element is not None and "int" in element.type and element.parts == 1
-        return whole and not self._pointers.get(name) and is_count_name(name, compared=False)
+        return (whole or declared == "auto") and not self._locals.pointers.get(name)
+
+    def _counts(self, name: str) -> bool:
+        """Whether a variable's name says how much data there is."""
+        return is_count_name(name, compared=False)
 
     def _value(self, name: str) -> Node | None:
-        values = self._values.get(name, [])
+        values = self._locals.values.get(name, [])
+        if self._known.free:
+            return next((value for value in values if value is not None), None)
         return values[0] if len(values) == 1 else None
 
     def _text(self, body: str, depth: int) -> str | None:
@@ -274,6 +319,9 @@ class Resolver:
         base, part = node.child_by_field_name("argument"), node.child_by_field_name("field")
         if base is None or part is None or self._code.of(part) not in "xyz":
             return None
+        member = self._value(self._code.of(node))
+        if member is not None:
+            return self.expression(member, depth + 1)
         extent = self.extent(base, depth + 1) if base.type == "identifier" else None
         index = "xyz".index(self._code.of(part))
         if extent is None:
@@ -283,7 +331,12 @@ class Resolver:
     def _binary(self, node: Node, depth: int) -> str | None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
         operator = node.child_by_field_name("operator")
-        if left is None or right is None or operator is None or operator.type not in _OPERATORS:
+        if (
+            left is None
+            or right is None
+            or operator is None
+            or not _OPERATORS.fullmatch(operator.type)
+        ):
             return None
         a, b = self._operand(left, depth), self._operand(right, depth)
         return None if a is None or b is None else f"{a} {operator.type} {b}"
@@ -299,70 +352,21 @@ class Resolver:
         # ``*a`` and ``a[0]`` are what ``a`` points to.
         pointed = re.fullmatch(r"\*\s*(\w+)|(\w+)\s*\[\s*\w+\s*\]", inner)
         name = (pointed[1] or pointed[2]) if pointed else inner
-        if self._pointers.get(name, 0) != bool(pointed):
+        if self._locals.pointers.get(name, 0) != bool(pointed):
             return None
-        element = self._types.element(self._declared.get(name, name))
+        element = self._types.element(self._locals.declared.get(name, name))
         return None if element is None or "*" in name else str(element.bytes)
 
-    def _call(self, node: Node, depth: int) -> str | None:
+
+def _is_zero(text: str) -> bool:
+    """Whether a number is set only later: none of a launch's numbers is 0."""
+    return bare(text) == "0"
+
+
+def is_name(node: Node) -> bool:
+    """Whether an expression names one value: ``n``, ``matrix.rows``, ``data.size()``."""
+    if node.type == "call_expression":
         called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is None or given is None:
-            return None
-        name = self._code.of(called).rpartition("::")[2].partition("<")[0]
-        nodes = [child for child in given.named_children if child.type != "comment"]
-        if name in ("ceil", "ceilf") and len(nodes) == 1:
-            return self._ceiling(nodes[0], depth)
-        if name.startswith("static_cast") and len(nodes) == 1:
-            return self.expression(nodes[0], depth + 1)
-        if len(nodes) != 2:
-            return None
-        a, b = (self.expression(one, depth + 1) for one in nodes)
-        if a is None or b is None:
-            return None
-        a, b = bracketed(a), bracketed(b)
-        if name in ("min", "max"):
-            return f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})"
-        return divided_up(a, b) if _DIVIDED_UP.fullmatch(name) else None
-
-    def _ceiling(self, node: Node, depth: int) -> str | None:
-        """``ceil(n / (float)b)`` as a division of integers."""
-        while node.type == "parenthesized_expression":
-            node = node.named_children[0]
-        operator = node.child_by_field_name("operator")
-        if node.type != "binary_expression" or operator is None or operator.type != "/":
-            return self.expression(node, depth + 1)
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is None or right is None:
-            return None
-        a = self.expression(_without_one(self._code, left), depth + 1)
-        b = self.expression(right, depth + 1)
-        return None if a is None or b is None else divided_up(a, b)
-
-
-def _without_one(code: CudaFile, node: Node) -> Node:
-    """``n`` of ``1.0 * n`` or ``n * 1.0f``."""
-    if node.type == "binary_expression":
-        for one, other in (("left", "right"), ("right", "left")):
-            factor, rest = node.child_by_field_name(one), node.child_by_field_name(other)
-            if factor and rest and re.fullmatch(r"1\.0*[fF]?", code.of(factor)):
-                return rest
-    return node
-
-
-def _depth(declarator: Node | None, name: Node) -> int:
-    """How many ``*`` or ``[]`` a declaration puts on a name."""
-    depth = 0
-    while declarator is not None and declarator != name:
-        depth += declarator.type in ("pointer_declarator", "array_declarator")
-        declarator = declarator.child_by_field_name("declarator")
-    return depth
-
-
-def _in_header(node: Node) -> bool:
-    """Whether an assignment is the step of a ``for`` loop."""
-    loop = node.parent
-    return (
-        loop is not None
-        and loop.type == "for_statement"
-        and (loop.child_by_field_name("update") == node)
-    )
+        member = called is not None and called.type == "field_expression"
+        return member and given is not None and not given.named_children
+    return node.type in ("identifier", "field_expression")

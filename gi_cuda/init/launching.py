@@ -10,8 +10,10 @@ from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource, walk
-from gi_cuda.init.host_code import KnownNames, Resolver
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
+from gi_cuda.init.host import HostCode, KnownNames
+from gi_cuda.init.host_code import Resolver, is_name
+from gi_cuda.init.launch_calls import LaunchCall, launch_calls
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -24,10 +26,14 @@ class LaunchSite:
         place: where it is.
         grid, block: up to three expressions each; None where they cannot be told.
         shared: bytes of dynamic shared memory, None where that cannot be told.
+        loose: the three, with names for numbers that only a run tells; empty where not even that
+            can be said.
+        branch: what names are in the branch of a switch that the launch is in.
         templates: template arguments, as the host code writes them.
         values: what the host code passes for a parameter, where that is a number.
         computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
+        passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
     """
 
@@ -35,75 +41,111 @@ class LaunchSite:
     grid: tuple[str, ...] | None
     block: tuple[str, ...] | None
     shared: str | None
+    loose: tuple[tuple[str, ...], tuple[str, ...], str] = ((), (), "")
+    branch: Mapping[str, str] = field(default_factory=dict)
     templates: tuple[str, ...] = ()
     values: Mapping[str, int | float] = field(default_factory=dict)
     computed: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
 
 
 def launch_sites(
-    codes: Sequence[CudaFile], kernel: KernelSource, types: ElementTypes, known: KnownNames
+    host: HostCode, kernel: KernelSource, types: ElementTypes, known: KnownNames
 ) -> list[LaunchSite]:
-    """The launches of a kernel in its source.
+    """The launches of a kernel in host code.
 
     Args:
-        codes: the source, then its headers.
         known: what may stay a name; the kernel's own scalars need not be said.
     """
-    code = codes[0]
-    found = []
-    for node in walk(code.root):
-        called = node.child_by_field_name("function") if node.type == "call_expression" else None
-        syntax = next((c for c in node.children if c.type == "kernel_call_syntax"), None)
-        if called is None or syntax is None:
-            continue
-        name = code.of(called).partition("<")[0]
-        if name.rpartition("::")[2].strip() == kernel.definition.name:
-            found.append(_site(codes, kernel, types, known, (node, syntax)))
+    calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
+    # In branches that are taken, if there are such.
+    reached = [call for call in calls if _is_reached(host, types, call.node)]
+    return [_site(host, kernel, types, known, call) for call in reached or calls]
+
+
+def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
+    """Whether host code gets to a launch, unless it is known that it does not."""
+    resolver = Resolver(host, node, types, KnownNames(starts=True, free=True))
+    child, parent = node, node.parent
+    while parent is not None and parent.type != "function_definition":
+        if parent.type == "if_statement":
+            taken = _condition(resolver, parent)
+            in_else = child == parent.child_by_field_name("alternative")
+            if taken is not None and bool(taken) == in_else:
+                return False
+        elif parent.type == "case_statement":
+            value = parent.child_by_field_name("value")
+            switch = None if parent.parent is None else parent.parent.parent
+            found = None if switch is None else _condition(resolver, switch)
+            wanted = None if value is None else resolver.number(value)
+            if wanted is not None and found is not None and wanted != found:
+                return False
+        child, parent = parent, parent.parent
+    return True
+
+
+def _branch(code: CudaFile, node: Node) -> dict[str, str]:
+    """What names are where a switch gets to a launch."""
+    found: dict[str, str] = {}
+    parent = node.parent
+    while parent is not None and parent.type != "function_definition":
+        value = parent.child_by_field_name("value") if parent.type == "case_statement" else None
+        switch = None if parent.parent is None else parent.parent.parent
+        clause = None if switch is None else switch.child_by_field_name("condition")
+        if value is not None and clause is not None and code.of(value).isdigit():
+            found[code.of(clause).strip("() ")] = code.of(value)
+        parent = parent.parent
     return found
 
 
+def _condition(resolver: Resolver, statement: Node) -> int | float | None:
+    """The value of what an ``if`` or a ``switch`` asks for."""
+    clause = statement.child_by_field_name("condition")
+    value = None if clause is None else clause.child_by_field_name("value")
+    return None if value is None else resolver.number(value)
+
+
 def _site(
-    codes: Sequence[CudaFile],
+    host: HostCode,
     kernel: KernelSource,
     types: ElementTypes,
     known: KnownNames,
-    launch: tuple[Node, Node],
+    call: LaunchCall,
 ) -> LaunchSite:
-    node, syntax = launch
-    code = codes[0]
-    given = node.child_by_field_name("arguments")
-    listed = [c for c in given.named_children if c.type != "comment"] if given else []
-    passed = list(zip(kernel.arguments, listed, strict=False))
-    here = {code.of(n).strip(): a.name for a, n in passed if not a.pointers and _is_name(n)}
-    plain = Resolver(codes, node, types, KnownNames(starts=True))
-    resolver = Resolver(codes, node, types, replace(known, scalars=here))
+    code, node = host.code, call.node
+    passed = list(zip(kernel.arguments, call.arguments, strict=False))
+    here = {code.of(n).strip(): a.name for a, n in passed if not a.pointers and is_name(n)}
+    plain = Resolver(host, node, types, KnownNames(starts=True))
+    resolver = Resolver(host, node, types, replace(known, scalars=here))
     # How many threads a block has is no matter of how much data there is.
-    of_block = Resolver(codes, node, types, replace(known, scalars=here, own=False))
-    config = syntax.named_children
+    of_block = Resolver(host, node, types, replace(known, scalars=here, own=False))
+    loose = Resolver(host, node, types, replace(known, scalars=here, own=False, free=True))
     values = {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
     declared = {a.name: t for a, n in passed if (t := resolver.declared_type(n)) is not None}
     return LaunchSite(
         place=code.place(node),
-        grid=resolver.extent(config[0]) if config else None,
-        block=of_block.extent(config[1]) if len(config) > 1 else None,
-        shared=of_block.expression(config[2]) if len(config) > 2 else "0",
-        templates=tuple(resolver.template_arguments(node.child_by_field_name("function"))),
+        grid=_extent(resolver, call.grid),
+        block=_extent(of_block, call.block),
+        shared="0" if call.shared is None else of_block.expression(call.shared),
+        loose=(
+            _extent(loose, call.grid) or (),
+            _extent(loose, call.block) or (),
+            ("0" if call.shared is None else loose.expression(call.shared)) or "",
+        ),
+        branch=_branch(code, node),
+        templates=tuple(resolver.template_arguments(call.called)),
         values=values,
         computed=dict(_computed(resolver, passed, known.kept)),
         types=declared,
+        passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
     )
 
 
-def _is_name(node: Node) -> bool:
-    """Whether an expression names one value: ``n``, ``matrix.rows``, ``data.size()``."""
-    if node.type == "call_expression":
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        member = called is not None and called.type == "field_expression"
-        return member and given is not None and not given.named_children
-    return node.type in ("identifier", "field_expression")
+def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None:
+    return resolver.extent(nodes[0]) if len(nodes) == 1 else resolver.extents(nodes)
 
 
 def _computed(
@@ -116,5 +158,5 @@ def _computed(
         names = set(_NAME.findall(text or ""))
         if text is not None and names and names <= known | kept and names & known:
             yield argument.name, text
-        elif not argument.pointers and _is_name(node):
+        elif not argument.pointers and is_name(node):
             known.add(argument.name)

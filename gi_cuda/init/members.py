@@ -26,6 +26,7 @@ class ProposedScalar:
         computed: how the host code computes it from other scalars, if it does.
         count: values, one behind the other, in an array that a struct holds.
         member: where it is part of a struct, how one writes it: ``image.width``.
+        note: what was found out about its value.
     """
 
     name: str
@@ -35,6 +36,7 @@ class ProposedScalar:
     computed: str | None = None
     count: int = 1
     member: str = ""
+    note: str = ""
 
     @property
     def meaning(self) -> str:

@@ -15,8 +15,9 @@ from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged, variables
-from gi_cuda.init.compilation import Compilation, Headers
+from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.init.headers import Headers
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
@@ -33,10 +34,20 @@ from gi_cuda.init.sizes import (
 from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.tuning import Tunable, tunables
 from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.spec.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _IN_DATA = ("np", "rng", "seed", "case", "random_items", "dict", "object", "int")
 _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of a target: a kernel, how it is launched, and the names of what it gets."""
+
+    kernel: str
+    launching: Launching
+    arguments: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,9 @@ class Proposal:
         kept: headers that hold what the kernel reaches, and cannot.
         files: by name of a function that evolves, the file that it stands in.
         headers: what else is included.
+        use: the launch that it was read from.
+        further: launches of other kernels behind that of the first.
+        mark: what stands where something was assumed.
     """
 
     name: str
@@ -67,6 +81,14 @@ class Proposal:
     arguments: tuple[str, ...]
     extents: tuple[Extent, ...]
     launching: Launching
+    use: LaunchSite | None = None
+    further: tuple[Step, ...] = ()
+    mark: str = MARK
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All launches, in order."""
+        return (Step(self.kernel, self.launching, self.arguments), *self.further)
 
     @property
     def counts(self) -> tuple[str, ...]:
@@ -74,18 +96,25 @@ class Proposal:
         return tuple(extent.name for extent in self.extents)
 
 
-def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposal:
+def propose(
+    path: Path, wanted: str | None, compilation: Compilation, hosts: Sequence[Path] = ()
+) -> Proposal:
     """Read a source and propose a target for one of its kernels.
 
     Args:
         wanted: the kernel's name; None for the only one there is.
+        hosts: files that launch it, if they are not to be searched for.
 
     Raises:
-        UserError: no such kernel, a header that is not found, a parameter no target can pass.
+        UserError: no such kernel, a header that is needed and not found, a parameter no target can
+            pass.
     """
-    source = choose(path, wanted, compilation)
+    source = choose(path, wanted, compilation, hosts)
     named = source.launches(source.fixed)
-    parameters = tunables(source.code, source.functions, compilation.define, _words(named))
+    blocks = frozenset(
+        word for one in named for text in one.block or () for word in _WORD.findall(text)
+    )
+    parameters = tunables(source.code, source.functions, compilation.define, _words(named), blocks)
     defaults = {p.name: p.default for p in parameters if p.active}
     active = frozenset(defaults)
     found = source.launches(active)
@@ -133,8 +162,9 @@ def propose(path: Path, wanted: str | None, compilation: Compilation) -> Proposa
         scalars=scalars,
         structs=given.structs,
         arguments=arguments,
-        extents=large_enough(sizes, launch.grid, defaults),
+        extents=large_enough(sizes, [*launch.grid, *_known(buffers)], defaults),
         launching=launch,
+        use=use,
     )
 
 
@@ -186,7 +216,12 @@ def _sizes(
         host={} if use is None else use.values,
     )
     sizes = tuple(replace(one, passed=one.name in counting) for one in sizes)
-    return small_enough(sizes, [b.elements for b in buffers if b.elements], defaults)
+    return small_enough(sizes, _known(buffers), defaults)
+
+
+def _known(buffers: Sequence[ProposedBuffer]) -> list[str]:
+    """The sizes of buffers that have one."""
+    return [buffer.elements for buffer in buffers if buffer.elements]
 
 
 def _words(found: Sequence[LaunchSite], further: Sequence[str] = ()) -> frozenset[str]:

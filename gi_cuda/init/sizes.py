@@ -25,6 +25,9 @@ _NOT_COUNT = re.compile(
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
 _MOST = 1 << 24
+_LARGE = 64
+"""From here on a number of the host code is one of much data."""
+
 _FOLLOWED = 8
 
 _TRAIN = {1: (10007,), 2: (121, 90), 3: (28, 25, 21), 4: (12, 11, 10, 9)}
@@ -42,6 +45,7 @@ class Extent:
     Attributes:
         passed: whether the kernel gets it.
         device: what it is in the train case on a GPU.
+        note: what was found out about those on the host.
     """
 
     name: str
@@ -49,6 +53,7 @@ class Extent:
     train: int
     held_out: int
     device: int
+    note: str = ""
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:
@@ -89,20 +94,32 @@ def extents(
         if size := said if 0 < said <= _MOST else least:
             return (Extent(name, False, size, size, size),)
         return (Extent(name, False, _WHOLE[1][0], _WHOLE_HELD_OUT[1][0], _DEVICE[1][0]),)
-    number = min(len(names), 4)
+    small = _small(names, host)
+    number = max(1, min(len(names) - len(small), 4))
     tables = (_TRAIN, _HELD_OUT) if checked else (_WHOLE, _WHOLE_HELD_OUT)
     chosen = (*(table[number] for table in tables), _DEVICE[number])
     if looped and number == 1:
         chosen = _QUADRATIC
     train, held, device = ([*values, *[4] * len(names)] for values in chosen)
-    return tuple(
-        Extent(name, True, train[i], held[i], _whole(host.get(name)) or device[i])
-        for i, name in enumerate(names)
-    )
+    large = [name for name in names if name not in small]
+    found = {
+        name: Extent(name, True, train[i], held[i], _whole(host.get(name)) or device[i])
+        for i, name in enumerate(large)
+    }
+    found |= {name: Extent(name, True, value, value, value) for name, value in small.items()}
+    return tuple(found[name] for name in names)
+
+
+def _small(names: Sequence[str], host: Mapping[str, int | float]) -> dict[str, int]:
+    """Numbers that host code has small where it has others large: they stay what they are."""
+    known = {name: value for name in names if isinstance(value := host.get(name), int)}
+    if not any(map(_whole, known.values())):
+        return {}
+    return {name: value for name, value in known.items() if 0 < value < _LARGE}
 
 
 def _whole(value: int | float | None) -> int | None:
-    return value if isinstance(value, int) and value >= 64 else None
+    return value if isinstance(value, int) and value >= _LARGE else None
 
 
 def is_looped(body: str, name: str) -> bool:
@@ -122,26 +139,43 @@ def is_looped(body: str, name: str) -> bool:
 
 
 def large_enough(
-    sizes: tuple[Extent, ...], grid: Sequence[str], others: Mapping[str, int]
+    sizes: tuple[Extent, ...], numbers: Sequence[str], others: Mapping[str, int]
 ) -> tuple[Extent, ...]:
-    """Sizes of which each case has at least one block.
+    """Sizes of which each case has at least one of everything.
 
     Args:
-        others: all further names that the grid uses; of one with others nothing is known.
+        numbers: how many blocks there are along each dimension, and how many items in each buffer.
+        others: all further names that they use; of one with others nothing is known.
     """
-    try:
-        while (
-            sizes
-            and min(_blocks(grid, sizes, others)) < 1
-            and all(extent.device < _MOST for extent in sizes)
-        ):
-            sizes = tuple(
-                replace(e, train=2 * e.train, held_out=2 * e.held_out, device=2 * e.device)
-                for e in sizes
-            )
-    except ExpressionError:
-        pass
+    while (
+        sizes
+        and _least(numbers, sizes, others) < 1
+        and all(extent.device < _MOST for extent in sizes)
+    ):
+        # Perhaps one has to be larger than another.
+        for index in range(len(sizes)):
+            for times in (2, 4, 8, 16):
+                larger = _times(sizes[index], times)
+                tried = (*sizes[:index], larger, *sizes[index + 1 :])
+                if _least(numbers, tried, others) >= 1:
+                    return tried
+        sizes = tuple(_times(extent, 2) for extent in sizes)
     return sizes
+
+
+def _times(one: Extent, times: int) -> Extent:
+    return replace(
+        one, train=times * one.train, held_out=times * one.held_out, device=times * one.device
+    )
+
+
+def _least(numbers: Sequence[str], sizes: Sequence[Extent], others: Mapping[str, int]) -> int:
+    """The least of some numbers in any case, as far as they can be told."""
+    found = []
+    for text in numbers:
+        with suppress(ExpressionError):
+            found += list(_blocks([text], sizes, others))
+    return min(found, default=1)
 
 
 _ELEMENTS = 1 << 17

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.backends.table import backends_on_gpus
-from gi_cuda.grammar import Function
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.data_module import data_py, times
-from gi_cuda.init.proposal import Proposal, python_name
+from gi_cuda.init.proposal import Proposal, Step, python_name
+from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
-from gi_cuda.spec.load import MARK
 
 
 def files(proposal: Proposal, folder: Path) -> dict[str, str]:
@@ -32,7 +30,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
     """The target itself; paths start from its folder."""
     parts = [
         f"# How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
-        f"\n# init; what it could not know is marked {MARK}.",
+        f"\n# init; what it could not know is marked {proposal.mark}.",
         _target(proposal, folder),
         _build(proposal, folder),
         *(_parameter(one) for one in proposal.parameters),
@@ -41,7 +39,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_textures(proposal),
         *_scalars(proposal),
         *_structs(proposal),
-        _launch(proposal),
+        *(_launch(step, proposal.mark) for step in proposal.steps),
         *_oracles(proposal),
         *_cases(proposal),
     ]
@@ -77,22 +75,19 @@ def _table(header: str, comment: str = "", **keys: object) -> str:
     return "\n".join(lines)
 
 
-def _relative(path: Path, folder: Path) -> str:
-    return Path(os.path.relpath(path, folder.resolve())).as_posix()
-
-
 def _target(proposal: Proposal, folder: Path) -> str:
+    kernels = [step.kernel for step in proposal.steps]
     evolved = f"evolved: {', '.join(dict.fromkeys(f.name for f in proposal.functions))}"
     if proposal.instances:
         evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
-    headers = [_relative(header, folder) for header in proposal.evolving]
+    headers = [relative(header, folder) for header in proposal.evolving]
     return _table(
         "[target]",
         name=proposal.name,
-        description=f"{proposal.kernel} of {proposal.source.name}",
-        source=_Noted(_relative(proposal.source, folder), "stays where it is"),
+        description=f"{', '.join(kernels)} of {proposal.source.name}",
+        source=_Noted(relative(proposal.source, folder), "stays where it is"),
         headers=_Noted(headers, "they evolve with it") if headers else None,
-        kernels=_Noted([proposal.kernel], evolved),
+        kernels=_Noted(kernels, evolved),
         data="data.py",
     )
 
@@ -101,7 +96,9 @@ def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
     table = _table(
         "[build]",
-        include=[_relative(path, folder) for path in compilation.include] or None,
+        "\n".join(origins(proposal, folder)),
+        include=[relative(path, folder) for path in compilation.include] or None,
+        without=[*proposal.headers.without] or None,
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],
@@ -127,14 +124,17 @@ def _parameter(one: Tunable) -> str:
 
 def _constraints(proposal: Proposal) -> Iterator[str]:
     active = {p.name for p in proposal.parameters if p.active}
-    block = proposal.launching.block
-    if len(block) > 1 and active & set(block):
-        product = " * ".join(bracketed(one) for one in block)
-        why = "a block has at most 1024 threads"
-        yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
+    for block in dict.fromkeys(step.launching.block for step in proposal.steps):
+        if len(block) > 1 and active & set(block):
+            product = " * ".join(bracketed(one) for one in block)
+            why = "a block has at most 1024 threads"
+            yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
+
+_BEGINS = "the pointer points there: the kernel goes back so far"
 
 _ROLES = {
+    "scratch": "not looked at",
     "input": "only read",
     "output": "only written",
     "inout": "read and written: what it holds before each launch comes from data.py",
@@ -144,8 +144,8 @@ _ROLES = {
 def _buffers(proposal: Proposal) -> Iterator[str]:
     comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
     if any(not buffer.elements for buffer in proposal.buffers):
-        comment = f"{MARK}: the size of each buffer, in elements of its type. Assumed where it"
-        comment += f" says so:\none item for each {' x '.join(proposal.counts)}."
+        comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed"
+        comment += f" where it says so:\none item for each {' x '.join(proposal.counts)}."
     for buffer in proposal.buffers:
         why = _ROLES[buffer.role]
         if buffer.access is Access.ATOMIC:
@@ -154,32 +154,33 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             why = "not used by the kernel"
         if buffer.texture:
             why = "read through its texture"
-        items = buffer.elements or " * ".join(proposal.counts)
-        size = times(items, buffer.element.parts)
+        parts = buffer.element.parts
+        size = times(buffer.items(proposal.counts), parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
         yield _table(
             "[[buffer]]" + _behind(buffer.shown + own),
             comment,
             name=buffer.name,
             type=buffer.element.type,
-            size=_Noted(size, "" if buffer.elements else MARK),
-            role=_Noted(buffer.role, why),
+            size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
+            role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
+            begin=_Noted(times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
         comment = ""
 
 
 def _textures(proposal: Proposal) -> Iterator[str]:
     comment = (
-        f"{MARK}: what each texture is made of. Assumed: what is fetched. Where host code says"
-        "\ncudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the texture"
-        '\nread = "normalized_float".'
+        f"{proposal.mark}: what each texture is made of. Assumed: what is fetched. Where host code"
+        "\nsays cudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the"
+        '\ntexture read = "normalized_float".'
     )
     for buffer in proposal.buffers:
         if buffer.texture is not None:
             header = "[[texture]]"
             if not buffer.access:
-                header += _behind(f"{MARK}: its fetches are not to be seen")
+                header += _behind(f"{proposal.mark}: its fetches are not to be seen")
             parts = buffer.element.parts if buffer.element.parts > 1 else None
             yield _table(header, comment, name=buffer.texture, buffer=buffer.name, components=parts)
             comment = ""
@@ -197,7 +198,7 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
             yield _table(header, name=scalar.name, type=kind, value=value)
             continue
         if scalar.name not in proposal.counts:
-            unsaid = "" if scalar.source else f": {MARK}"
+            unsaid = "" if scalar.source else f": {proposal.mark}"
             header += _behind(f"its value is in data.py{unsaid}")
         count = scalar.count if scalar.count > 1 else None
         yield _table(header, name=scalar.name, type=kind, count=count)
@@ -217,21 +218,27 @@ def _structs(proposal: Proposal) -> Iterator[str]:
         comment = ""
 
 
-def _launch(proposal: Proposal) -> str:
-    launching = proposal.launching
-    comment = f"{MARK}: the source does not say how the kernel is launched, or not plainly."
+def _launch(step: Step, mark: str) -> str:
+    launching = step.launching
+    comment = f"{mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    if launching.guessed:
+        comment += f"\n{mark}: the grid is a guess; a run of the host code would tell it."
+    comment = "\n".join([comment, *launching.notes])
+    if launching.assumed:
+        said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())
+        comment += f"\n{mark}: what only a run of the host code tells; assumed: {said}."
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
     return _table(
         "[[launch]]",
         comment,
-        kernel=proposal.kernel,
+        kernel=step.kernel,
         grid=launching.grid,
         block=launching.block,
         shared=None if launching.shared == "0" else _Noted(launching.shared, "bytes"),
-        args=proposal.arguments,
+        args=step.arguments,
     )
 
 
@@ -241,7 +248,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
     if not real:
         yield _table("[oracle]", kind="exact")
         return
-    comment = f"{MARK}: how far results may be from the reference's; both may be 0."
+    comment = f"{proposal.mark}: how far results may be from the reference's; both may be 0."
     smooth = [b for b in real if not b.element.fields]
     exact = [b.name for b in judged if not b.element.floating]
     if smooth:
@@ -296,7 +303,8 @@ def _cases(proposal: Proposal) -> Iterator[str]:
     same = all(e.device == e.train for e in extents)
     halves = [e.device // (1 if index else 2) for index, e in enumerate(extents)]
     fitness = "Cases: train ones give fitness, held-out ones only ever validate."
-    large = f"{MARK}: sizes worth the while of a GPU."
+    fitness = "\n".join([fitness, *(f"{e.name}: {e.note}" for e in extents if e.note)])
+    large = f"{proposal.mark}: sizes worth the while of a GPU."
     cases = [
         (fitness, "train", "train", False, [e.train for e in extents]),
         ("", "held-out", "held-out", False, [e.held_out for e in extents]),
@@ -313,36 +321,3 @@ def _cases(proposal: Proposal) -> Iterator[str]:
             backends=None if same else backends_on_gpus(gpu=gpu),
             args={"seed": seed, **counts},
         )
-
-
-def _remarks(proposal: Proposal, function: Function) -> str:
-    """Whether a function is the kernel, and the header that it stands in."""
-    file = proposal.files[function.name]
-    header = "" if file == proposal.source.name else f", in `{file}`"
-    return f"{' (kernel)' if function.kernel else ''}{header}"
-
-
-def readme(proposal: Proposal, folder: Path) -> str:
-    """What the folder is, and what to do next."""
-    functions = "\n".join(
-        f"- `{function.name}`{_remarks(proposal, function)}" for function in proposal.functions
-    )
-    name = folder
-    headers = ", ".join(f"`{path.name}`" for path in proposal.headers.own)
-    fixed = f"\n\nFrom headers, and so not changed: {headers}." if headers else ""
-    return f"""# {proposal.name}
-
-A target for `gi-cuda`: the kernel `{proposal.kernel}` of
-[{proposal.source.name}]({_relative(proposal.source, folder)}), which stays where it is.
-
-Functions that evolve:
-
-{functions}{fixed}
-
-## What to do now
-
-1. Look for `{MARK}` in `target.toml` and `data.py`: the size of each buffer, what its contents look
-   like, and how far results may be from the reference's.
-2. `gi-cuda check {name}` runs the unmodified kernel, and says if it can be evolved.
-3. `gi-cuda evolve {name}` starts the search.
-"""

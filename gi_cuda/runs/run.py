@@ -9,11 +9,10 @@ from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
-from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
-from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.evaluate.levels import check_source
 from gi_cuda.evaluate.replicates import (
     BUILDS,
@@ -111,19 +110,7 @@ class Run:
 
     def evaluator(self) -> Evaluator:
         """Where its individuals are evaluated."""
-        return Evaluator(
-            self.subject,
-            self.tools.equipment(),
-            Bounds(
-                self.baseline.loops,
-                Sampling(
-                    floor=self.baseline.floor,
-                    limit=self.baseline.search_limit(self.tools.backend.slack),
-                    schedules=self.baseline.schedules,
-                ),
-            ),
-            PastResults(self.store.codes()),
-        )
+        return self.tools.evaluator(self.baseline, PastResults(self.store.codes()))
 
     def evolution(self, stop: Callable[[], bool] = lambda: False) -> Evolution:
         """Its search, to begin or to go on with.

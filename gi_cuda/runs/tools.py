@@ -11,10 +11,14 @@ from pathlib import Path
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
+from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.batch import PastResults
+from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.replicates import Replicates
@@ -62,6 +66,19 @@ class Tools:
             self.backend.together,
             self.backend.death,
         )
+
+    def evaluator(self, baseline: Baseline, past: PastResults) -> Evaluator:
+        """Where individuals are evaluated.
+
+        Args:
+            past: what earlier measurements say about later ones.
+        """
+        sampling = Sampling(
+            floor=baseline.floor,
+            limit=baseline.search_limit(self.backend.slack),
+            schedules=baseline.schedules,
+        )
+        return Evaluator(self.subject, self.equipment(), Bounds(baseline.loops, sampling), past)
 
     def replicates(self, role: CaseRole, limit: float, name: str) -> Replicates:
         """What reads sources on the cases of one role.

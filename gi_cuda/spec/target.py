@@ -124,8 +124,8 @@ class Buffer(Table):
         dtype: type of one element.
         size: number of elements, from parameters (scratch only) and scalars; None for an input
             that is as long as the case makes it.
-        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, or None where
-            a kernel gets it as a pointer argument.
+        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, if it is one.
+        begin: number of the element that a kernel's pointer points to; None: the first.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -135,6 +135,7 @@ class Buffer(Table):
     role: BufferRole
     size: key.IntExpression | None = None
     symbol: key.Text | None = None
+    begin: key.IntExpression | None = None
     line: int = 0
 
 
@@ -239,12 +240,14 @@ class BuildOptions(Table):
 
     Attributes:
         include: folders searched for headers, absolute.
+        without: headers, as includes spell them, that are left out: nothing of them is needed.
         define: macros with fixed values.
         standard: C++ standard, e.g. ``c++17``.
         options: further compiler options, by back end; in the file the back ends are keys.
     """
 
     include: tuple[key.Folder, ...] = ()
+    without: tuple[key.Text, ...] = ()
     define: dict[key.Name, key.ExpressionText] = field(default_factory=dict)
     standard: key.Standard = "c++17"
     options: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -264,6 +267,19 @@ class Timing(Table):
     """``[timing]``: with what in the second-level cache launches are timed."""
 
     cache: Literal["warm", "flushed"] = "warm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warps(Table):
+    """``[warps]``: what the host back end does where the mask of a warp function leaves out the
+    thread that calls it; CUDA leaves open what that gives.
+
+    Attributes:
+        masks: ``checked`` refuses the launch; ``device`` does what devices do, and takes the
+            threads that are at the same place together.
+    """
+
+    masks: Literal["checked", "device"] = "checked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -314,6 +330,7 @@ class Tables(Table):
     oracle: Oracle
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
+    warps: Warps = field(default_factory=Warps)
 
 
 @dataclass(frozen=True, kw_only=True)

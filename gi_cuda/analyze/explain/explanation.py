@@ -14,7 +14,7 @@ from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Change, Changed, Setting
 from gi_cuda.grammar.rule import Rule
-from gi_cuda.grammar.rule_types import SPECIALS, type_of
+from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
@@ -103,9 +103,11 @@ def describe(subject: Subject, change: Change) -> str:
         said = f"{parameter.kind} {name}: {parameter.default} becomes {value}"
         return f"{said} ({parameter.help})" if parameter.help else said
     place, donor = change.place, change.donor
-    if donor in SPECIALS:
-        return _special(subject.grammar.rule(place), SPECIALS[donor])
-    other = "" if donor is None else _donor(place, donor)
+    text = None if donor is None else subject.grammar.specials.get(donor)
+    rule = subject.grammar.rule(place)
+    if text is not None and rule.type.special:
+        return _special(rule, text)
+    other = text or ("" if donor is None else _donor(place, donor))
     return change.words.source.format(place=_type(place), donor=other)
 
 

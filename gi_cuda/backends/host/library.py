@@ -18,6 +18,20 @@ HERE = Path(__file__).parent
 INCLUDE = HERE / "include"
 """Where ``gi_cuda_host.hpp`` is."""
 
+NVCC_MACROS = (
+    "-D__CUDACC__=1",
+    "-D__NVCC__=1",
+    "-D__CUDACC_VER_MAJOR__=13",
+    "-D__CUDACC_VER_MINOR__=0",
+    "-D__CUDACC_VER_BUILD__=0",
+    "-DCUDART_VERSION=13000",
+    "-DCUDA_VERSION=13000",
+    "-D__CUDA_ARCH__=800",
+    "-DGI_HOST=1",
+)
+"""What sources may ask about: as nvcc has it for device code of compute capability 8.0, and
+``GI_HOST``, which tells that it is not nvcc."""
+
 _COMMON_OPTIONS = (
     "-std=c++17",
     "-fPIC",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,13 +14,23 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gi_cuda.backends.host.shard import Array, LoadedKernel, memory_at
+from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.backends.protocol.schedules import Schedule
 
 Argument: TypeAlias = Array | np.generic
 
 
 class HostLaunchError(Exception):
-    """A launch did not end as it should; the process is as good as before."""
+    """A launch did not end as it should; the process is as good as before.
+
+    Args:
+        message: what happened.
+        kernel: to which one; empty where that is not known.
+    """
+
+    def __init__(self, message: str, kernel: str = "") -> None:
+        super().__init__(message)
+        self.kernel = kernel
 
 
 class BadLaunch(HostLaunchError):
@@ -69,6 +80,16 @@ class BoundLaunch:
     _block: Any = field(repr=False)
 
 
+class _Beyond(ctypes.Structure):
+    """``gi_beyond``."""
+
+    _fields_ = (
+        ("before", ctypes.c_uint64),
+        ("least", ctypes.c_uint64),
+        ("most", ctypes.c_uint64),
+    )
+
+
 class Runtime:
     """The runtime library, loaded into this process. One thread may use it.
 
@@ -94,10 +115,13 @@ class Runtime:
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]
         api.gi_schedule.argtypes = [ctypes.c_int, ctypes.c_uint64]
+        api.gi_masks.argtypes = [ctypes.c_bool]
         api.gi_report.argtypes = [ctypes.c_int]
         api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
         api.gi_alloc.restype = ctypes.c_void_p
         api.gi_free.argtypes = [ctypes.c_void_p]
+        api.gi_gave.argtypes = [ctypes.c_uint, ctypes.c_void_p]
+        api.gi_gave.restype = ctypes.c_char_p
         api.gi_texture_object.argtypes = [
             ctypes.c_void_p,
             ctypes.c_size_t,
@@ -222,12 +246,18 @@ class Runtime:
             ctypes.byref(self._nanoseconds),
         )
         if status:
-            raise _ERRORS[status](self._library.gi_message().decode(errors="replace"))
+            message = self._library.gi_message().decode(errors="replace")
+            raise _ERRORS[status](message, call.kernel.name)
         return self._nanoseconds.value * 1e-9
 
     def limit(self, seconds: float) -> None:
         """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
         self._library.gi_limit(seconds)
+
+    def take_masks_as_devices(self) -> None:
+        """Later launches may call warp functions with masks that leave out the caller: what is done
+        is done by the threads that are at the same place together."""
+        self._library.gi_masks(True)
 
     @contextmanager
     def scheduled(self, schedule: Schedule | None, seed: int = 0) -> Iterator[None]:
@@ -249,6 +279,25 @@ class Runtime:
         effect.
         """
         self._library.gi_report(descriptor)
+
+    @contextmanager
+    def giving(self) -> Iterator[Callable[[], dict[str, Beyond]]]:
+        """Inside, an access beside a buffer finds memory there and goes on. Asks how far from each
+        buffer there were any since it was made; only of buffers with such accesses."""
+        self._library.gi_give(1)
+        try:
+            yield lambda: dict(self._gave())
+        finally:
+            self._library.gi_give(0)
+
+    def _gave(self) -> Iterator[tuple[str, Beyond]]:
+        found = _Beyond()
+        for index in itertools.count():
+            name = self._library.gi_gave(index, ctypes.byref(found))
+            if name is None:
+                return
+            if found.before or found.most:
+                yield name.decode(), Beyond(found.before, found.least, found.most)
 
     def choose(self, number: int) -> None:
         """From now on schemata are the variant of that number."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.backends.protocol.requests import CasePlan, Outputs
+from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.measurement import Survival
@@ -133,6 +133,10 @@ class Device(Protocol):
         kernels, which keep the natural one. False where the order is not this device's to choose.
         """
 
+    def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
+        """Inside, accesses beside buffers find memory there, as far as the device can do that: asks
+        how far from each buffer there were any."""
+
     def run_round(self, runs: Sequence[TimedRun], limit: float) -> list[Timed]:
         """Prepare and run several in turn, and look at the answers of each.
 
@@ -159,6 +163,14 @@ class Device(Protocol):
         self, loaded: Loaded, loops: int
     ) -> AbstractContextManager[Callable[[], Sequence[int]]]:
         """While an instrumented variant runs inside: asks for the most iterations of each loop."""
+
+
+class Solid:
+    """A device on which what lies beside a buffer may be another one."""
+
+    def giving(self) -> AbstractContextManager[Callable[[], Mapping[str, Beyond]]]:
+        """Nothing gives way, and nothing is known."""
+        return nullcontext(dict)
 
 
 DeviceMaker: TypeAlias = Callable[[Target, Mapping[str, CaseData], WorkerSlot], Device]

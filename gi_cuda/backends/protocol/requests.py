@@ -24,6 +24,7 @@ class CasePlan:
         sizes: elements of every buffer.
         storage: for each buffer the one in whose memory its contents lie after all launches.
         draw: number of the draw, for scalars that are redrawn.
+        offsets: bytes from a buffer's begin to where kernels' pointers point, if any.
     """
 
     case: str
@@ -31,6 +32,7 @@ class CasePlan:
     sizes: Mapping[str, int]
     storage: Mapping[str, str]
     draw: int = 0
+    offsets: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def redrawn(self) -> bool:
@@ -218,6 +220,58 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
+class Explore:
+    """Run the reference on one case where every access beside a buffer finds memory, and say what
+    it does. The answer is an :class:`Explored`.
+
+    Attributes:
+        reference: with one case.
+    """
+
+    reference: Program
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class Beyond:
+    """How far from a buffer there were accesses, bytes.
+
+    Attributes:
+        before: its begin; 0: there were none.
+        least, most: past its end there were some within ``least`` bytes, and perhaps up to
+            ``most``.
+    """
+
+    before: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """What the reference did on a case.
+
+    Attributes:
+        seconds: of the faster one of two runs.
+        beyond: by name, buffers that were accessed beside their memory. One is dynamic shared
+            memory.
+        changed: buffers with contents of the case that hold something else now.
+        unwritten: poisoned and judged buffers in which nothing was written.
+        varying: judged buffers whose contents differ between the runs.
+    """
+
+    seconds: float
+    beyond: Mapping[str, Beyond]
+    changed: frozenset[str]
+    unwritten: frozenset[str]
+    varying: frozenset[str]
+
+
+DYNAMIC_SHARED = "dynamic shared memory"
+"""Its name among the buffers of :class:`Explored`."""
+
+
+@dataclass(frozen=True, slots=True)
 class GetReady:
     """Load what measuring variants of a reference takes. There is no answer."""
 
@@ -231,6 +285,7 @@ Request = (
     | CountLoops
     | TrySchedule
     | LeaveOut
+    | Explore
     | SpoilOutputs
     | TellInputs
 )

@@ -47,12 +47,18 @@ class Forked:
 
 @dataclass(frozen=True, slots=True)
 class Exit:
-    """A worker ended; ``suspect`` is the number of the variant that it says it ended over."""
+    """A worker ended.
+
+    Attributes:
+        suspect: number of the variant that it says it ended over.
+        signal: that ended it; None where it ended by itself.
+    """
 
     pid: int
     survival: Survival
     message: str
     suspect: int | None = None
+    signal: int | None = None
 
 
 def exit_reason(pid: int, status: int, words: str) -> Exit:
@@ -62,9 +68,10 @@ def exit_reason(pid: int, status: int, words: str) -> Exit:
         number = os.WTERMSIG(status)
         name = signal.Signals(number).name
         if number in (signal.SIGPROF, signal.SIGXCPU, signal.SIGVTALRM):
-            return Exit(pid, Survival.HUNG, last_words or "over its time limit", suspect)
+            told = last_words or "over its time limit"
+            return Exit(pid, Survival.HUNG, told, suspect, number)
         said = f"{name}: {last_words}" if last_words else name
-        return Exit(pid, Survival.CRASHED, said, suspect)
+        return Exit(pid, Survival.CRASHED, said, suspect, number)
     code = os.WEXITSTATUS(status)
     if code == HUNG_STATUS:
         return Exit(pid, Survival.HUNG, last_words or "over its time limit", suspect)

@@ -48,11 +48,13 @@ class Lost:
 
     Attributes:
         suspect: number of the variant that it died over, where it could tell.
+        signal: that ended it; None where it ended itself.
     """
 
     survival: Survival
     message: str
     suspect: int | None = None
+    signal: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -366,7 +368,7 @@ class Pool(Generic[Key]):
                 self._forget(worker)
                 how = worker.exit
                 for task in worker.sent:
-                    yield task.key, Lost(how.survival, how.message, how.suspect)
+                    yield task.key, Lost(how.survival, how.message, how.suspect, how.signal)
 
     def _overdue(self) -> Iterator[tuple[Key, Lost]]:
         now = time.monotonic()

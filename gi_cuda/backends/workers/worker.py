@@ -13,6 +13,7 @@ from gi_cuda.backends.protocol.device import DeviceMaker, LaunchCrashed, LaunchH
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
+    Explore,
     GetReady,
     LeaveOut,
     Measure,
@@ -33,6 +34,7 @@ from gi_cuda.backends.workers.case_runner import (
     tell_inputs,
     try_schedule,
 )
+from gi_cuda.backends.workers.exploring import explore
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.errors import UserError, is_memory, machine_error
@@ -46,6 +48,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     CountLoops: count_loops,
     TrySchedule: try_schedule,
     LeaveOut: leave_out,
+    Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
     GetReady: get_ready,

@@ -16,7 +16,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.offers import Changes, PlaceClass
 from gi_cuda.grammar.rule import Rule
-from gi_cuda.grammar.rule_types import DONOR_TYPES, RuleType, type_of
+from gi_cuda.grammar.rule_types import RuleType, donor_types, type_of
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its
@@ -68,7 +68,8 @@ class Reach:
             if number == len(self.members):
                 self.members.append([])
                 for candidate in grammar.offers.table(rule):
-                    reached[candidate.donor].append(number)
+                    if candidate.donor in reached:
+                        reached[candidate.donor].append(number)
             self.classes[rule.name] = number
             self.members[number].append(rule.name)
         shared: dict[tuple[int, ...], frozenset[int]] = {}
@@ -81,6 +82,7 @@ class Reach:
             _by_donor(grammar.changes.forbidden),
         )
         self._grammar = grammar
+        self._types = frozenset(rule.type for rule in grammar.rules)
 
     def places(self, donor: Rule) -> DonorReach:
         """Where a donor may go; to its own place in any case."""
@@ -89,6 +91,11 @@ class Reach:
         if self.classes[donor.name] not in classes:
             granted |= {donor.name}
         return DonorReach(classes, granted, self._forbidden.get(donor.name, frozenset()))
+
+    def others(self, donor: Rule) -> list[RuleType]:
+        """The types of places other than its own that a donor may go to."""
+        taking = (kind for kind in RuleType if donor.type in donor_types(kind, self._types))
+        return [kind for kind in taking if kind is not donor.type]
 
     def names(self, places: DonorReach) -> set[str]:
         """The places themselves, by name."""
@@ -136,7 +143,7 @@ def _by_donor(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
 
 def _words(reach: Reach, donor: Rule, places: DonorReach) -> Iterator[str]:
     """Places in as few words; those of another type or file are marked with it."""
-    for kind in (donor.type, *TAKING[donor.type]):
+    for kind in (donor.type, *reach.others(donor)):
         mark = "" if kind is donor.type else f"{kind}:"
         by_file = reach.entries(kind, lines=bool(places.granted or places.forbidden))
         for file in sorted(by_file, key=lambda file: file != donor.file):
@@ -166,13 +173,6 @@ def _ranges(reach: Reach, entries: Sequence[_Entry], places: DonorReach) -> Iter
         for entry in found:
             if whole or not plain or entry.classes & places.classes:
                 yield from (_point(rule) for rule in entry.rules if allowed(rule))
-
-
-TAKING: dict[RuleType, tuple[RuleType, ...]] = {
-    donor: tuple(place for place in RuleType if place is not donor and donor in DONOR_TYPES[place])
-    for donor in RuleType
-}
-"""By type of donor, the types of places other than its own that take it."""
 
 
 def _line(rule: Rule) -> int:
@@ -208,7 +208,8 @@ def read_scope(text: str, grammar: Grammar, retired: Mapping[str, RuleType], nam
             where=f"{name}:{max(error.line, 1)}",
             hint="a line looks like: <rule>: 119-126 140 152.2",
         ) from error
-    reader = _Reader(grammar, retired)
+    reach = Reach(grammar)
+    reader = _Reader(grammar, retired, reach)
     words: dict[str, list[tuple[str, str]]] = {}
     for entry in tree.children:
         assert isinstance(entry, Tree)
@@ -219,10 +220,9 @@ def read_scope(text: str, grammar: Grammar, retired: Mapping[str, RuleType], nam
             words.setdefault(donor, []).extend((str(word), where) for word in given)
     granted: set[tuple[str, str]] = set()
     forbidden: set[tuple[str, str]] = set()
-    reach = Reach(grammar)
     for rule in grammar.rules:
         if not rule.type.special:
-            more, less = reader.difference(rule, words.get(rule.name, []), reach)
+            more, less = reader.difference(rule, words.get(rule.name, []))
             granted |= {(rule.name, place) for place in more if place != rule.name}
             forbidden |= {(rule.name, place) for place in less if place != rule.name}
     return Changes(frozenset(granted), frozenset(forbidden))
@@ -241,27 +241,28 @@ def _check_donor(donor: str, grammar: Grammar, retired: Mapping[str, RuleType], 
 class _Reader:
     """Finds the places that words of a scope file mean."""
 
-    def __init__(self, grammar: Grammar, retired: Mapping[str, RuleType]) -> None:
+    def __init__(self, grammar: Grammar, retired: Mapping[str, RuleType], reach: Reach) -> None:
         self._grammar = grammar
         self._retired = retired
+        self._reach = reach
         self._rules: dict[tuple[RuleType, str], list[Rule]] = {}
         for rule in grammar.rules:
             self._rules.setdefault((rule.type, rule.file), []).append(rule)
         self._known: dict[object, tuple[set[str], set[str]]] = {}
 
     def difference(
-        self, donor: Rule, words: Sequence[tuple[str, str]], reach: Reach
+        self, donor: Rule, words: Sequence[tuple[str, str]]
     ) -> tuple[set[str], set[str]]:
         """The places that the words allow beyond those of the front end, and those they leave out.
 
         Args:
             words: each with where it stands.
         """
-        places = reach.places(donor)
+        places = self._reach.places(donor)
         key = donor.type, donor.file, tuple(word for word, _ in words), places
         if key not in self._known:
             allowed = {place for word, at in words for place in self.places(word, donor, at)}
-            static = reach.names(places)
+            static = self._reach.names(places)
             self._known[key] = allowed - static, static - allowed
         return self._known[key]
 
@@ -295,12 +296,13 @@ class _Reader:
         yield from names
 
     def _taking(self, marked: str, donor: Rule, where: str) -> RuleType:
-        found = next((kind for kind in TAKING[donor.type] if kind == marked), None)
+        others = self._reach.others(donor)
+        found = next((kind for kind in others if kind == marked), None)
         if found is None:
             raise UserError(
                 f"a rule of type {donor.type} cannot go to one of type {marked}",
                 where=where,
-                hint=f"it can go to: {', '.join((donor.type, *TAKING[donor.type]))}",
+                hint=f"it can go to: {', '.join((donor.type, *others))}",
             )
         return found
 

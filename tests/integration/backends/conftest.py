@@ -5,6 +5,7 @@ from __future__ import annotations
 import faulthandler
 import multiprocessing
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -17,11 +18,13 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.host.library import COMPILE_OPTIONS, INCLUDE, build_library, find_compiler
+from gi_cuda.backends.host.preamble import preamble
 from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
 from gi_cuda.backends.host.shard import Shard
 from gi_cuda.backends.protocol.schedules import Schedule
 
+_INCLUDE = re.compile(r"^\s*#include.*", re.M)
 _FORK = multiprocessing.get_context("fork")
 
 
@@ -74,8 +77,10 @@ class Host:
         options: Sequence[str] = ("-O2",),
     ) -> Path:
         """The text as a shard; RuntimeError with the compiler's messages if it does not compile."""
-        body = variant_text("v0", prepare(text), kernels, symbols)
-        whole = "\n".join([prelude, '#include "gi_cuda_host.hpp"', body, *exports, ""])
+        # What a text includes comes in front of it, as it does in a shard.
+        front = "".join(f"{line.strip()}\n" for line in text.splitlines() if "#include" in line)
+        body = variant_text("v0", prepare(_INCLUDE.sub("", text)), kernels, symbols)
+        whole = "\n".join([prelude, preamble(front, [text]), body, *exports, ""])
         key = " ".join([whole, *options])
         if key in self.shards:
             return self.shards[key]
@@ -103,6 +108,7 @@ class Host:
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
+        masks: str = "checked",
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -113,7 +119,11 @@ class Host:
         job = {
             "library": self.library,
             "shard": self.compile(
-                text, kernels, list(symbols or ()), exports=exports, options=options
+                text,
+                kernels,
+                list(symbols or ()),
+                exports=exports,
+                options=options,
             ),
             "arguments": dict(arguments),
             "grid": tuple(grid),
@@ -123,6 +133,7 @@ class Host:
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
             "schedule": self.schedule,
+            "masks": masks,
         }
         report = self.folder / "report"
         receiver, sender = _FORK.Pipe(duplex=False)
@@ -144,6 +155,8 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     runtime = Runtime(job["library"])
     runtime.report(2)
     runtime.limit(job["limit"])
+    if job["masks"] == "device":
+        runtime.take_masks_as_devices()
     shard = Shard(job["shard"])
     for name, value in job["symbols"].items():
         shard.symbol("v0", name)[:] = value.view(np.uint8)

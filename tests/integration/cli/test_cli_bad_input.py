@@ -141,9 +141,9 @@ MISTAKES = {
         spoil=swap("kernel.cu", "#ifndef BLOCK\n", '#include "missing.h"\n#ifndef BLOCK\n'),
     ),
     "header of CUDA's toolkit on the host": Mistake(
-        ("t/kernel.cu:3: the host back end has no <cuda_fp16.h>", "--backend cuda"),
+        ("t/kernel.cu:3: the host back end has no <cusparse.h>", "--backend cuda"),
         ("check", "t"),
-        swap("kernel.cu", "#ifndef BLOCK\n", "\n#include <cuda_fp16.h>\n#ifndef BLOCK\n"),
+        swap("kernel.cu", "#ifndef BLOCK\n", "\n#include <cusparse.h>\n#ifndef BLOCK\n"),
         unsaid="stdin",
     ),
     "variants of a source that lacks a header": Mistake(

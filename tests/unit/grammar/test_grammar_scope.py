@@ -117,7 +117,7 @@ def may_go(donor: str, there: dict[str, Meaning], here: dict[str, Meaning]) -> b
         mine, its = there.get(name), here.get(name)
         if mine == its:
             continue
-        if mine is None or its is None or mine[2] == its[2] or mine[1] != its[1]:
+        if mine is None or its is None or mine[1] != its[1]:
             return False
     return True
 
@@ -165,10 +165,23 @@ def test_loop_variables_end_with_their_loop() -> None:
 def test_names_that_a_macro_uses_count() -> None:
     text = (
         "#define AT p[i]\n__global__ void k(int *p) {\n int i = 0;\n AT = 1;\n"
-        " { int i = 2;\n i++; }\n p[0] = 3;\n}"
+        " { long i = 2;\n i++; }\n p[0] = 3;\n}"
     )
     assert "AT = 1;" not in offered(text, "_s.cu_6")
     assert "AT = 1;" in offered(text, "_s.cu_7")
+
+
+def test_what_one_loop_does_may_go_to_another_with_the_same_counter() -> None:
+    loop = " for (int i = 0; i < {n}; i++)\n p[{at}] = i;\n"
+    text = (
+        "__global__ void k(int *p) {\n"
+        + loop.format(n=3, at="i")
+        + loop.format(n=4, at="i + 9")
+        + " for (long i = 0; i < 5; i++)\n p[i + 20] = 0;\n p[0] = 7;\n}"
+    )
+    assert offered(text, "_s.cu_3") == {"p[i + 9] = i;", "p[0] = 7;"}
+    assert offered(text, "_s.cu_7") == {"p[0] = 7;"}
+    assert offered(text, "_s.cu_8") == set()
 
 
 def test_two_declarations_in_two_branches_are_two() -> None:

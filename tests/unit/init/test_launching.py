@@ -8,7 +8,7 @@ import pytest
 
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
-from gi_cuda.init.host_code import KnownNames
+from gi_cuda.init.host import KnownNames, read_host_code
 from gi_cuda.init.launching import LaunchSite, launch_sites
 
 KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
@@ -17,7 +17,9 @@ KERNEL = "#define BLOCK 64\n__global__ void k(float *a, int n, float s) { }\n"
 def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> LaunchSite:
     code = read(KERNEL + host)
     types = read_element_types([code])
-    (use,) = launch_sites([code], kernels(code)[0], types, KnownNames(kept=frozenset(kept.split())))
+    (use,) = launch_sites(
+        read_host_code(code), kernels(code)[0], types, KnownNames(kept=frozenset(kept.split()))
+    )
     return use
 
 
@@ -33,10 +35,13 @@ def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> Launch
         ("N > 5 ? N : 5u", None),
         ("unknown(N)", None),
         ("N / other", None),
+        ("rounded(N, 64)", "(n + 64 - 1 - (n + 64 - 1) % 64) / 64"),
+        ("ceil(N / 256.0)", "(n + 256 - 1) / 256"),
     ],
 )
 def test_grids(read: Callable[[str], CudaFile], grid: str, expected: str | None) -> None:
     host = (
+        "int rounded(int a, int b) { return (a + b - 1 - (a + b - 1) % BLOCK) / b; }\n"
         "void run(float *a, int N, int other) { const int threads = 2 * BLOCK;"
         f" int blocks = {grid}; k<<<blocks, threads>>>(a, N, 1.5f); }}"
     )
@@ -72,7 +77,9 @@ def test_allocations_types_and_template_arguments(read: Callable[[str], CudaFile
         "int main() { int N = 1 << 10; size_t bytes = N * sizeof(double); double *d;"
         " CHECK(cudaMalloc((void **)&d, bytes)); k<double, RADIUS, 2 * 8><<<1, 1>>>(d, N); }"
     )
-    (use,) = launch_sites([code], kernels(code)[0], read_element_types([code]), KnownNames())
+    (use,) = launch_sites(
+        read_host_code(code), kernels(code)[0], read_element_types([code]), KnownNames()
+    )
     assert use.templates == ("double", "3", "2 * 8")
     assert use.types == {"a": "double", "n": "int"}
     assert use.allocated == {"a": "(n * 8)"}
@@ -133,7 +140,131 @@ def test_how_much_only_the_host_code_knows(read: Callable[[str], CudaFile]) -> N
         " k<<<n / 64, threads>>>(a); }"
     )
     types, kernel = read_element_types([code]), kernels(code)[0]
-    (use,) = launch_sites([code], kernel, types, KnownNames(own=True))
+    (use,) = launch_sites(read_host_code(code), kernel, types, KnownNames(own=True))
     assert (use.grid, use.block, use.allocated) == (("n / 64",), None, {"a": "n * 4"})
-    (use,) = launch_sites([code], kernel, types, KnownNames())
+    (use,) = launch_sites(read_host_code(code), kernel, types, KnownNames())
     assert use.grid is None
+
+
+@pytest.mark.parametrize(
+    ("host", "grid", "block"),
+    [
+        ("enum { A = 3, TPB };", "n / TPB", "TPB"),
+        ("struct Config { static constexpr int TPB = 96; };", "n / Config::TPB", "Config::TPB"),
+        ("namespace config { const int TPB = 3 << 5; }", "n / config::TPB", "config::TPB"),
+    ],
+)
+def test_constants_wherever_they_stand(
+    read: Callable[[str], CudaFile], host: str, grid: str, block: str
+) -> None:
+    host += f"void run(float *a, int n) {{ k<<<{grid}, {block}>>>(a, n, 1.0f); }}"
+    use = launch(read, host)
+    assert use.block is not None
+    assert use.block[0].strip("()") in ("4", "96", "3 << 5")
+    assert use.grid is not None
+
+
+def test_a_dim3_that_is_set_by_parts_or_with_braces(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "void run(float *a, int n) { dim3 block, grid = {1, 7}; block.x = BLOCK; block.y = 4;"
+        " grid.x = n / block.x; k<<<grid, block>>>(a, n, 1.0f); }"
+    )
+    use = launch(read, host)
+    assert (use.grid, use.block) == (("n / 64", "7"), ("64", "4"))
+    host = "void run(float *a, int n) { k<<<dim3{2, 3}, dim3(BLOCK)>>>(a, n, 1.0f); }"
+    assert launch(read, host).grid == ("2", "3")
+
+
+def test_a_wrapper_is_asked_for_by_its_callers(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "void wrap(float *v, int count, int blocks, dim3 threads) {"
+        " k<<<blocks, threads>>>(v, count, 1.0f); }\n"
+        "int main() { int m = 5000; float *d; cudaMalloc(&d, m * sizeof(float));"
+        " dim3 t(32, 2); wrap(d, m, (m + 31) / 32, t); }"
+    )
+    use = launch(read, host)
+    assert (use.grid, use.block) == (("(n + 31) / 32",), ("32", "2"))
+    assert use.allocated == {"a": "(n * 4)"} or use.allocated == {"a": "n * 4"}
+    assert use.values["n"] == 5000
+
+
+def test_a_template_that_launches_is_what_its_first_call_makes_it(
+    read: Callable[[str], CudaFile],
+) -> None:
+    code = read(
+        "template <class T, int B> __global__ void k(T *a, int n) { }\n"
+        "template <class T, int B> void wrap(T *a, int n) { k<T, B><<<n / B, B>>>(a, n); }\n"
+        "void run(double *a, int n) { switch (n) { case 1: wrap<double, 64>(a, n); break;"
+        " default: wrap<double, 128>(a, n); } }"
+    )
+    kernel, types = kernels(code)[0], read_element_types([code])
+    (use,) = launch_sites(read_host_code(code), kernel, types, KnownNames())
+    assert use.templates == ("double", "64")
+    assert (use.grid, use.block, use.types["a"]) == (("n / 64",), ("64",), "double")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "cudaLaunchKernel((void *)k, dim3(n / 64), dim3(64), args, 8, 0);",
+        "CHECK(cudaLaunchCooperativeKernel((const void *)&k, n / 64, 64, args, 8));",
+        "void (*f)(float *, int, float) = k; f<<<n / 64, 64, 8>>>(a, n, s);",
+        'CUfunction f; cuModuleGetFunction(&f, m, "k");'
+        " cuLaunchKernel(f, n / 64, 1, 1, 64, 1, 1, 8, 0, args, 0);",
+    ],
+)
+def test_launches_by_functions(read: Callable[[str], CudaFile], text: str) -> None:
+    host = (
+        "void run(float *a, int n, float s, CUmodule m) {"
+        f" void *args[] = {{&a, (void *)&n, &s}}; {text} }}"
+    )
+    use = launch(read, host)
+    assert use.grid in (("n / 64",), ("n / 64", "1", "1"))
+    assert use.block in (("64",), ("64", "1", "1"))
+    assert use.shared == "8"
+
+
+def test_launches_by_macros(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "#define GRID(x, b) (((x) + (b) - 1) / (b))\n"
+        "#define RUN(kernel, g, b, ...) \\\n    kernel<<<g, \\\n b>>>(__VA_ARGS__)\n"
+        "#define CHECKED(call) do { call; check(#call); } while (0)\n"
+        "void run(float *a, int n) {\n    CHECKED(RUN(k, GRID(n, BLOCK), BLOCK,\n a, n, 1.0f)); }"
+    )
+    use = launch(read, host, "BLOCK")
+    assert use.grid == ("(n + BLOCK - 1) / BLOCK",)
+    assert use.block == ("BLOCK",)
+    assert use.place.line == 9
+
+
+def test_what_only_a_run_tells_keeps_its_name_where_that_is_asked_for(
+    read: Callable[[str], CudaFile],
+) -> None:
+    host = (
+        "void run(float *a, int n, char **v) { int t = atoi(v[0]), b = 0, c = 32;"
+        " if (n > 9) c = 64; occupancy(&b); k<<<b, dim3(t, c)>>>(a, n, 1.0f); }"
+    )
+    use = launch(read, host)
+    assert (use.grid, use.block) == (None, None)
+    assert use.loose == (("b",), ("t", "32"), "0")
+
+
+@pytest.mark.parametrize(
+    ("text", "block"),
+    [
+        ("if (size == 16) k<<<1, 16>>>(a, n, 1.0f); else k<<<1, 32>>>(a, n, 1.0f);", "32"),
+        ("if (size == 32) { k<<<1, 32>>>(a, n, 1.0f); } else k<<<1, 1>>>(a, n, 1.0f);", "32"),
+        (
+            "switch (size) { case 8: k<<<1, 8>>>(a, n, 1.0f); break;"
+            " case 32: k<<<1, 32>>>(a, n, 1.0f); }",
+            "32",
+        ),
+        ("if (size == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
+        ("if (n == 8) k<<<1, 8>>>(a, n, 1.0f);", "8"),
+    ],
+)
+def test_a_branch_that_is_taken(read: Callable[[str], CudaFile], text: str, block: str) -> None:
+    host = (
+        f"void run(float *a, int n, char **v) {{ int size = 32; if (n) size = atoi(v[1]); {text} }}"
+    )
+    assert launch(read, host).block == (block,)

@@ -20,7 +20,7 @@ from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
-from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused, Timed, TimedRun
+from gi_cuda.backends.protocol.device import Bindings, Fate, LaunchRefused, Solid, Timed, TimedRun
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
@@ -76,7 +76,7 @@ class CudaProgram:
         return self.binary, self.module
 
 
-class CudaDevice:
+class CudaDevice(Solid):
     """One context, inputs resident on the device, buffers between guard zones, event timing.
 
     Nothing but the end of a launch sequence is waited for. A hang or an illegal access ends the
@@ -193,11 +193,11 @@ class CudaDevice:
         return BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
 
     def _value(self, plan: CasePlan, argument: Argument) -> bytes:
-        """What a kernel gets for an argument."""
         if isinstance(argument, Packed):
             return argument.bytes(lambda one: self._value(plan, one))
         if isinstance(argument, str):
-            return np.uint64(self._buffers.region(plan, argument).address).tobytes()
+            address = self._buffers.region(plan, argument).address
+            return np.uint64(address + plan.offsets.get(argument, 0)).tobytes()
         if isinstance(argument, Texture):
             region = self._buffers.region(plan, argument.buffer)
             return np.uint64(self._textures.object(argument, region)).tobytes()

@@ -12,12 +12,17 @@
 #define GI_TELL(address) (void)0
 #endif
 
-#define GI_ATOMIC(function, type, value)                      \
+// Each also in the forms that say for whom it is atomic.
+#define GI_ATOMIC(function, type, value)   \
+  GI_ATOMIC_ONE(function, type, value)     \
+  GI_ATOMIC_ONE(function##_block, type, value) \
+  GI_ATOMIC_ONE(function##_system, type, value)
+#define GI_ATOMIC_ONE(function, type, value)                      \
   GI_ATOMIC_FUNCTION type function(type *address, type operand) { \
-    GI_TELL(address);                                         \
-    type old = *address;                                      \
-    *address = (value);                                       \
-    return old;                                               \
+    GI_TELL(address);                                             \
+    type old = *address;                                          \
+    *address = (value);                                           \
+    return old;                                                   \
   }
 #define GI_ATOMIC_INTEGERS(function, value)      \
   GI_ATOMIC(function, int, value)                \
@@ -36,20 +41,26 @@ GI_ATOMIC_INTEGERS(atomicMax, operand > old ? operand : old)
 GI_ATOMIC(atomicMin, long long, operand < old ? operand : old)
 GI_ATOMIC(atomicMax, long long, operand > old ? operand : old)
 GI_ATOMIC_INTEGERS(atomicAnd, old & operand)
+GI_ATOMIC(atomicAnd, long long, old & operand)
+GI_ATOMIC(atomicOr, long long, old | operand)
+GI_ATOMIC(atomicXor, long long, old ^ operand)
 GI_ATOMIC_INTEGERS(atomicOr, old | operand)
 GI_ATOMIC_INTEGERS(atomicXor, old ^ operand)
 GI_ATOMIC(atomicInc, unsigned, old >= operand ? 0 : old + 1)
 GI_ATOMIC(atomicDec, unsigned, old == 0 || old > operand ? operand : old - 1)
 
 #undef GI_ATOMIC_INTEGERS
-#undef GI_ATOMIC
 
-#define GI_ATOMIC_CAS(type)                                                  \
-  GI_ATOMIC_FUNCTION type atomicCAS(type *address, type compare, type operand) { \
-    GI_TELL(address);                                                        \
-    type old = *address;                                                     \
-    if (old == compare) *address = operand;                                  \
-    return old;                                                              \
+#define GI_ATOMIC_CAS(type)        \
+  GI_ATOMIC_CAS_ONE(atomicCAS, type) \
+  GI_ATOMIC_CAS_ONE(atomicCAS_block, type) \
+  GI_ATOMIC_CAS_ONE(atomicCAS_system, type)
+#define GI_ATOMIC_CAS_ONE(function, type)                                        \
+  GI_ATOMIC_FUNCTION type function(type *address, type compare, type operand) { \
+    GI_TELL(address);                                                            \
+    type old = *address;                                                         \
+    if (old == compare) *address = operand;                                      \
+    return old;                                                                  \
   }
 
 GI_ATOMIC_CAS(int)
@@ -58,5 +69,4 @@ GI_ATOMIC_CAS(unsigned long long)
 GI_ATOMIC_CAS(unsigned short)
 
 #undef GI_ATOMIC_CAS
-#undef GI_ATOMIC_FUNCTION
-#undef GI_TELL
+#undef GI_ATOMIC_CAS_ONE

@@ -12,8 +12,14 @@
 #pragma once
 
 #include <assert.h>
+#include <float.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdint.h>
+// Its function of this name tells the process's time, not the device's.
+#define clock gi_processor_time
+#include <time.h>
+#undef clock
 
 #include "gi_atomics.hpp"
 #include "gi_host_api.hpp"
@@ -41,7 +47,8 @@
 #define __grid_constant__
 #define __launch_bounds__(...)
 #define __forceinline__ inline __attribute__((always_inline))
-#define __noinline__ __attribute__((noinline))
+// Headers of the standard library say `__attribute__((__noinline__))`; in front of variants it becomes what it is.
+#define __noinline__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 // Constant for a thread, and so for the compiler.
@@ -90,8 +97,8 @@ static inline long long clock64() {
 }
 #endif
 template <int = 0>  // <time.h> has a plain function of this name
-static inline long clock() {
-  return long(clock64());
+static inline clock_t clock() {
+  return clock_t(clock64());
 }
 
 // Loads and stores with cache hints are plain ones.

@@ -7,6 +7,25 @@
 
 #include <stdint.h>
 
+// As <math.h> has them, to the letter: it may come along.
+#define M_E 2.7182818284590452354
+#define M_LOG2E 1.4426950408889634074
+#define M_LOG10E 0.43429448190325182765
+#define M_LN2 0.69314718055994530942
+#define M_LN10 2.30258509299404568402
+#define M_PI 3.14159265358979323846
+#define M_PI_2 1.57079632679489661923
+#define M_PI_4 0.78539816339744830962
+#define M_1_PI 0.31830988618379067154
+#define M_2_PI 0.63661977236758134308
+#define M_2_SQRTPI 1.12837916709551257390
+#define M_SQRT2 1.41421356237309504880
+#define M_SQRT1_2 0.70710678118654752440
+#define INFINITY (__builtin_inff ())
+#define NAN (__builtin_nanf (""))
+#define HUGE_VAL (__builtin_huge_val ())
+#define HUGE_VALF (__builtin_huge_valf ())
+
 #define GI_MATH1(name)                        \
   extern "C" double name(double) noexcept;    \
   extern "C" float name##f(float) noexcept;   \
@@ -82,11 +101,6 @@ template <int = 0> static inline bool signbit(double x) { return __builtin_signb
 static inline double rsqrt(double x) { return 1.0 / __builtin_sqrt(x); }
 static inline float rsqrtf(float x) { return 1.0f / __builtin_sqrtf(x); }
 static inline float rsqrt(float x) { return rsqrtf(x); }
-static inline float rcbrtf(float x) { return 1.0f / cbrtf(x); }
-static inline float sinpif(float x) { return float(sin(3.14159265358979323846 * double(x))); }
-static inline float cospif(float x) { return float(cos(3.14159265358979323846 * double(x))); }
-static inline double sinpi(double x) { return sin(3.14159265358979323846 * x); }
-static inline double cospi(double x) { return cos(3.14159265358979323846 * x); }
 static inline float fdividef(float x, float y) { return x / y; }
 
 #define GI_MIN_MAX(result, left, right)       \
@@ -171,6 +185,8 @@ static inline unsigned __sad(int x, int y, unsigned z) {
   return z + (x < y ? unsigned(y) - unsigned(x) : unsigned(x) - unsigned(y));
 }
 static inline unsigned __usad(unsigned x, unsigned y, unsigned z) { return z + (x < y ? y - x : x - y); }
+static inline int __rhadd(int x, int y) { return int((int64_t(x) + y + 1) >> 1); }
+static inline unsigned __urhadd(unsigned x, unsigned y) { return unsigned((uint64_t(x) + y + 1) >> 1); }
 static inline int __hadd(int x, int y) { return int((int64_t(x) + y) >> 1); }
 static inline unsigned __uhadd(unsigned x, unsigned y) { return unsigned((uint64_t(x) + y) >> 1); }
 
@@ -185,26 +201,15 @@ float __log10f(float) noexcept __asm__("log10f");
 float __sinf(float) noexcept __asm__("sinf");
 float __cosf(float) noexcept __asm__("cosf");
 float __tanf(float) noexcept __asm__("tanf");
+float __tanhf(float) noexcept __asm__("tanhf");
 float __powf(float, float) noexcept __asm__("powf");
 void __sincosf(float, float *, float *) noexcept __asm__("sincosf");
 }
 static inline float __saturatef(float x) { return x > 0.0f ? (x < 1.0f ? x : 1.0f) : 0.0f; }
 static inline float __fdividef(float x, float y) { return x / y; }
-static inline float __frcp_rn(float x) { return 1.0f / x; }
-static inline float __fsqrt_rn(float x) { return __builtin_sqrtf(x); }
-static inline float __frsqrt_rn(float x) { return 1.0f / __builtin_sqrtf(x); }
-static inline float __fadd_rn(float x, float y) { return x + y; }
-static inline float __fsub_rn(float x, float y) { return x - y; }
-static inline float __fmul_rn(float x, float y) { return x * y; }
-static inline float __fdiv_rn(float x, float y) { return x / y; }
-static inline float __fmaf_rn(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-static inline double __dadd_rn(double x, double y) { return x + y; }
-static inline double __dmul_rn(double x, double y) { return x * y; }
-static inline double __ddiv_rn(double x, double y) { return x / y; }
-static inline double __dsqrt_rn(double x) { return __builtin_sqrt(x); }
-static inline double __fma_rn(double x, double y, double z) { return __builtin_fma(x, y, z); }
+static inline double fdivide(double x, double y) { return x / y; }
 
-// Bits and conversions. Conversions saturate, and NaN becomes 0, as on the device.
+// Bits.
 #define GI_REINTERPRET(name, to, from)          \
   static inline to name(from x) {               \
     to bits;                                    \
@@ -219,25 +224,8 @@ GI_REINTERPRET(__double_as_longlong, long long, double)
 GI_REINTERPRET(__longlong_as_double, double, long long)
 #undef GI_REINTERPRET
 
-static inline int gi_to_int(double x) {
-  return x != x ? 0 : x <= -2147483648.0 ? -2147483647 - 1 : x >= 2147483647.0 ? 2147483647 : int(x);
+static inline int __double2hiint(double x) { return int(__double_as_longlong(x) >> 32); }
+static inline int __double2loint(double x) { return int(__double_as_longlong(x)); }
+static inline double __hiloint2double(int high, int low) {
+  return __longlong_as_double((long long)(uint64_t(unsigned(high)) << 32 | unsigned(low)));
 }
-static inline unsigned gi_to_uint(double x) { return !(x > 0.0) ? 0u : x >= 4294967295.0 ? 4294967295u : unsigned(x); }
-static inline int __float2int_rn(float x) { return gi_to_int(rintf(x)); }
-static inline int __float2int_rz(float x) { return gi_to_int(truncf(x)); }
-static inline int __float2int_rd(float x) { return gi_to_int(floorf(x)); }
-static inline int __float2int_ru(float x) { return gi_to_int(ceilf(x)); }
-static inline unsigned __float2uint_rn(float x) { return gi_to_uint(rintf(x)); }
-static inline unsigned __float2uint_rz(float x) { return gi_to_uint(truncf(x)); }
-static inline unsigned __float2uint_rd(float x) { return gi_to_uint(floorf(x)); }
-static inline unsigned __float2uint_ru(float x) { return gi_to_uint(ceilf(x)); }
-static inline int __double2int_rn(double x) { return gi_to_int(rint(x)); }
-static inline int __double2int_rz(double x) { return gi_to_int(trunc(x)); }
-static inline float __int2float_rn(int x) { return float(x); }
-static inline float __int2float_rz(int x) {
-  float y = float(x);
-  return fabs(double(y)) > fabs(double(x)) ? nextafterf(y, 0.0f) : y;
-}
-static inline float __uint2float_rn(unsigned x) { return float(x); }
-static inline double __int2double_rn(int x) { return double(x); }
-static inline float __double2float_rn(double x) { return float(x); }

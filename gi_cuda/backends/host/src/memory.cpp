@@ -19,11 +19,13 @@ struct Buffer {
   size_t pages_bytes;
   unsigned char *begin;  // within the pages, as near to their end as the alignment allows
   size_t bytes;
+  gi_beyond beyond;
   char name[96];
 };
 
 Buffer *buffers;
 Buffer *dynamic_shared;
+bool giving;  // whether guards give way
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -52,6 +54,7 @@ Buffer *map(size_t bytes, size_t alignment, const char *name) {
     return nullptr;
   }
   buffer->bytes = bytes;
+  buffer->beyond = {};
   buffer->begin = buffer->pages + (buffer->pages_bytes - round_up(bytes, alignment));
   snprintf(buffer->name, sizeof buffer->name, "%s", name);
   poison(buffer->pages, buffer->pages_bytes);
@@ -72,7 +75,60 @@ void unmap(Buffer *buffer) {
     }
 }
 
+// What lies beyond a buffer goes on like its data: what is read there may be an index.
+void continue_data(unsigned char *page, const Buffer &buffer) {
+  size_t bytes = page_bytes();
+  if (!buffer.bytes) return poison(page, bytes);
+  const ptrdiff_t size = ptrdiff_t(buffer.bytes);
+  ptrdiff_t at = (page - buffer.begin) % size;
+  if (at < 0) at += size;
+  for (size_t done = 0; done < bytes;) {
+    size_t part = bytes - done < size_t(size - at) ? bytes - done : size_t(size - at);
+    memcpy(page + done, buffer.begin + at, part);
+    done += part;
+    at = 0;
+  }
+}
+
+void note_beyond(Buffer &buffer, const unsigned char *first, const unsigned char *last) {
+  const unsigned char *end = buffer.begin + buffer.bytes;
+  gi_beyond &beyond = buffer.beyond;
+  if (first < buffer.begin && size_t(buffer.begin - first) > beyond.before) beyond.before = size_t(buffer.begin - first);
+  if (first >= end && size_t(last - end) > beyond.most) {
+    beyond.least = size_t(first - end) + 1;
+    beyond.most = size_t(last - end);
+  }
+}
+
+// The margins, where nothing stops an access: what was written there counts as well.
+void note_margins(Buffer &buffer) {
+  unsigned char *end = buffer.begin + buffer.bytes, *behind = buffer.pages + buffer.pages_bytes;
+  unsigned char *first = buffer.pages, *last = behind;
+  const uint32_t word = GI_POISON;
+  const unsigned char *poison_byte = reinterpret_cast<const unsigned char *>(&word);
+  while (first < buffer.begin && *first == poison_byte[size_t(first - buffer.pages) % 4]) ++first;
+  while (last > end && last[-1] == poison_byte[size_t(last - 1 - end) % 4]) --last;
+  if (first < buffer.begin) note_beyond(buffer, first, first);
+  if (last > end) note_beyond(buffer, last - 1, last);
+  poison(buffer.pages, size_t(buffer.begin - buffer.pages));
+  poison(end, size_t(behind - end));
+}
+
 }  // namespace
+
+bool give_way(const void *address) {
+  if (!giving) return false;
+  for (Buffer *buffer = buffers; buffer; buffer = buffer->next) {
+    if (size_t(static_cast<const unsigned char *>(address) - buffer->region) >= buffer->region_bytes) continue;
+    const unsigned char *at = static_cast<const unsigned char *>(address);
+    unsigned char *page = buffer->region + size_t(at - buffer->region) / page_bytes() * page_bytes();
+    if (mprotect(page, page_bytes(), PROT_READ | PROT_WRITE)) return false;
+    continue_data(page, *buffer);
+    note_beyond(*buffer, at, page + page_bytes());
+    return true;
+  }
+  return false;
+}
 
 size_t page_bytes() {
   static const size_t bytes = size_t(sysconf(_SC_PAGESIZE));
@@ -94,6 +150,10 @@ Place find_buffer(const void *address) {
 }
 
 const char *overrun_buffer() {
+  if (giving) {
+    for (Buffer *buffer = buffers; buffer; buffer = buffer->next) note_margins(*buffer);
+    return nullptr;
+  }
   for (const Buffer *buffer = buffers; buffer; buffer = buffer->next) {
     const unsigned char *end = buffer->begin + buffer->bytes;
     if (!is_poison(buffer->pages, size_t(buffer->begin - buffer->pages)) ||
@@ -120,6 +180,17 @@ extern "C" {
 void *gi_alloc(size_t bytes, size_t alignment, const char *name) {
   Buffer *buffer = map(bytes, alignment ? alignment : 1, name);
   return buffer ? buffer->begin : nullptr;
+}
+
+void gi_give(int on) { giving = on; }
+
+const char *gi_gave(unsigned index, gi_beyond *beyond) {
+  for (const Buffer *buffer = buffers; buffer; buffer = buffer->next)
+    if (index-- == 0) {
+      *beyond = buffer->beyond;
+      return buffer->name;
+    }
+  return nullptr;
 }
 
 void gi_free(void *begin) {

@@ -332,6 +332,14 @@ void watch_barrier() {
   last_barrier = ++now;
 }
 
+// Blocks go on one after another, each with a new watch_block.
+void watch_grid_barrier() {
+  resolve();
+  launch_begin = ++now;
+  releases.clear();
+  acquires.clear();
+}
+
 void watch_warp(unsigned warp, unsigned lanes) {
   resolve();
   ++now;

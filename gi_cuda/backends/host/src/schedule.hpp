@@ -2,6 +2,8 @@
 // gives the same orders.
 #pragma once
 
+#include <utility>
+
 #include "internal.hpp"
 
 namespace gi {
@@ -81,6 +83,17 @@ struct Schedule {
       }
     }
     place();
+  }
+
+  // Blocks that all waited: who is last in `turns` goes first.
+  template <class Blocks>
+  void put_in_turn(Blocks &waited, Blocks &turns) {
+    while (!waited.empty()) {
+      bool any = !natural() && order != GI_REVERSED;
+      std::swap(waited.back(), waited[any ? random.below(waited.size()) : waited.size() - 1]);
+      turns.push_back(std::move(waited.back()));
+      waited.pop_back();
+    }
   }
 
   // Between two barriers nobody needs to go on in the order of before.

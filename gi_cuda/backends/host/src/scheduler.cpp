@@ -10,6 +10,7 @@
 #include <sys/time.h>
 #include <time.h>
 
+#include "grid.hpp"
 #include "internal.hpp"
 #include "schedule.hpp"
 #include "switch.hpp"
@@ -40,6 +41,7 @@ bool launched;
 double limit_seconds;
 Schedule schedule;
 bool usual = true;  // whether that is the natural order, and nobody watches
+bool as_devices;    // masks that leave out the caller are taken
 uint64_t switches;
 size_t dynamic_bytes;
 
@@ -50,10 +52,18 @@ gi_votes outcome;
 Queue at_barrier, ready;
 Warp warps[kMostThreads / 32];
 unsigned together;  // lanes that wait for "the threads that are here together"
+Meetings meetings;
+Queue at_grid;
+unsigned arrived_at_grid;
 
-// The fibres. One more than a block has threads: the one that finds all others waiting.
-Fibre fibres[kMostThreads + 1];
-unsigned made;
+// The blocks that wait for all others, and those that go on after all came.
+std::vector<Parked> parked, released;
+
+// The fibres. One more than a block has threads: the one that finds all others waiting. Where blocks wait for each other
+// there are more, whose stacks are made when they are needed.
+constexpr unsigned kFibres = kMostThreads + 1, kMostFibres = 16 * kMostThreads + 1;
+Fibre fibres[kMostFibres];
+unsigned made, usable;
 Fibre *idle;
 Fibre host;
 Fibre *running;
@@ -73,11 +83,37 @@ __attribute__((noinline)) void switch_to(Fibre *other) {
   gi_switch(&self->stack_pointer, other->stack_pointer);
 }
 
+// Leaves the launch for good; the fibres that still wait are forgotten.
+__attribute__((noreturn)) void abandon(gi_status why) {
+  status = why;
+  switch_to(&host);
+  __builtin_unreachable();
+}
+
+bool refuse(const char *what) {
+  snprintf(message, sizeof message, "%s", what);
+  return false;
+}
+
+// One more stack.
+GI_SELDOM void make_usable() {
+  unsigned char *bottom = stacks + usable * kStride + kStackGuard;
+  if (usable == kMostFibres || mprotect(bottom, kStackBytes, PROT_READ | PROT_WRITE)) {
+    snprintf(message, sizeof message,
+             "blocks that wait for each other at a barrier of the grid have at most %u threads together here, and this"
+             " launch has %llu blocks of %u",
+             kMostFibres - 1, (unsigned long long)gi_grid_size.x * gi_grid_size.y * gi_grid_size.z, size);
+    abandon(GI_BAD_LAUNCH);
+  }
+  ++usable;
+}
+
 Fibre *fresh_fibre() {
   if (Fibre *fibre = idle) {
     idle = fibre->next;
     return fibre;
   }
+  if (!GI_ALWAYS(made < usable)) make_usable();
   Fibre *fibre = &fibres[made];
   unsigned char *bottom = stacks + made * kStride + kStackGuard;
   // Stacks that begin at the same offset of a page fight for the same cache lines.
@@ -85,13 +121,6 @@ Fibre *fresh_fibre() {
   ++made;
   fibre->stack_pointer = fresh_stack(bottom + kStackBytes - colour, carry_threads);
   return fibre;
-}
-
-// Leaves the launch for good; the fibres that still wait are forgotten.
-__attribute__((noreturn)) void abandon(gi_status why) {
-  status = why;
-  switch_to(&host);
-  __builtin_unreachable();
 }
 
 // --- warp functions ---
@@ -126,11 +155,24 @@ void met(Warp &warp, unsigned group) {
   if (watching) watch_warp(unsigned(&warp - warps), group);
 }
 
+// Those of a warp who are at one place.
+GI_SELDOM void release_place(Warp &warp) {
+  unsigned group = group_of_place(warp);
+  if (!group) return;
+  met(warp, group);
+  wake(warp, group);
+  together -= unsigned(__builtin_popcount(group));
+}
+
 // Nobody can go on. Threads that wait for those "that are here together" need not wait for more: on the device,
 // what a warp does between two points where its threads diverge and meet again. The lanes at the place of the
 // lowest waiting one form the group.
 bool release_together() {
   if (!together) return false;
+  if (as_devices) {
+    for (Warp *warp = warps; warp < warps + (size + 31) / 32; ++warp) release_place(*warp);
+    return true;
+  }
   for (Warp *warp = warps; warp < warps + (size + 31) / 32; ++warp) {
     unsigned group = 0;
     const Fibre *first = nullptr;
@@ -151,13 +193,36 @@ bool release_together() {
 // --- threads ---
 
 __attribute__((noreturn)) void deadlock() {
-  unsigned waiting_in_warps = 0;
+  unsigned waiting_in_warps = 0, waiting_in_tiles = 0;
   for (unsigned i = 0; i < (size + 31) / 32; ++i)
     waiting_in_warps += unsigned(__builtin_popcount(warps[i].waiting));
-  snprintf(message, sizeof message,
-           "deadlock in block (%u,%u,%u): of %u threads %u have exited, %u wait at __syncthreads, %u in warp functions",
-           gi_block_index.x, gi_block_index.y, gi_block_index.z, size, size - live, arrived, waiting_in_warps);
+  for (unsigned i = 0; i < meetings.count; ++i) waiting_in_tiles += meetings.open[i].arrived;
+  int length = snprintf(
+      message, sizeof message,
+      "deadlock in block (%u,%u,%u): of %u threads %u have exited, %u wait at __syncthreads, %u in warp functions",
+      gi_block_index.x, gi_block_index.y, gi_block_index.z, size, size - live, arrived, waiting_in_warps);
+  auto add = [&](unsigned threads, const char *where) {
+    if (threads) length += snprintf(message + length, sizeof message - size_t(length), ", %u %s", threads, where);
+  };
+  add(waiting_in_tiles, "in tiles of several warps");
+  add(arrived_at_grid, "at the barrier of the grid");
   abandon(GI_DEADLOCK);
+}
+
+bool next_block();
+
+// All threads of the block that are left wait for the other blocks, which run now where it ran.
+GI_SELDOM void park_block() {
+  parked.emplace_back();
+  Parked &block = parked.back();
+  block.block = gi_block_index;
+  block.live = live;
+  for (unsigned i = 0; i < kMostThreads / 32; ++i) block.lanes[i] = warps[i].live;
+  block.waiting = at_grid;
+  block.keep(kernel->shared_begin, kernel->shared_end, gi_dynamic_shared, dynamic_bytes);
+  at_grid = Queue();
+  arrived_at_grid = 0;
+  next_block();
 }
 
 // Whoever goes on next: those who can, before those who have not begun, so that few stacks are in use.
@@ -165,7 +230,9 @@ __attribute__((noinline)) Fibre *next_of_others() {
   for (;;) {
     if (started < size && (!ready.first || schedule.begins_another())) return fresh_fibre();
     if (Fibre *fibre = ready.pop()) return fibre;
-    if (!release_together()) deadlock();
+    if (release_together()) continue;
+    if (!arrived_at_grid || arrived_at_grid != live) deadlock();
+    park_block();
   }
 }
 
@@ -187,18 +254,20 @@ __attribute__((always_inline)) inline void wait_for(Fibre *(*choose)()) {
   number = self->number;
 }
 
-// Those who wait at the barrier, in the order in which they are to go on.
-void put_in_order() {
+// Those who wait at a barrier, in the order in which they are to go on.
+void put_in_order(Queue &waiting) {
   static Fibre *by_place[kMostThreads];
-  schedule.after_barrier();
   for (unsigned i = 0; i < size; ++i) by_place[i] = nullptr;
-  while (Fibre *fibre = at_barrier.pop()) by_place[schedule.places[fibre->number]] = fibre;
+  while (Fibre *fibre = waiting.pop()) by_place[schedule.places[fibre->number]] = fibre;
   for (unsigned i = 0; i < size; ++i)
-    if (by_place[i]) at_barrier.push(by_place[i]);
+    if (by_place[i]) waiting.push(by_place[i]);
 }
 
 GI_SELDOM void before_opening() {
-  if (!schedule.natural()) put_in_order();
+  if (!schedule.natural()) {
+    schedule.after_barrier();
+    put_in_order(at_barrier);
+  }
   if (watching) watch_barrier();
 }
 
@@ -215,6 +284,26 @@ GI_SELDOM void open_barrier_for(Fibre *last) {
   open_barrier();
 }
 
+// Those who met in a tile of several warps.
+GI_SELDOM void release_meeting(Meeting &meeting) {
+  Queue queue = meetings.close(meeting, warps);
+  if (!schedule.natural()) put_in_order(queue);
+  // To the detector it is a barrier of the block, so that it invents no race.
+  if (watching) watch_barrier();
+  ready.append(queue);
+}
+
+GI_SELDOM uint64_t meet_at_place(Warp &warp, const void *place) {
+  running->place = place;
+  running->number = number;
+  ++together;
+  if (warp.waiting == warp.live) release_place(warp);
+  wait_for(next_fibre);
+  return running->result;
+}
+
+bool is_complete(const Meeting &one) { return one.arrived == living(warps, one.first, one.count); }
+
 GI_SELDOM uint64_t go_on_in_turn(Warp &warp, unsigned group) {
   Fibre *self = running;
   self->number = number;
@@ -228,12 +317,22 @@ GI_SELDOM uint64_t go_on_in_turn(Warp &warp, unsigned group) {
   return self->result;
 }
 
+void tell_meetings() {
+  for (unsigned i = meetings.count; i-- > 0;)
+    if (is_complete(meetings.open[i])) release_meeting(meetings.open[i]);
+}
+
 // A thread that exits may be the one that others were waiting for.
 void exit_thread() {
   Warp &warp = warps[number / 32];
   warp.live &= ~(1u << number % 32);
   --live;
   if (arrived && arrived == live) open_barrier();
+  if (!GI_ALWAYS(!meetings.count)) tell_meetings();
+  if (!GI_ALWAYS(!as_devices)) {
+    if (warp.waiting == warp.live) release_place(warp);
+    return;
+  }
   for (unsigned rest = warp.waiting; rest;) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     rest &= rest - 1;
@@ -265,29 +364,51 @@ gi_index index_of(uint64_t number, const gi_index &count) {
   return {unsigned(number % count.x), unsigned(row % count.y), unsigned(row / count.y)};
 }
 
-bool next_block() {
-  if (!schedule.natural()) {
-    if (schedule.begun == schedule.blocks) return false;
-    gi_block_index = index_of(schedule.next_block(), gi_grid_size);
-  } else if (++gi_block_index.x == gi_grid_size.x) {
-    gi_block_index.x = 0;
-    if (++gi_block_index.y == gi_grid_size.y) {
-      gi_block_index.y = 0;
-      if (++gi_block_index.z == gi_grid_size.z) return false;
+void advance(gi_index &index, const gi_index &count) {
+  if (++index.x == count.x) {
+    index.x = 0;
+    if (++index.y == count.y) {
+      index.y = 0;
+      ++index.z;
     }
   }
-  begin_block();
+}
+
+// A block that waited for all others goes on, if there is one.
+GI_SELDOM bool resume_block() {
+  if (released.empty()) {
+    if (parked.empty()) return false;
+    if (parked.size() < schedule.blocks) {
+      snprintf(message, sizeof message,
+               "deadlock: of %llu blocks %llu wait at the barrier of the grid, and the others have ended",
+               (unsigned long long)schedule.blocks, (unsigned long long)parked.size());
+      abandon(GI_DEADLOCK);
+    }
+    if (watching) watch_grid_barrier();
+    schedule.put_in_turn(parked, released);
+  }
+  Parked &block = released.back();
+  gi_block_index = block.block;
+  live = block.live;
+  for (unsigned i = 0; i < kMostThreads / 32; ++i) warps[i].live = block.lanes[i];
+  block.put_back(kernel->shared_begin, gi_dynamic_shared);
+  if (!schedule.natural()) put_in_order(block.waiting);
+  if (watching) watch_block();
+  ready.append(block.waiting);
+  released.pop_back();
   return true;
 }
 
-void advance(gi_index &thread) {
-  if (++thread.x == gi_block_size.x) {
-    thread.x = 0;
-    if (++thread.y == gi_block_size.y) {
-      thread.y = 0;
-      ++thread.z;
-    }
+bool next_block() {
+  if (schedule.begun == schedule.blocks) return resume_block();
+  if (!schedule.natural()) {
+    gi_block_index = index_of(schedule.next_block(), gi_grid_size);
+  } else {
+    ++schedule.begun;
+    advance(gi_block_index, gi_grid_size);
   }
+  begin_block();
+  return true;
 }
 
 gi_index upcoming;  // the thread to be started next
@@ -299,7 +420,7 @@ void carry_threads() {
       if (GI_ALWAYS(schedule.natural())) {
         if (started == 0) upcoming = {0, 0, 0};
         gi_thread_index = upcoming;
-        advance(upcoming);
+        advance(upcoming, gi_block_size);
         number = started;
       } else {
         number = schedule.turns[started];
@@ -322,17 +443,6 @@ void carry_threads() {
       // Back here there are threads to be started, or a launch.
     }
   }
-}
-
-__attribute__((noreturn)) void refuse_mask(unsigned mask) {
-  snprintf(message, sizeof message, "lane %u calls a warp function with the mask 0x%08x, which leaves it out",
-           number % 32, mask);
-  abandon(GI_BAD_MASK);
-}
-
-bool refuse(const char *what) {
-  snprintf(message, sizeof message, "%s", what);
-  return false;
 }
 
 bool acceptable(const unsigned grid[3], const unsigned block[3], size_t shared) {
@@ -363,11 +473,14 @@ void arm(double seconds) {
 
 bool prepare_stacks() {
   if (stacks) return true;
-  size_t bytes = kStride * (kMostThreads + 1);
-  void *region = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (region == MAP_FAILED) return refuse("no address space for the stacks of 1024 threads");
+  size_t bytes = kStride * kMostFibres;
+  void *region = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (region == MAP_FAILED) return refuse("no address space for the stacks of threads");
   stacks = static_cast<unsigned char *>(region);
-  for (unsigned i = 0; i <= kMostThreads; ++i) mprotect(stacks + i * kStride, kStackGuard, PROT_NONE);
+  for (unsigned i = 0; i < kFibres; ++i)
+    if (mprotect(stacks + i * kStride + kStackGuard, kStackBytes, PROT_READ | PROT_WRITE))
+      return refuse("no memory for the stacks of 1024 threads");
+  usable = kFibres;
   return true;
 }
 
@@ -380,11 +493,19 @@ void end_launch(gi_status why, const char *what) {
 
 bool is_stack_guard(const void *address) {
   size_t offset = size_t(static_cast<const unsigned char *>(address) - stacks);
-  return stacks && offset < kStride * (kMostThreads + 1) && offset % kStride < kStackGuard;
+  return stacks && offset < kStride * kMostFibres && offset % kStride < kStackGuard;
 }
 
 bool is_on_stack(const void *address) {
-  return size_t(static_cast<const unsigned char *>(address) - stacks) < kStride * (kMostThreads + 1);
+  return size_t(static_cast<const unsigned char *>(address) - stacks) < kStride * kMostFibres;
+}
+
+Place find_shared(const void *address) {
+  if (!launched || kernel->shared_begin == kernel->shared_end) return {};
+  size_t bytes = size_t(kernel->shared_end - kernel->shared_begin);
+  bool near = size_t(static_cast<const unsigned char *>(address) - kernel->shared_begin + kNearShared) <
+              bytes + 2 * kNearShared;
+  return near ? Place{"static shared memory", kernel->shared_begin, bytes} : Place{};
 }
 
 unsigned running_thread() { return number; }
@@ -418,12 +539,10 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
   self->mask = mask;
   self->value = value;
   self->argument = argument;
-  if (!mask)
-    ++together;
-  else if (!(mask >> lane & 1))
-    refuse_mask(mask);
   warp.lanes[lane] = self;
   warp.waiting |= 1u << lane;
+  if (!GI_ALWAYS(!as_devices)) return meet_at_place(warp, __builtin_return_address(0));
+  if (!mask) ++together;
   if (unsigned group = complete_group(warp, lane)) {
     exchange(warp, group);
     if (!GI_ALWAYS(usual)) return go_on_in_turn(warp, group);
@@ -434,7 +553,35 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
   return self->result;
 }
 
-void gi_empty_mask(void) { refuse_mask(0); }
+const gi_table *gi_meet(unsigned first, unsigned count, uint64_t value) {
+  Fibre *self = running;
+  self->number = number;
+  self->value = value;
+  Meeting &meeting = meetings.of(first, count);
+  meeting.queue.push(self);
+  ++meeting.arrived;
+  if (is_complete(meeting)) release_meeting(meeting);
+  wait_for(next_fibre);
+  return meetings.tables;
+}
+
+void gi_grid_barrier(void) {
+  running->number = number;
+  at_grid.push(running);
+  ++arrived_at_grid;
+  wait_for(next_fibre);
+}
+
+unsigned gi_left_out(unsigned mask, unsigned line) {
+  if (as_devices) return mask ? mask : 1u << number % 32;
+  int length = line ? snprintf(message, sizeof message, "line %u: ", line) : 0;
+  snprintf(message + length, sizeof message - size_t(length),
+           "thread (%u,%u,%u) of block (%u,%u,%u), lane %u of its warp, calls a warp function with the mask 0x%08x, which"
+           " leaves it out",
+           gi_thread_index.x, gi_thread_index.y, gi_thread_index.z, gi_block_index.x, gi_block_index.y, gi_block_index.z,
+           number % 32, mask);
+  abandon(GI_BAD_MASK);
+}
 
 void gi_yield(void) {
   ready.push(running);
@@ -459,11 +606,11 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
     return GI_BAD_LAUNCH;
   }
   status = GI_OK;
-  arrived = votes = together = 0;
+  arrived = votes = together = arrived_at_grid = meetings.count = 0;
   running = &host;
   usual = schedule.natural() && !watching;
   schedule.begin_launch(uint64_t(grid[0]) * grid[1] * grid[2], size);
-  gi_block_index = schedule.natural() ? gi_index{0, 0, 0} : index_of(schedule.next_block(), gi_grid_size);
+  gi_block_index = index_of(schedule.next_block(), gi_grid_size);
   if (watching) watch_launch(kernel);
 
   arm(limit_seconds);
@@ -480,7 +627,8 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
   if (status != GI_OK) {
     made = 0;
     idle = nullptr;
-    ready = at_barrier = Queue();
+    ready = at_barrier = at_grid = Queue();
+    parked.clear(), released.clear();
   } else if (const char *name = overrun_buffer()) {
     snprintf(message, sizeof message, "the bytes beside buffer '%s' were written", name);
     status = GI_OVERRUN;
@@ -491,6 +639,7 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
 const char *gi_message(void) { return message; }
 uint64_t gi_switches(void) { return switches; }
 void gi_limit(double seconds) { limit_seconds = seconds; }
+void gi_masks(bool take_them) { as_devices = take_them; }
 void gi_schedule(int order, uint64_t seed) {
   schedule.order = gi_order(order);
   schedule.seed = seed;

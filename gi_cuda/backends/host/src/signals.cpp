@@ -70,6 +70,7 @@ void describe_access(Line &line, const siginfo_t *info, const void *context) {
     return;
   }
   Place place = find_buffer(address);
+  if (!place.name) place = find_shared(address);
   if (place.name) {
     const unsigned char *begin = static_cast<const unsigned char *>(place.begin);
     line << kind << " ";
@@ -87,8 +88,22 @@ void describe_access(Line &line, const siginfo_t *info, const void *context) {
   }
 }
 
+void on_signal(int signal, siginfo_t *info, void *context);
+
+void handle(int signal) {
+  struct sigaction action = {};
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | int(SA_RESETHAND);
+  sigaction(signal, &action, nullptr);
+}
+
 void on_signal(int signal, siginfo_t *info, void *context) {
   int error = errno;
+  if (signal == SIGSEGV && info->si_code > 0 && give_way(info->si_addr)) {
+    handle(signal);
+    errno = error;
+    return;
+  }
   Line line;
   switch (signal) {
     case SIGSEGV:
@@ -128,9 +143,6 @@ extern "C" void gi_report(int descriptor) {
   alternate.ss_size = bytes;
   sigaltstack(&alternate, nullptr);
 
-  struct sigaction action = {};
-  action.sa_sigaction = on_signal;
-  action.sa_flags = SA_SIGINFO | SA_ONSTACK | int(SA_RESETHAND);
   const int signals[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT};
-  for (int signal : signals) sigaction(signal, &action, nullptr);
+  for (int signal : signals) handle(signal);
 }

@@ -1,4 +1,4 @@
-"""The functions of a CUDA file: which are kernels, which of them evolve, which are host code."""
+"""The functions of a CUDA file: which are kernels, and which of them evolve."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ class Definition:
         node: its ``function_definition``.
         outer: the node with its template or linkage head.
         words: the words before its name, macros of the source expanded.
-        qualified: its name with the namespaces it stands in.
+        qualified: its name with the namespaces it stands in, and what it is a member of.
+        owner: what its head says it is a member of: ``a::b`` of ``void a::b::f()``.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Definition:
     outer: Node
     words: frozenset[str]
     qualified: str
+    owner: str = ""
 
     @property
     def kernel(self) -> bool:
@@ -58,6 +60,8 @@ def definitions(
             if found is not None:
                 yield found
             continue
+        if node.type == "declaration" and (found := _of_macros(node, outer, text, macros, within)):
+            yield found
         if node is not root and node.type not in _PASSED:
             continue
         if node.type == "namespace_definition":
@@ -70,23 +74,52 @@ def definitions(
         )
 
 
-def _definition(
+def _of_macros(
     node: Node, outer: Node, text: str, macros: Mapping[str, frozenset[str]], within: str
+) -> Definition | None:
+    """A host function whose body is nothing but calls of macros: ``void run() { LAUNCH(4) }``.
+
+    The parser takes that for a variable with a list of values.
+    """
+    declared = node.child_by_field_name("declarator")
+    head = None if declared is None else declared.child_by_field_name("declarator")
+    value = None if declared is None else declared.child_by_field_name("value")
+    if head is None or head.type != "function_declarator" or value is None:
+        return None
+    calls = [child.type == "call_expression" for child in value.named_children]
+    if value.type != "initializer_list" or not calls or not all(calls):
+        return None
+    found = _definition(node, outer, text, macros, within, body=value)
+    return None if found is None or found.device else found
+
+
+def _definition(
+    node: Node,
+    outer: Node,
+    text: str,
+    macros: Mapping[str, frozenset[str]],
+    within: str,
+    body: Node | None = None,
 ) -> Definition | None:
     head = function_declarator(node)
     inner = None if head is None else head.child_by_field_name("declarator")
-    if head is None or inner is None or node.child_by_field_name("body") is None:
+    if head is None or inner is None or (body or node.child_by_field_name("body")) is None:
         return None
+    owners: list[str] = []
     while inner.type in ("qualified_identifier", "template_function"):
         deeper = inner.child_by_field_name("name")
         if deeper is None:
             return None
+        if (scope := inner.child_by_field_name("scope")) is not None:
+            owners.append(text[scope.start_byte : scope.end_byte])
         inner = deeper
     words = set(_WORD.findall(text[node.start_byte : head.start_byte]))
     for word in tuple(words):
         words |= macros.get(word, frozenset())
     name = text[inner.start_byte : inner.end_byte]
-    return Definition(name, node, outer, frozenset(words), within + name)
+    owner = "::".join(owners)
+    qualified = "::".join([*owners, name])
+    return Definition(name, node, outer, frozenset(words), within + qualified, owner)
 
 
 def function_declarator(node: Node) -> Node | None:
@@ -160,17 +193,3 @@ def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[
         where=source.name,
         hint=f"{'name one of' if meant else 'its kernels are'}: {listed(meant or list(kernels))}",
     )
-
-
-def host_spans(found: Sequence[Definition], text: str) -> tuple[tuple[int, int], ...]:
-    """Spans of host-only functions, and of further lines that launch a kernel."""
-    spans = [(d.outer.start_byte, d.outer.end_byte) for d in found if not d.device]
-    at = text.find("<<<")
-    while at >= 0:
-        if not any(start <= at < end for start, end in spans) and not any(
-            d.node.start_byte <= at < d.node.end_byte for d in found
-        ):
-            newline = text.find("\n", at)
-            spans.append((text.rfind("\n", 0, at) + 1, len(text) if newline < 0 else newline))
-        at = text.find("<<<", at + 3)
-    return tuple(sorted(spans))

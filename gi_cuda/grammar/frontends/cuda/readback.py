@@ -10,6 +10,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
 from gi_cuda.grammar.frontends.cuda.naming import assemble, named
+from gi_cuda.grammar.frontends.cuda.supplied import TYPES, Supplied, supplied_facts
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.notation.bnf import lay_out, read_bnf, unreached
 from gi_cuda.grammar.notation.lines import Production, Text
@@ -66,8 +67,10 @@ def read_grammar(
                 hint=f"rules are named like <_{source.name}_1> or <IF_{source.name}_1.2>",
             )
         rules[symbol] = _draft(kind, spans, front.get(symbol), analysis, where)
-    specials = _specials(found, list(met), name)
+    specials, supplied = _without_place(found, list(met), name)
+    further = supplied_facts(source, kernels, types, analysis, supplied)
     grammar = assemble(source, analysis, list(rules.items()), specials)
+    grammar = replace(grammar, facts={**grammar.facts, **further})
     retired = {symbol: draft.type for symbol, draft in front.items() if symbol not in rules}
     changes = read_scope(scope_text, grammar, retired, scope_name)
     return replace(grammar, changes=changes)
@@ -100,20 +103,26 @@ def _draft(
     return RuleDraft(kind, start, end, function, block=before[-1:] in ("{", "}", ";"))
 
 
-def _specials(found: Mapping[str, Production], reached: Sequence[str], name: str) -> dict[str, str]:
-    """The donors that stand for no place: productions that the source does not use."""
-    specials = {}
+def _without_place(
+    found: Mapping[str, Production], reached: Sequence[str], name: str
+) -> tuple[dict[str, str], list[Supplied]]:
+    """The donors that stand for no place, which are productions that the source does not use: the
+    texts of all of them, and those that were written by hand."""
+    texts, supplied = {}, []
     for production in unreached(found, reached):
         kind = type_of(production.name)
-        texts = [item.text for item in production.items if isinstance(item, Text)]
-        if kind is None or not re.fullmatch(r"[A-Za-z0-9]+_K\d*", production.name):
+        if kind is None or not re.fullmatch(r"[A-Za-z0-9]*_K\d*", production.name):
             continue
-        if kind.special and len(texts) == len(production.items) == 1:
-            specials[production.name] = texts[0]
-        else:
+        where = f"{name}:{production.line}"
+        items = [item.text for item in production.items if isinstance(item, Text)]
+        if len(items) != 1 or len(production.items) != 1 or not (kind.special or kind in TYPES):
             raise UserError(
-                f"<{production.name}> is not a special donor",
-                where=f"{name}:{production.line}",
-                hint="special donors are one text for pragma, optrestrict or launchbounds",
+                f"<{production.name}> is not a donor",
+                where=where,
+                hint="a donor that stands for no place is one text, for pragma, optrestrict,"
+                " launchbounds, a statement, a condition, rhs or op",
             )
-    return specials
+        texts[production.name] = items[0]
+        if not kind.special:
+            supplied.append(Supplied(production.name, kind, items[0], where))
+    return texts, supplied

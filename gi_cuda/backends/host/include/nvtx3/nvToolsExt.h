@@ -1,0 +1,3 @@
+// Stands for NVTX's header of this name.
+#pragma once
+#include "../gi_nvtx.hpp"

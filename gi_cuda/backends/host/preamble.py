@@ -1,0 +1,73 @@
+"""What stands in front of the variants of a shard: what nvcc includes without being asked."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+from gi_cuda.backends.host.library import INCLUDE
+
+_CUDA: Final = '#include "gi_cuda_host.hpp"\n'
+
+_SHARED: Final = "#define __shared__ GI_SHARED(front)\n"
+"""For headers that do not evolve: what is shared in them is one memory, which nobody poisons."""
+
+_VARIANTS: Final = "#undef __shared__\n#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
+
+_INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*)', re.M)
+_BY_ITSELF: Final = frozenset(
+    f"{name}.h"
+    for name in ("assert", "errno", "float", "limits", "math", "stddef", "stdint", "time")
+)
+"""Headers of C, which need none of the others."""
+_PARTS: Final = {
+    "gi_ptx.hpp": re.compile(r"\basm\b|\b__asm|\b__cvta_|\b__is(?:Global|Shared|Local|Constant)\b"),
+    "gi_rounding.hpp": re.compile(r"\b__\w+_r[nzud]\b"),
+    "gi_simd.hpp": re.compile(r"\b__(?:v\w+[24]|vi\w+|fns|dp[24]a\w*)\b"),
+    "gi_special.hpp": re.compile(
+        r"\b(?:scalb\w+|modf|frexp|remquof?|ilogb|l?l(?:rint|round)f?|sincos|nanf?|[jy][01n]f?|powif?"
+        r"|u?ll(?:min|max)|(?:sin|cos|sincos)pif?|rcbrtf?|r?norm(?:f|[34]df?)?|rhypotf?|erfcxf?"
+        r"|erfc?invf?|normcdf\w*|cyl_bessel\w*)\s*\("
+    ),
+    "gi_standard.hpp": re.compile(
+        r"\b(?:std|stderr|stdout|FILE|fprintf|fflush|puts|exit|abort|atoi|atof|s?rand|RAND_MAX"
+        r"|EXIT_SUCCESS|EXIT_FAILURE|[cr]ealloc|getenv|qsort|str(?:n?cmp|n?cpy|len|cat|error|str)"
+        r"|strto\w+|mem(?:move|cmp)|difftime)\b"
+    ),
+}
+"""Headers that take long to read, and what variants say that comes out of them."""
+
+
+def preamble(front: str, texts: Sequence[str]) -> str:
+    """The text of a shard up to its variants.
+
+    Args:
+        front: the source's own includes; headers of its own may use everything.
+        texts: of the variants.
+    """
+    own = not all(_alone(name) for name in _INCLUDE.findall(front))
+    return _before(front, _PARTS if own else _said(texts))
+
+
+def preamble_with(headers: str, texts: Sequence[str]) -> str:
+    """The text of a shard up to its variants.
+
+    Args:
+        headers: the text of the source's own headers, and includes of others.
+        texts: of the variants.
+    """
+    return _before(headers, _said([headers, *texts]))
+
+
+def _said(texts: Sequence[str]) -> Sequence[str]:
+    return [name for name, said in _PARTS.items() if any(map(said.search, texts))]
+
+
+def _before(front: str, parts: Iterable[str]) -> str:
+    included = [f'#include "{name}"\n' for name in parts]
+    return "".join([_CUDA, *included, _SHARED, front, _VARIANTS])
+
+
+def _alone(header: str) -> bool:
+    return header in _BY_ITSELF or (INCLUDE / header).is_file()

@@ -1,0 +1,105 @@
+"""``gi-cuda try``: what becomes of genotypes that somebody has in mind."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda import BACKENDS
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.options import (
+    Backend,
+    Bnf,
+    Jobs,
+    Level,
+    NoCache,
+    Scope,
+    TargetPath,
+    cache_unless,
+    check_backend,
+    cores,
+)
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import establish
+from gi_cuda.evaluate.batch import PastResults
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.genome import Genotype
+from gi_cuda.report.progress import Steps
+from gi_cuda.report.tables import say
+from gi_cuda.report.try_out import reference_line, result_lines
+from gi_cuda.runs.tools import open_tools
+from gi_cuda.subject import Subject
+
+
+def command(
+    target: TargetPath,
+    genotypes: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GENOTYPE]...", help="Each in quotes, such as 'BLOCK=128 <_kernel.cu_126>'."
+        ),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="More of them, one a line; - is the input."),
+    ] = None,
+    backend: Backend = BACKENDS[0],
+    level: Level = "source",
+    bnf: Bnf = None,
+    scope: Scope = None,
+    jobs: Jobs = 0,
+    no_cache: NoCache = False,
+) -> None:
+    """Evaluate genotypes on the train cases, as a search would: right or wrong and where, and how
+    fast beside the reference; a line each, as they come."""
+    subject = open_subject(
+        target, check_backend(backend), level, bnf=bnf, scope=scope, edits="full"
+    )
+    texts = (*(genotypes or ()), *_lines(file))
+    if not texts:
+        raise UserError(
+            "no genotype is named", where="gi-cuda try", hint="name some, or a file with --from"
+        )
+    wanted = [_read(subject, number, text) for number, text in enumerate(texts, 1)]
+    cache = cache_unless(no_cache)
+    with (
+        scratch_folder() as folder,
+        open_tools(subject, folder, workers=1, jobs=jobs or cores(), cache=cache) as tools,
+    ):
+        with Steps(console) as tell:
+            scratch = tools.scratch("baseline")
+            baseline = establish(
+                subject, tools.compiler, tools.pool, scratch, tools.reference, tell
+            )
+        say(console, reference_line(baseline))
+        evaluator = tools.evaluator(baseline, PastResults())
+        batch = evaluator.prepare(dict(enumerate(wanted, 1)))
+        for number, evaluation in evaluator.evaluate(batch):
+            for line in result_lines(number, wanted[number - 1], evaluation):
+                say(console, line)
+
+
+def _read(subject: Subject, number: int, text: str) -> Genotype:
+    """The genotype that stands in one of several places."""
+    try:
+        return subject.read(text)
+    except UserError as error:
+        where = f"{number}: {text}" if error.where is None else f"{number}, {error.where}"
+        raise UserError(error.what, where=where, hint=error.hint) from None
+
+
+def _lines(file: Path | None) -> list[str]:
+    """The lines of a file, or of the input, that say something."""
+    if file is None:
+        return []
+    try:
+        text = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        said = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise UserError(f"cannot be read: {said}", where=str(file)) from None
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]

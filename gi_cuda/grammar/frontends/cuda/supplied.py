@@ -1,0 +1,201 @@
+"""Donors that stand nowhere in the source, written into its ``.bnf`` by hand.
+
+They are read as if they stood at the first place where all of their names mean something, and so
+have a scope and a type like the source's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse
+from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
+from gi_cuda.grammar.frontends.cuda.infer import Inference
+from gi_cuda.grammar.frontends.cuda.syntax import parse
+from gi_cuda.grammar.frontends.cuda.types import read_types
+from gi_cuda.grammar.offers import RuleFacts
+from gi_cuda.grammar.rule_types import RuleType
+from gi_cuda.grammar.scope import FILE_LEVEL, NameUse, Scope
+from gi_cuda.grammar.source import Source
+from gi_cuda.grammar.values import Demand, Value
+
+TYPES = frozenset({RuleType.STATEMENT}) | frozenset(
+    kind
+    for kind in RuleType
+    if kind.kind.edits != "ptx" and (kind.kind.condition or kind.kind.valued)
+)
+"""The types of donors that can be supplied."""
+
+_NAMES = frozenset({"identifier", "type_identifier", "namespace_identifier"})
+_SEVERAL = frozenset({"ERROR", "comma_expression"})
+
+
+@dataclass(frozen=True, slots=True)
+class Supplied:
+    """A donor as it was written.
+
+    Attributes:
+        name: its symbol, such as ``rhs_K1``.
+        type: what it may stand for, one of TYPES.
+        text: its text.
+        where: file and line, for errors.
+    """
+
+    name: str
+    type: RuleType
+    text: str
+    where: str
+
+    @property
+    def probe(self) -> tuple[str, str]:
+        """What stands around it where it is read as a statement of its own."""
+        if self.type is RuleType.STATEMENT:
+            return "{ ", " } "
+        return "(", "); "
+
+
+@dataclass(frozen=True, slots=True)
+class _Home:
+    """Where a donor is read: a place in the source, and the function that this is in."""
+
+    at: int
+    function: int
+
+
+def supplied_facts(
+    source: Source,
+    kernels: Sequence[str] | None,
+    types: frozenset[RuleType],
+    analysis: Analysis,
+    donors: Sequence[Supplied],
+) -> dict[str, RuleFacts]:
+    """What each donor's text uses, by its name.
+
+    Args:
+        analysis: of the source, for these kernels and types.
+
+    Raises:
+        UserError: it is not what its name says; its names are declared at no one place; or what
+            type it is of is not certain.
+    """
+    if not donors:
+        return {}
+    scope = Scope.of(analysis.findings.declarations)
+    homes = {one.name: _home(one, analysis, scope) for one in donors}
+    text, spans = _with_probes(source.text, [(homes[one.name], one) for one in donors])
+    read = analyse(Source(source.name, text), kernels, types | TYPES)
+    root = parse(read.findings.reading.code)
+    book = read_types(root, text, read.bodies)
+    inference = Inference(read.findings, Scope.of(read.findings.declarations), book)
+    presence = analysis.findings.presence
+    found = {}
+    for one in donors:
+        home, (start, end) = homes[one.name], spans[one.name]
+        region = presence.region(home.at)
+        uses = dict.fromkeys(name for _, name in read.findings.used_in(start, end))
+        node = root.descendant_for_byte_range(start, end)
+        found[one.name] = RuleFacts(
+            home.function,
+            region,
+            tuple(NameUse(name, home.at, region) for name in uses),
+            read.findings.assigned_in(start, end),
+            at=home.at,
+            value=_value(one, node, inference, home.function),
+        )
+    return found
+
+
+def _value(one: Supplied, node: Node | None, inference: Inference, function: int) -> Value | None:
+    """What an expression is, for the types that go by value."""
+    if not one.type.kind.valued:
+        return None
+    typed = inference.typed(node, function)
+    if typed is None:
+        raise UserError(
+            f"the type of <{one.name}> is not certain",
+            where=one.where,
+            hint="write a cast around it, such as (int)(...)",
+        )
+    return Value(typed.type, typed.variable, Demand(typed.type))
+
+
+def _with_probes(
+    text: str, donors: Sequence[tuple[_Home, Supplied]]
+) -> tuple[str, dict[str, tuple[int, int]]]:
+    """The source with the donors in it, and where each of them is then."""
+    parts, spans = [], {}
+    last = length = 0
+    for home, one in sorted(donors, key=lambda pair: pair[0].at):
+        before, after = one.probe
+        parts += [text[last : home.at], before, one.text, after]
+        start = length + home.at - last + len(before)
+        spans[one.name] = start, start + len(one.text)
+        length = start + len(one.text) + len(after)
+        last = home.at
+    return "".join((*parts, text[last:])), spans
+
+
+def _home(one: Supplied, analysis: Analysis, scope: Scope) -> _Home:
+    """The first place of a statement where all names are declared that the source declares."""
+    names = set(_names(one))
+    declared = {name for _, name in scope.tables}
+    for draft in sorted(_statements(analysis), key=lambda draft: draft.start):
+        missing = (
+            name
+            for name in names & declared
+            if next(scope.visible(name, draft.start, draft.function), None) is None
+        )
+        if next(missing, None) is None:
+            return _Home(draft.start, draft.function)
+    local = sorted(name for function, name in scope.tables if function != FILE_LEVEL)
+    used = ", ".join(name for name in dict.fromkeys(local) if name in names)
+    raise UserError(
+        f"there is no place where all names of <{one.name}> are declared: {used}",
+        where=one.where,
+        hint="use names that one statement of the source can use together",
+    )
+
+
+def _statements(analysis: Analysis) -> Iterator[RuleDraft]:
+    for draft in analysis.findings.rules:
+        if draft.type is RuleType.STATEMENT and draft.block:
+            yield draft
+
+
+def _names(one: Supplied) -> Iterator[str]:
+    """The names that a donor uses.
+
+    Raises:
+        UserError: it is no statement or expression.
+    """
+    before, after = one.probe
+    head = "void f() { "
+    text = f"{head}{before}{one.text}{after}}}"
+    root = parse(text)
+    start = len(head) + len(before)
+    node = root.descendant_for_byte_range(start, start + len(one.text))
+    if root.has_error or node is None or not _is_one(node, one):
+        what = "one statement without a declaration" if before == "{ " else "an expression"
+        raise UserError(
+            f"<{one.name}> is not {what}: {one.text}",
+            where=one.where,
+            hint=f"it is {one.type.kind.words}; <_K1> would be a statement, <rhs_K1> an expression",
+        )
+    stack = [node]
+    while stack:
+        here = stack.pop()
+        if here.type in _NAMES:
+            yield text[here.start_byte : here.end_byte]
+        stack.extend(here.named_children)
+
+
+def _is_one(node: Node, one: Supplied) -> bool:
+    """Whether the node is all of the donor, and no more than one."""
+    whole = node.end_byte - node.start_byte == len(one.text.strip())
+    if one.type is RuleType.STATEMENT:
+        return whole and node.type == "expression_statement"
+    return whole and node.type not in _SEVERAL and not node.type.endswith("_statement")

@@ -1,0 +1,210 @@
+"""Which of a source's kernels is most worth a target: what the host code launches, and its work."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
+from gi_cuda.grammar.frontends.cuda.file import kernels as kernels_of
+from gi_cuda.init.host import HostCode, enclosing_function, read_host_code
+from gi_cuda.init.launch_calls import LAUNCHING, launch_calls
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^;{}()]*>)?\s*<<<")
+_LAUNCHES = re.compile(r".*(?:[lL]aunch|LAUNCH)\w*")
+"""Functions that get a kernel to launch as an argument."""
+
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
+_WORK = frozenset(
+    {"binary_expression", "assignment_expression", "update_expression", "subscript_expression"}
+)
+_ROUNDS = 8
+"""For how many rounds a loop counts."""
+
+_DEPTH = 3
+"""Loops within each other that count."""
+
+_VARIABLE = re.compile(r"__(?:device|managed)__\b[^;{}()=\[\]]*?\b([A-Za-z_]\w*)\s*[;=\[]")
+_SCALAR = re.compile(
+    r"(?:(?:unsigned|signed|int|long|short|char|float|double|bool)\s*)+"
+    r"|size_t|u?int\d+_t|u(?:int|char|short|long)|clock_t"
+)
+"""Types of one number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A kernel among those of its source.
+
+    Attributes:
+        kernel: its name, as ``--kernel`` takes it.
+        why: what speaks for it, for people.
+    """
+
+    kernel: str
+    why: str
+
+
+@dataclass(slots=True)
+class _Launches:
+    """How often host code launches each kernel; one in a loop counts for several."""
+
+    places: Counter[str] = field(default_factory=Counter)
+    named: set[str] = field(default_factory=set)
+    looped: set[str] = field(default_factory=set)
+    weight: Counter[str] = field(default_factory=Counter)
+
+    def add(self, name: str, loops: int) -> None:
+        self.places[name] += 1
+        self.weight[name] += _ROUNDS ** min(loops, _DEPTH - 1)
+        if loops:
+            self.looped.add(name)
+
+    def said(self, name: str) -> str:
+        """In words."""
+        count = self.places[name]
+        if not count:
+            return "only named by host code" if name in self.named else "no launch of it was found"
+        times = f"in {count} places" if count > 1 else "once"
+        return f"launched {times}" + (", in a loop" if name in self.looped else "")
+
+
+def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]:
+    """All kernels of a source, the one most worth a target first.
+
+    Args:
+        hosts: files that may launch them; by default the source.
+
+    Those that host code launches come before others; those that get no data, and those of
+    headers, come last. Otherwise the order is that of launches times work of one thread, and
+    among equals that of the source.
+    """
+    every = kernels_of(code)
+    names = frozenset(k.definition.name for k in every)
+    launches = _Launches()
+    for host in hosts or (read_host_code(code),):
+        _count(launches, host, names)
+    work = _Work(code)
+    variables = frozenset(_VARIABLE.findall(code.text))
+    amounts = {index: work.of(k.definition.node) for index, k in enumerate(every)}
+
+    def order(index: int) -> tuple[bool, bool, bool, bool, int]:
+        kernel = every[index]
+        name = kernel.definition.name
+        own = code.place(kernel.definition.node).file == code.source.name
+        weight = launches.weight[name]
+        return (
+            not own,
+            not _has_data(code, kernel, variables),
+            not weight,
+            not weight and name not in launches.named,
+            -amounts[index] * max(weight, 1),
+        )
+
+    most = max(amounts.values(), default=0)
+    return tuple(
+        Ranked(
+            every[index].shown,
+            launches.said(every[index].definition.name)
+            + (", most work" if amounts[index] == most and len(every) > 1 else ""),
+        )
+        for index in sorted(amounts, key=order)
+    )
+
+
+def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
+    """Count the launches in functions that are no kernels."""
+    code = host.code
+    kernels = [d.node for d in code.definitions if d.kernel]
+    for definition in code.definitions:
+        if not definition.kernel:
+            words = _WORD.findall(code.of(definition.node))
+            found.named |= {word for word in words if word in names}
+    switched: set[tuple[str, Node]] = set()
+    for name, node in (*_launches(host, names), *_handed_over(host, names)):
+        if enclosing_function(node) in kernels:
+            continue
+        loops, switch = _around(node)
+        # Of the branches of a switch one is taken.
+        if switch is None or (name, switch) not in switched:
+            found.add(name, loops)
+        if switch is not None:
+            switched.add((name, switch))
+    # Of what the parser made nothing.
+    for name in _LAUNCHED.findall(code.text):
+        if name in names and not found.places[name]:
+            found.add(name, 0)
+
+
+def _launches(host: HostCode, names: frozenset[str]) -> Iterator[tuple[str, Node]]:
+    return ((name, call.node) for name, call in launch_calls(host, names))
+
+
+def _handed_over(host: HostCode, names: frozenset[str]) -> Iterator[tuple[str, Node]]:
+    """Calls of functions that get a kernel to launch."""
+    for function, nodes in host.calls.items():
+        if not _LAUNCHES.fullmatch(function) or function in LAUNCHING:
+            continue
+        for node in nodes:
+            given = node.child_by_field_name("arguments")
+            words = set() if given is None else set(_WORD.findall(host.code.of(given)))
+            yield from ((name, node) for name in sorted(names & words))
+
+
+def _around(node: Node) -> tuple[int, Node | None]:
+    """The number of loops, and the outermost switch, around a node."""
+    loops, switch, parent = 0, None, node.parent
+    while parent is not None and parent.type != "function_definition":
+        loops += parent.type in _LOOPS
+        if parent.type == "switch_statement":
+            switch = parent
+        parent = parent.parent
+    return loops, switch
+
+
+class _Work:
+    """Estimates what one thread does: operations, more in loops, with the functions it calls."""
+
+    def __init__(self, code: CudaFile) -> None:
+        self._code = code
+        self._functions = {d.name: d.node for d in code.definitions if d.device and not d.kernel}
+        self._known: dict[str, int] = {}
+
+    def of(self, node: Node) -> int:
+        """Operations of a function."""
+        total = 0
+        stack = [(node, 0)]
+        while stack:
+            one, loops = stack.pop()
+            rounds = _ROUNDS ** min(loops, _DEPTH)
+            if one.type in _WORK:
+                total += rounds
+            elif one.type == "call_expression":
+                total += rounds * (1 + self._called(one))
+            loops += one.type in _LOOPS
+            stack.extend((child, loops) for child in one.children)
+        return total
+
+    def _called(self, call: Node) -> int:
+        called = call.child_by_field_name("function")
+        name = "" if called is None else self._code.of(called).partition("<")[0]
+        if name not in self._functions:
+            return 0
+        if name not in self._known:
+            # One that calls itself counts once.
+            self._known[name] = 0
+            self._known[name] = self.of(self._functions[name])
+        return self._known[name]
+
+
+def _has_data(code: CudaFile, kernel: KernelSource, variables: frozenset[str]) -> bool:
+    """Whether a kernel gets arrays, or uses variables of the device."""
+    if any(a.pointers or not _SCALAR.fullmatch(a.type) for a in kernel.arguments):
+        return True
+    body = code.of(kernel.definition.node)
+    return bool(variables & set(_WORD.findall(body)))

@@ -1,0 +1,31 @@
+"""What became of genotypes that were tried, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.genome import Genotype
+from gi_cuda.report.show import interval, speed
+from gi_cuda.results.evaluation import Evaluation
+
+
+def reference_line(baseline: Baseline) -> str:
+    """What they are timed beside."""
+    return f"reference: {baseline.seconds * 1e3:.3f} ms, noise floor {baseline.floor:.2%}"
+
+
+def result_lines(number: int, genotype: Genotype, evaluation: Evaluation) -> Iterator[str]:
+    """What became of one, and which it is.
+
+    Args:
+        number: its place among those that were asked for, from 1.
+    """
+    said = str(evaluation.outcome)
+    if evaluation.ratio:
+        said += f": speed-up {speed(evaluation.ratio)} {interval(evaluation)}"
+        said += f", {(evaluation.mean or 0.0) * 1e3:.3f} ms"
+    elif evaluation.message:
+        said += f": {evaluation.message.strip().splitlines()[0]}"
+    yield f"{number}: {said}"
+    yield f"    {genotype if str(genotype) else '(no changes)'}"

@@ -1,0 +1,141 @@
+"""Mends of what buffers hold and are for."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.buffers import Fill, ProposedBuffer
+from gi_cuda.trial.changes import Mend, resized, with_buffer, with_scalars
+from gi_cuda.trial.troubles import Died, Roles, Varying
+
+_ZEROS = Fill(0, 1)
+_GIVEN = ("input", "inout")
+_JUDGED = ("output", "inout")
+_WHOLE = 128
+"""Of which whole sizes are multiples."""
+
+
+def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
+    """What is written is judged; what is not written holds what the case gives."""
+    found = proposal
+    for buffer in proposal.buffers:
+        if buffer.name in trouble.written and buffer.texture is None:
+            note = "the kernel was seen to write it"
+            found = with_buffer(found, _as(buffer, "inout", note))
+        elif buffer.name in trouble.unwritten:
+            note = "the kernel was not seen to write it: it holds zeros before each launch"
+            found = with_buffer(found, replace(_as(buffer, "inout", note), fill=_ZEROS))
+    if found != proposal:
+        names = ", ".join(sorted(trouble.written | trouble.unwritten))
+        yield Mend(found, f"{names} made inout")
+
+
+def steady(proposal: Proposal, trouble: Varying) -> Iterator[Mend]:
+    """What differs from run to run is not looked at, if anything else is."""
+    left = [b for b in proposal.buffers if b.role in _JUDGED and b.name not in trouble.names]
+    found = proposal
+    for buffer in proposal.buffers:
+        if buffer.name in trouble.names:
+            note = "not judged: it differs from run to run"
+            role = "scratch" if buffer.role == "output" and buffer.symbol is None else ""
+            if not role:
+                return
+            found = with_buffer(found, _as(buffer, role, note))
+    if left and found != proposal:
+        yield Mend(found, f"{', '.join(sorted(trouble.names))} not judged")
+
+
+def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
+    return replace(buffer, role=role, notes=replace(buffer.notes, role=note))
+
+
+def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
+    """Other contents and sizes, those first that are most likely to be it."""
+    kinds: list[Callable[[Proposal], Mend]] = [_given, _narrow, _whole_sizes, _small, _lone]
+    if trouble.signal == signal.SIGFPE:
+        kinds = [_from_one, _scalars_of_one, *kinds]
+    elif trouble.signal is None:
+        kinds = [_whole_sizes, *kinds]
+    for kind in kinds:
+        mend = kind(proposal)
+        if mend.proposal != proposal:
+            yield mend
+
+
+def _filled(
+    proposal: Proposal, which: Callable[[ProposedBuffer], bool], fill: Fill, note: str
+) -> Proposal:
+    for buffer in proposal.buffers:
+        if which(buffer) and buffer.fill not in (fill, _ZEROS) and not buffer.element.fields:
+            notes = replace(buffer.notes, data=note)
+            proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
+    return proposal
+
+
+def _whole_numbers(buffer: ProposedBuffer) -> bool:
+    return buffer.role in _GIVEN and "int" in buffer.element.type and not buffer.element.truth
+
+
+def _given(proposal: Proposal) -> Mend:
+    """Outputs may be read before they are written."""
+    found = proposal
+    for buffer in proposal.buffers:
+        if buffer.role == "output":
+            note = "perhaps read before it is written: it holds zeros before each launch"
+            found = with_buffer(found, replace(_as(buffer, "inout", note), fill=_ZEROS))
+    return Mend(found, "outputs that hold zeros before each launch")
+
+
+def _narrow(proposal: Proposal) -> Mend:
+    note = "small, as they may be indices"
+    return Mend(_filled(proposal, _whole_numbers, Fill(0, 2), note), "whole numbers of 0 and 1")
+
+
+def _from_one(proposal: Proposal) -> Mend:
+    note = "none is 0, as something may be divided by them"
+    return Mend(_filled(proposal, _whole_numbers, Fill(1, 100), note), "whole numbers from 1 on")
+
+
+def _scalars_of_one(proposal: Proposal) -> Mend:
+    note = "not 0, as something may be divided by it"
+    return Mend(with_scalars(proposal, lambda s: int(s.value) or 1, note), "scalars from 1 on")
+
+
+def _whole_sizes(proposal: Proposal) -> Mend:
+    note = "a multiple of what blocks are made of"
+    return Mend(
+        resized(proposal, lambda _, n: max(_WHOLE, n // _WHOLE * _WHOLE), note),
+        "sizes that are whole blocks",
+    )
+
+
+def _small(proposal: Proposal) -> Mend:
+    note = "smaller than at first, as launches failed"
+    return Mend(resized(proposal, lambda _, n: max(min(16, n), n // 8), note), "smaller sizes")
+
+
+def _lone(proposal: Proposal) -> Mend:
+    note = "as launches failed with another value"
+    return Mend(
+        with_scalars(proposal, lambda s: min(int(s.value), 1), note), "scalars of at most 1"
+    )
+
+
+def telling(proposal: Proposal) -> Iterator[Mend]:
+    """Data that may show in the outputs."""
+    real = "wide, as nothing showed in the outputs before"
+    found = _filled(
+        proposal,
+        lambda b: b.role in _GIVEN and b.element.type.startswith("float"),
+        Fill(-100, 100),
+        real,
+    )
+    found = _filled(found, _whole_numbers, Fill(1, 1000), real)
+    if found != proposal:
+        yield Mend(found, "data from a wider range")
+    tried = with_scalars(proposal, lambda s: max(int(s.value), 16), real)
+    if tried != proposal:
+        yield Mend(tried, "larger scalars")

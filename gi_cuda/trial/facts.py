@@ -1,0 +1,131 @@
+"""What a proposal comes to in a case on the host: numbers for its expressions."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.sizes import bracketed
+from gi_cuda.spec.expression import ExpressionError, parse
+
+TRAIN, HELD_OUT = "train", "held-out"
+CASES = (TRAIN, HELD_OUT)
+"""The cases that a proposal has on the host."""
+
+MOST_BYTES = 64 << 20
+"""Of all buffers in a case on the host."""
+
+_BLOCK = (1024, 1024, 64)
+_GRID = (2**31 - 1, 65535, 65535)
+_THREADS = 1024
+_SHARED = 227 << 10
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a case comes to.
+
+    Attributes:
+        items: of each buffer, by name.
+    """
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared: int
+    items: Mapping[str, int]
+
+
+def names(proposal: Proposal, case: str) -> dict[str, int]:
+    """The values of all names that expressions of a proposal may use.
+
+    Raises:
+        ExpressionError: one that is computed has no value.
+    """
+    known = {one.name: one.default for one in proposal.parameters if one.active}
+    for extent in proposal.extents:
+        known[extent.name] = extent.train if case == TRAIN else extent.held_out
+    for scalar in proposal.scalars:
+        if scalar.computed is not None:
+            known[scalar.name] = parse(scalar.computed).evaluate(known)
+        elif scalar.name not in known and isinstance(scalar.value, int):
+            known[scalar.name] = scalar.value
+    return known
+
+
+def plan(proposal: Proposal, case: str) -> Plan:
+    """What a case comes to.
+
+    Raises:
+        ExpressionError: an expression has no value.
+    """
+    known = names(proposal, case)
+    launching = proposal.launching
+    return Plan(
+        tuple(parse(text).evaluate(known) for text in launching.grid),
+        tuple(parse(text).evaluate(known) for text in launching.block),
+        parse(launching.shared).evaluate(known),
+        {b.name: parse(b.items(proposal.counts)).evaluate(known) for b in proposal.buffers},
+    )
+
+
+def impossible(proposal: Proposal) -> str:
+    """Why a proposal cannot be launched as it is, for people; "" where it can."""
+    for case in CASES:
+        try:
+            found = plan(proposal, case)
+        except ExpressionError as error:
+            return error.what
+        if what := _impossible(proposal, found):
+            return f"{what} on the case {case}"
+    return ""
+
+
+def _impossible(proposal: Proposal, found: Plan) -> str:
+    if not _within(found.grid, _GRID):
+        return f"a grid of {' x '.join(map(str, found.grid))}"
+    if not _within(found.block, _BLOCK) or math.prod(found.block) > _THREADS:
+        return f"a block of {' x '.join(map(str, found.block))}"
+    if not 0 <= found.shared <= _SHARED:
+        return f"{found.shared} bytes of shared memory"
+    for name, many in found.items.items():
+        if many < 1:
+            return f"{many} elements of {name}"
+    if bytes_of(proposal, found) > MOST_BYTES:
+        return "too much memory"
+    return ""
+
+
+def bytes_of(proposal: Proposal, found: Plan) -> int:
+    """What all buffers take."""
+    return sum(found.items[buffer.name] * buffer.element.bytes for buffer in proposal.buffers)
+
+
+def _within(values: tuple[int, ...], limits: tuple[int, ...]) -> bool:
+    return all(1 <= value <= limit for value, limit in zip(values, limits, strict=False))
+
+
+def threads(proposal: Proposal) -> str | None:
+    """How many threads a launch has, as an expression of what the cases give; None where it takes
+    more than that."""
+    launching = proposal.launching
+    given = {extent.name for extent in proposal.extents}
+    known = names(proposal, TRAIN)
+    computed = {s.name: s.computed for s in proposal.scalars if s.computed is not None}
+
+    def said(match: re.Match[str]) -> str:
+        name = match[0]
+        if name in given:
+            return name
+        return f"({computed[name]})" if name in computed else str(known[name])
+
+    factors = []
+    for text in (*launching.grid, *launching.block):
+        for _ in range(2):  # what is computed may itself take a parameter
+            text = _WORD.sub(said, text)
+        factors.append(text)
+    shown = " * ".join(bracketed(one) for one in factors if one != "1") or "1"
+    return shown if set(_WORD.findall(shown)) <= given else None

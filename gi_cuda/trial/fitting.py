@@ -1,0 +1,90 @@
+"""Sizes of which all cases have enough: expressions that fit what a trial has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement
+
+from gi_cuda.init.sizes import bracketed
+from gi_cuda.spec.expression import ExpressionError, parse
+
+_CLOSE = 4
+"""A size is thought to be meant if it is at most so many times what is needed."""
+
+_FACTORS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """How many items a case needs.
+
+    Attributes:
+        least: so many at least.
+        most: so many are enough, for all that is known.
+    """
+
+    least: int
+    most: int
+
+
+def enough(
+    first: str,
+    threads: str | None,
+    needs: Mapping[str, Need],
+    known: Mapping[str, Mapping[str, int]],
+) -> str:
+    """The plainest expression that gives all cases what they need.
+
+    Args:
+        first: what was too little for some of them.
+        threads: how many threads there are.
+        needs: by case.
+        known: by case, the values of the names that may be used.
+    """
+
+    def fits(text: str) -> bool:
+        try:
+            values = {case: parse(text).evaluate(known[case]) for case in known}
+        except ExpressionError:
+            return False
+        return all(need.least <= values[case] <= _CLOSE * need.most for case, need in needs.items())
+
+    names = sorted(next(iter(known.values())))
+    found = next(filter(fits, _candidates(first, threads, names, needs, known)), None)
+    return found or _multiple(first, needs, known)
+
+
+def _candidates(
+    first: str,
+    threads: str | None,
+    names: Sequence[str],
+    needs: Mapping[str, Need],
+    known: Mapping[str, Mapping[str, int]],
+) -> Iterator[str]:
+    yield first
+    values = {case: parse(first).evaluate(known[case]) for case in needs}
+    more = {need.least - values[case] for case, need in needs.items()}
+    if len(more) == 1 and not first.isdigit():
+        yield f"{first} + {more.pop()}"
+    yield from names
+    if threads is not None and not threads.isdigit():
+        yield threads
+    pairs = list(combinations_with_replacement(names, 2))
+    for factor in range(2, _FACTORS + 1):
+        yield f"{bracketed(first)} * {factor}"
+        if factor == 2:
+            yield from (f"{first} + {name}" for name in names if name != first)
+            yield from (f"{a} * {b}" for a, b in pairs)
+            yield from (f"({a} + 1) * ({b} + 1)" for a, b in pairs)
+    if threads is not None and not threads.isdigit():
+        for factor in range(2, _FACTORS + 1):
+            yield f"{bracketed(threads)} * {factor}"
+
+
+def _multiple(first: str, needs: Mapping[str, Need], known: Mapping[str, Mapping[str, int]]) -> str:
+    """A multiple of what it was; a number, if it was one."""
+    if first.isdigit():
+        return str(max(need.most for need in needs.values()))
+    ratios = [-(-need.most // parse(first).evaluate(known[case])) for case, need in needs.items()]
+    return f"{bracketed(first)} * {max(ratios)}"

@@ -1,0 +1,68 @@
+"""From what goes wrong with a proposal to others that may do better."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gi_cuda.init import Proposal
+from gi_cuda.trial.changes import Mend
+from gi_cuda.trial.contents import alive, in_their_roles, steady, telling
+from gi_cuda.trial.growing import larger
+from gi_cuda.trial.resizing import faster, possible
+from gi_cuda.trial.troubles import (
+    Beside,
+    Blind,
+    Died,
+    Idle,
+    Impossible,
+    Roles,
+    Slow,
+    Trouble,
+    Varying,
+)
+
+
+def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
+    """What to try next, the most promising first; nothing where nothing helps."""
+    match trouble:
+        case Impossible():
+            yield from possible(proposal)
+        case Beside():
+            yield from larger(proposal, trouble)
+        case Slow():
+            yield from faster(proposal, trouble)
+        case Died():
+            yield from alive(proposal, trouble)
+        case Roles():
+            yield from in_their_roles(proposal, trouble)
+        case Varying():
+            yield from steady(proposal, trouble)
+        case Blind():
+            yield from telling(proposal)
+        case Idle(names):
+            yield Mend(without(proposal, names), f"{', '.join(sorted(names))} fixed")
+
+
+def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:
+    """With some parameters as fixed numbers, offered as comments."""
+    values = {p.name: str(p.default) for p in proposal.parameters if p.name in parameters}
+
+    def fixed(text: str) -> str:
+        return re.sub(r"[A-Za-z_]\w*", lambda m: values.get(m[0], m[0]), text)
+
+    return replace(
+        proposal,
+        parameters=tuple(
+            replace(p, active=p.active and p.name not in parameters) for p in proposal.parameters
+        ),
+        scalars=tuple(
+            replace(s, computed=None if s.computed is None else fixed(s.computed))
+            for s in proposal.scalars
+        ),
+        launching=proposal.launching.rewritten(fixed),
+        further=tuple(
+            replace(step, launching=step.launching.rewritten(fixed)) for step in proposal.further
+        ),
+    )

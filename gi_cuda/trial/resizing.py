@@ -1,0 +1,124 @@
+"""Mends of sizes: of those that no launch can have, and of those that take long."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.sizes import Extent
+from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.trial.changes import Mend, resized, whole, with_scalars
+from gi_cuda.trial.facts import impossible, names
+from gi_cuda.trial.troubles import Slow
+
+GOAL = 0.005
+"""Seconds a case should take on the host: it is run some hundred times by a check."""
+
+_LEAST = 16
+"""No size gets smaller, if it was not before, so that blocks have something to do."""
+
+_OVER = 16
+"""The factor by which what was ended for its time is made smaller."""
+
+_DOUBLINGS = 12
+_POSSIBLE = "made {} so that there is something to launch on all cases"
+
+
+def possible(proposal: Proposal) -> Iterator[Mend]:
+    """Nearby sizes with which there is a launch."""
+    counts = [e.name for e in proposal.extents]
+    others = [s.name for s in proposal.scalars if whole(s, proposal)]
+    groups = [[name] for name in (*counts, *others)] + ([counts] if len(counts) > 1 else [])
+    for doublings in range(1, _DOUBLINGS + 1):
+        for group in groups:
+            for factor in (1 / 2**doublings, 2.0**doublings):
+                tried = _scaled(proposal, group, factor)
+                if tried != proposal and not impossible(tried):
+                    how = "smaller" if factor < 1 else "larger"
+                    yield Mend(tried, f"{', '.join(group)} made {how}")
+    if (smaller := _smaller_block(proposal)) is not None:
+        yield Mend(smaller, "a smaller block")
+
+
+def _scaled(proposal: Proposal, group: Sequence[str], factor: float) -> Proposal:
+    note = _POSSIBLE.format("smaller" if factor < 1 else "larger")
+    found = resized(proposal, lambda e, n: max(1, int(n * factor)) if e.name in group else n, note)
+    return with_scalars(
+        found, lambda s: max(1, int(s.value * factor)) if s.name in group else int(s.value), note
+    )
+
+
+def _smaller_block(proposal: Proposal) -> Proposal | None:
+    """With a block of plain numbers halved, if that is what is too large."""
+    launching = proposal.launching
+    block = list(launching.block)
+    if not all(text.isdigit() for text in block):
+        return None
+    while math.prod(map(int, block)) > 1024:
+        at = max(range(len(block)), key=lambda i: int(block[i]))
+        block[at] = str(int(block[at]) // 2)
+    if tuple(block) == launching.block:
+        return None
+    notes = (*launching.notes, "The block is smaller than that: it has at most 1024 threads.")
+    return replace(proposal, launching=replace(launching, block=tuple(block), notes=notes))
+
+
+def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
+    """Less to do: smaller sizes, fewer blocks, fewer rounds."""
+    factor = _OVER if trouble.over else max(2, math.ceil(trouble.seconds / GOAL))
+    if (tried := _smaller(proposal, factor)) != proposal:
+        yield Mend(tried, "smaller sizes")
+    if (tried := _fewer_blocks(proposal, factor)) != proposal:
+        yield Mend(tried, "fewer blocks")
+    tried = with_scalars(
+        proposal,
+        lambda s: max(1, int(s.value) // min(factor, _OVER)) if s.value > 4 else int(s.value),
+        "made smaller, so that a launch takes milliseconds",
+    )
+    if tried != proposal:
+        yield Mend(tried, "smaller scalars")
+
+
+def _smaller(proposal: Proposal, factor: float) -> Proposal:
+    shrinking = [e for e in proposal.extents if max(e.train, e.held_out) > _LEAST]
+    if not shrinking:
+        return proposal
+    each: int = max(2, round(factor ** (1 / len(shrinking))))
+
+    def change(_: Extent, size: int) -> int:
+        return max(min(size, _LEAST), size // each)
+
+    note = "smaller than they were at first, so that a launch takes milliseconds"
+    return resized(proposal, change, note)
+
+
+def _fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
+    """With a grid of which some dimensions are always the same cut down."""
+    launching = proposal.launching
+    extents = {extent.name for extent in proposal.extents}
+    grid, left = [], int(factor)
+    known = names(proposal, "train")
+    for text in launching.grid:
+        blocks = _fixed(text, known, extents)
+        if blocks is None or blocks < 2 or left < 2:
+            grid.append(text)
+            continue
+        cut = max(1, blocks // left)
+        left //= -(-blocks // cut)
+        grid.append(str(cut))
+    if tuple(grid) == launching.grid:
+        return proposal
+    old = " x ".join(launching.grid)
+    notes = (*launching.notes, f"Fewer blocks than {old}, so that a launch takes milliseconds.")
+    return replace(proposal, launching=replace(launching, grid=tuple(grid), notes=notes))
+
+
+def _fixed(text: str, known: dict[str, int], extents: set[str]) -> int | None:
+    """What a dimension comes to that no size has a say in."""
+    try:
+        expression = parse(text)
+        return None if expression.names & extents else expression.evaluate(known)
+    except ExpressionError:
+        return None

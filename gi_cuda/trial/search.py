@@ -1,0 +1,90 @@
+"""Mending a proposal until it passes, or nothing more can be done."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from gi_cuda.init import Proposal
+from gi_cuda.trial.changes import Mend
+from gi_cuda.trial.mends import mends
+from gi_cuda.trial.resizing import GOAL
+from gi_cuda.trial.troubles import Slow, Trouble
+
+MOST_ATTEMPTS = 24
+
+PATIENCE = 0.3
+"""Seconds a case may take if nothing makes it faster."""
+
+CONFIRM = "confirm"
+"""What stands in a target that passed, where something was assumed."""
+
+Attempt = Callable[[Proposal, float], Trouble | None]
+"""What goes wrong with a proposal of which a case may take so many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What became of a proposal.
+
+    Attributes:
+        proposal: mended, if it passes; else as it was.
+        trouble: what went wrong with it; None: it passes.
+        done: the mends that helped; where it does not pass, those that were tried.
+    """
+
+    proposal: Proposal
+    trouble: Trouble | None
+    done: tuple[str, ...] = ()
+
+    @property
+    def passes(self) -> bool:
+        """Whether a check would be content."""
+        return self.trouble is None
+
+    def lines(self) -> Iterator[str]:
+        """What was found out, for people."""
+        done = "; ".join(self.done)
+        if self.trouble is None:
+            yield "it ran on the host back end, and passes" + (f", after: {done}" if done else "")
+            return
+        yield f"it ran on the host back end, and does not pass: {self.trouble}"
+        if done:
+            yield f"  tried: {done}"
+
+
+def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
+    """Try a proposal, and what mends it, until one passes.
+
+    Args:
+        until: on the monotonic clock, when no further one is tried.
+    """
+    waiting: list[tuple[Proposal, tuple[str, ...]]] = [(first, ())]
+    seen = [first]
+    tried: list[str] = []
+    trouble: Trouble | None = None
+    first_trouble: Trouble | None = None
+    while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
+        proposal, done = waiting.pop()
+        trouble = attempt(proposal, 2 * GOAL)
+        further = [] if trouble is None else _further(proposal, trouble, seen)
+        if not further and isinstance(trouble, Slow) and trouble.seconds <= PATIENCE:
+            trouble = attempt(proposal, PATIENCE)
+            further = [] if trouble is None else _further(proposal, trouble, seen)
+        if trouble is None:
+            return Outcome(replace(proposal, mark=CONFIRM), None, done)
+        first_trouble = first_trouble or trouble
+        for mend in reversed(further):
+            seen.append(mend.proposal)
+            tried.append(mend.said)
+            waiting.append((mend.proposal, (*done, mend.said)))
+    return Outcome(first, trouble or first_trouble, tuple(dict.fromkeys(tried)))
+
+
+def _further(proposal: Proposal, trouble: Trouble, seen: list[Proposal]) -> list[Mend]:
+    found: list[Mend] = []
+    for mend in mends(proposal, trouble):
+        if mend.proposal not in seen and mend.proposal not in [one.proposal for one in found]:
+            found.append(mend)
+    return found[:4]

@@ -1,0 +1,48 @@
+"""``gi-cuda try``: genotypes that somebody has in mind, one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command import gi_cuda
+
+SCALE = Path(__file__).parents[2] / "targets" / "scale"
+
+
+def answers(said: str) -> dict[int, str]:
+    """What was said of each genotype, by its number."""
+    lines = (line.partition(": ") for line in said.splitlines() if line[:1].isdigit())
+    return {int(number): text for number, _, text in lines}
+
+
+def test_each_is_told_with_its_number(tmp_path: Path) -> None:
+    (tmp_path / "ideas.txt").write_text("# mine\n\nBLOCK=128\n<_kernel.cu_22>\n")
+    done = gi_cuda("try", str(SCALE), "", "--from", "ideas.txt", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("reference: ")
+    found = answers(done.stdout)
+    assert sorted(found) == [1, 2, 3]
+    assert ": speed-up " in found[1]
+    assert ": speed-up " in found[2]
+    assert found[3].startswith("wrong: train: out[")
+    assert "    (no changes)\n" in done.stdout
+    assert "    <_kernel.cu_22>" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "gi-cuda try: no genotype is named"),
+        (("BLOCK=128", "<_kernel.cu_1>"), "2, genotype, column 1: there is no rule"),
+        (("--from", "nowhere.txt"), "nowhere.txt: cannot be read: No such file"),
+    ],
+)
+def test_what_cannot_be_tried_is_told_before_anything_runs(
+    words: tuple[str, ...], said: str, tmp_path: Path
+) -> None:
+    done = gi_cuda("try", str(SCALE), *words, cwd=tmp_path)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert not done.stdout

@@ -374,12 +374,12 @@ def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
     source.write_text(best + worse + "__global__ void simple(int *a) { a[0] = 1; }\n")
     lines = said(source, tmp_path / "t")
     assert lines[0].startswith("passed over best (no launch of it was found, most work): the para")
-    assert lines[1].startswith("passed over worse (no launch of it was found): the parameter 'a'")
+    assert lines[1].startswith("passed over worse (no launch of it was found): the parameter 'f'")
     assert lines[2] == "chose simple: no launch of it was found"
     assert not lines[3].startswith("other kernels")
     source.write_text(best + worse)
     message = refused(tmp_path, str(source))
-    assert "k.cu:1: best: the parameter 'a' of best is of type `int **`" in message
+    assert "k.cu:1: best: the parameter 'f' of best is of type `int (*f)(int)`" in message
     assert "none of its 1 other kernels can become a target either" in message
 
 

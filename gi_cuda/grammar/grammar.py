@@ -24,7 +24,6 @@ class Grammar(Rules):
         facts: by name of a rule or of a donor supplied by hand, what its text uses.
         scope: all declarations.
         presence: the conditional structure of the source.
-        host_spans: spans of host-only functions, and of lines that launch kernels.
         includes: spans of the ``#include`` lines.
         macros: names of the macros that the source defines.
         changes: what a hand-edited ``.scope`` grants and forbids.
@@ -34,7 +33,6 @@ class Grammar(Rules):
     facts: Mapping[str, RuleFacts] = field(repr=False)
     scope: Scope = field(repr=False)
     presence: Presence = field(repr=False)
-    host_spans: tuple[tuple[int, int], ...] = ()
     includes: tuple[tuple[int, int], ...] = ()
     macros: frozenset[str] = frozenset()
     changes: Changes = field(default_factory=Changes)

@@ -156,7 +156,7 @@ class ParsedText(ABC):
 
     @property
     def text(self) -> str:
-        """What is compiled where nothing is changed: a source's device code."""
+        """What is compiled where nothing is changed: of a source all of it, host code too."""
         return self.grammar.source.text
 
     @abstractmethod

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -12,6 +13,8 @@ from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile, plain_type, 
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.init.launch_macros import written_out
+from gi_cuda.init.sizes import bracketed
+from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
@@ -77,7 +80,9 @@ def _enumerators(code: CudaFile, listed: Node) -> Iterator[tuple[str, str]]:
         if node.type == "enumerator" and name is not None:
             given = node.child_by_field_name("value")
             value = f"{value} + 1" if given is None else code.of(given)
-            yield code.of(name), f"({value})"
+            with suppress(ExpressionError):
+                value = str(parse(value).evaluate({}))
+            yield code.of(name), bracketed(value)
 
 
 def enclosing_function(node: Node) -> Node | None:

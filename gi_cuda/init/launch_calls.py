@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
@@ -15,6 +15,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _RUNTIME = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
 _DRIVER = frozenset({"cuLaunchKernel", "cuLaunchCooperativeKernel"})
 _NAMING = frozenset({"cuModuleGetFunction", "cuLibraryGetKernel"})
+LAUNCHING = _RUNTIME | _DRIVER
+"""Functions that launch a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,17 @@ class LaunchCall:
     arguments: tuple[Node, ...]
 
 
-def launch_calls(host: HostCode, kernel: str) -> Iterator[LaunchCall]:
-    """The launches of a kernel, by its name without scope, in order."""
+def launch_calls(host: HostCode, kernels: Collection[str]) -> Iterator[tuple[str, LaunchCall]]:
+    """The launches of some kernels in order, each with the kernel's name, without scope."""
     code = host.code
     for node in walk(code.root):
         found = _launch(code, node) if node.type == "call_expression" else None
         if found is None:
             continue
         for called in _called(code, found):
-            if _kernel_name(code, called) == kernel:
-                yield replace(found, called=called)
+            name = _kernel_name(code, called)
+            if name in kernels:
+                yield name, replace(found, called=called)
                 break
 
 

@@ -88,7 +88,10 @@ def propose(
     """
     source = choose(path, wanted, compilation, hosts)
     named = source.launches(source.fixed)
-    parameters = tunables(source.code, source.functions, compilation.define, _words(named))
+    blocks = frozenset(
+        word for one in named for text in one.block or () for word in _WORD.findall(text)
+    )
+    parameters = tunables(source.code, source.functions, compilation.define, _words(named), blocks)
     defaults = {p.name: p.default for p in parameters if p.active}
     active = frozenset(defaults)
     found = source.launches(active)

@@ -111,7 +111,7 @@ def choose(
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
     program = read_cuda(source, Wanted((kernel.name,)))
-    headers = find_headers(path, source, program.text, compilation)
+    headers = find_headers(path, program, kernel.name, compilation)
     around = (_read(file, read_source(file), compilation) for file in headers.own)
     code = replace(_read(path, source, compilation), around=tuple(around))
     kernel = choose_kernel(code, kernel.shown)

@@ -208,6 +208,8 @@ def _launch(proposal: Proposal) -> str:
     comment = f"{proposal.mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    if launching.guessed:
+        comment += f"\n{proposal.mark}: the grid is a guess; a run of the host code would tell it."
     comment = "\n".join([comment, *launching.notes])
     if launching.assumed:
         said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())

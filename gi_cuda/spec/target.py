@@ -300,6 +300,19 @@ class Timing(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Warps(Table):
+    """``[warps]``: what the host back end does where the mask of a warp function leaves out the
+    thread that calls it; CUDA leaves open what that gives.
+
+    Attributes:
+        masks: ``checked`` refuses the launch; ``device`` does what devices do, and takes the
+            threads that are at the same place together.
+    """
+
+    masks: Literal["checked", "device"] = "checked"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Description(Table):
     """``[target]``: what evolves, and what makes its inputs.
 
@@ -345,6 +358,7 @@ class Tables(Table):
     oracle: Oracle
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
+    warps: Warps = field(default_factory=Warps)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -37,7 +37,7 @@ _OF_ONE = re.compile(
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 _CLOSED = frozenset(_CLOSING.values())
 
-_TYPE_KEYS = frozenset({"class", "struct", "union", "enum"})
+TYPE_KEYS = frozenset({"class", "struct", "union", "enum"})
 _TAKING = """
     __attribute__ __attribute alignas decltype noexcept throw __asm__ __asm asm explicit __declspec
     __typeof__ __typeof typeof __launch_bounds__ __cluster_dims__ __maxnreg__ __block_size__
@@ -54,7 +54,7 @@ _OTHERS = """
     typename unsigned using virtual void volatile wchar_t while _Static_assert __extension__
     __inline __inline__ __restrict __restrict__ __const __volatile__ __signed__ __builtin_va_list
 """
-KEYWORDS = _TYPE_KEYS | _WITH_ARGUMENT | frozenset(_OTHERS.split())
+KEYWORDS = TYPE_KEYS | _WITH_ARGUMENT | frozenset(_OTHERS.split())
 
 
 @dataclass(slots=True)
@@ -146,6 +146,7 @@ class ScopeDeclaration:
         words: the same as words.
         aside: the names in its template headers and attributes.
         strange: whether it cannot be understood.
+        scope: the named namespaces around it, ``a::b``.
     """
 
     begin: int
@@ -154,6 +155,7 @@ class ScopeDeclaration:
     words: list[str] = field(default_factory=list)
     aside: set[str] = field(default_factory=set)
     strange: bool = False
+    scope: str = ""
 
     @property
     def opens_scope(self) -> bool:
@@ -177,22 +179,38 @@ class ScopeDeclaration:
         return "(" in words[: words.index(":")] and words[-1] in ("(", "{")
 
 
+_ACCESS = frozenset({"public", "protected", "private"})
 _PLAIN = frozenset({"operator", "=", "(", ":"})
 """Behind these ``<`` need not begin template arguments."""
 
 
 def declarations(tokens: Tokens) -> Iterator[ScopeDeclaration]:
     """The declarations of a text and of the namespaces in it."""
-    return _declarations(tokens, 0, len(tokens.words))
+    return _declarations(tokens, 0, len(tokens.words), "")
 
 
-def _declarations(tokens: Tokens, at: int, end: int) -> Iterator[ScopeDeclaration]:
+def members(tokens: Tokens, opening: int) -> Iterator[ScopeDeclaration]:
+    """The declarations between a type's braces, which begin at a token."""
+    at, end = opening + 1, tokens.closes[opening]
+    while at < end:
+        if tokens.words[at] in _ACCESS and tokens.words[at + 1] == ":":
+            at += 2
+            continue
+        item = _next(tokens, at, end)
+        at = item.end
+        yield item
+
+
+def _declarations(tokens: Tokens, at: int, end: int, scope: str) -> Iterator[ScopeDeclaration]:
     while at < end:
         item = _next(tokens, at, end)
+        item.scope = scope
         at = item.end
         if item.opens_scope:
             brace = item.head[-1]
-            yield from _declarations(tokens, brace + 1, tokens.closes[brace])
+            named = [] if "inline" in item.words else [w for w in item.words if w.isidentifier()]
+            inside = "::".join([*([scope] if scope else []), *named[1:]])
+            yield from _declarations(tokens, brace + 1, tokens.closes[brace], inside)
         else:
             yield item
 
@@ -256,7 +274,7 @@ def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
     signs = [word for word in words if word in ("(", "=", ":")]
     if signs[:1] == ["("]:
         return _function(tokens, item)
-    if _TYPE_KEYS & set(words):
+    if TYPE_KEYS & set(words):
         return _type(tokens, item)
     return _variable(tokens, item)
 
@@ -303,7 +321,7 @@ def _operands(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
     return keys - item.aside
 
 
-_BEFORE_TYPE = _TYPE_KEYS | {"::", "const", "volatile", "typename"}
+_BEFORE_TYPE = TYPE_KEYS | {"::", "const", "volatile", "typename"}
 
 
 def _members(words: list[str]) -> set[str]:
@@ -349,9 +367,16 @@ def _function(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
 
 
 def _variable(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
-    words = item.words
-    at = next((i for i, word in enumerate(words) if word in ("=", "{", "[", ";")), 0)
-    return set() if at < 2 or "," in words[:at] else _declared(words[:at])
+    keys: set[str] = set()
+    begin, least = 0, 2
+    for comma in [*(i for i, word in enumerate(item.words) if word == ","), len(item.words)]:
+        words = item.words[begin:comma]
+        at = next((i for i, w in enumerate(words) if w in ("=", "{", "[", ";", "(")), len(words))
+        if at < least or not (found := _declared(words[:at])):
+            return set()
+        keys |= found
+        begin, least = comma + 1, 1
+    return keys
 
 
 def _declared(words: list[str]) -> set[str]:

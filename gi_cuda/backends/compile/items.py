@@ -90,6 +90,8 @@ class Item:
         everywhere: whether it may be needed by who says none of its names.
         operands: whether its names are those of the types of its operands.
         kernel: whether it is a kernel.
+        function: whether it is a function of its own, perhaps a template.
+        scope: the named namespaces around it, ``a::b``.
     """
 
     first: int
@@ -101,6 +103,8 @@ class Item:
     everywhere: bool
     operands: bool
     kernel: bool
+    function: bool = False
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +238,18 @@ def _item(
         everywhere,
         operands,
         kernel,
+        _is_plain_function(tokens, declared),
+        declared.scope,
     )
+
+
+def _is_plain_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
+    """Whether it is a function that is called by a name of its own."""
+    words = declared.words
+    before = words[: words.index("(")] if "(" in words else []
+    if not before or {"=", "::", "operator", "typedef", "using"} & {*before}:
+        return False
+    return _is_function(tokens, declared)
 
 
 def _kind(tokens: Tokens, declared: ScopeDeclaration) -> Kind:

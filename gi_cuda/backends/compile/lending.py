@@ -28,6 +28,7 @@ from gi_cuda.backends.compile.items import (
     read_items,
     with_other_lines,
 )
+from gi_cuda.backends.compile.needs import Needs
 from gi_cuda.backends.protocol.variants import Phenotype
 from gi_cuda.spec.kernel_names import identifier, overload
 
@@ -124,10 +125,10 @@ class Lender:
     @cached_property
     def uses(self) -> tuple[frozenset[str], ...]:
         """For each kernel the names of all variables that it reaches."""
-        needs = _Needs(self.read.items)
+        needs = Needs(self.read.items)
         return tuple(self._uses(needs, at) for at in range(len(self.kernels)))
 
-    def _uses(self, needs: _Needs, at: int) -> frozenset[str]:
+    def _uses(self, needs: Needs, at: int) -> frozenset[str]:
         reached = [needs.items[number] for number in needs.reached(self._roots(at))]
         kept = [item.keys for item in reached if item.kind is not Kind.PLAIN and not _known(item)]
         return frozenset(chain.from_iterable(kept))
@@ -182,7 +183,7 @@ class _Edit:
         names: all names that lead to these, and to what the reference alone has.
     """
 
-    needs: _Needs
+    needs: Needs
     lines: Sequence[tuple[int, int]]
     gaps: frozenset[int]
     changed: frozenset[int]
@@ -242,71 +243,11 @@ def _edit(
     lines = [(item.first, item.last + 1) for item in items[:first]]
     lines += [(begin + item.first, begin + item.last + 1) for item in new]
     lines += [(item.first + more, item.last + more + 1) for item in items[last:]]
-    needs = _Needs([*items[:first], *new, *items[last:]], declared)
+    needs = Needs([*items[:first], *new, *items[last:]], declared)
     if any(needs.free(item) for item in others):
         return None
     moved = frozenset(line if line < begin else line + more for line in gaps)
     return _Edit(needs, lines, moved, frozenset(changed), frozenset(names))
-
-
-class _Needs:
-    """Who needs whom among the declarations of a text.
-
-    Args:
-        items: the declarations.
-        declared: all names that are declared in the text and not in headers; by default those of
-            the declarations.
-    """
-
-    def __init__(self, items: Sequence[Item], declared: frozenset[str] | None = None) -> None:
-        self.items = items
-        self._keyed: dict[str, list[int]] = {}
-        self._saying: dict[str, list[int]] = {}
-        for at, item in enumerate(items):
-            for name in item.keys:
-                self._keyed.setdefault(name, []).append(at)
-            for name in item.said:
-                self._saying.setdefault(name, []).append(at)
-        self._declared = frozenset(self._keyed) if declared is None else declared
-
-    def free(self, item: Item) -> bool:
-        """Whether an item may be needed by who says none of its names."""
-        # Who has an operand of a type of the headers need not say that type's name.
-        return item.everywhere or (item.operands and not item.keys <= self._declared)
-
-    def everywhere(self, at: int) -> bool:
-        """Whether a declaration may be needed by who says none of its names."""
-        return self.free(self.items[at])
-
-    def reached(self, names: Iterable[str], items: Iterable[int] = ()) -> set[int]:
-        """The declarations that names and declarations need, and those that everybody may need."""
-        waiting = [*items, *(at for at in range(len(self.items)) if self.everywhere(at))]
-        found = set(waiting)
-        said = set(names)
-        left = [*said]
-        while waiting or left:
-            if not left:
-                left = [*(self.items[waiting.pop()].said - said)]
-                said.update(left)
-                continue
-            new = [at for at in self._keyed.get(left.pop(), ()) if at not in found]
-            found.update(new)
-            waiting += new
-        return found
-
-    def reaching(self, names: Iterable[str]) -> set[int]:
-        """The declarations that need what has one of these names."""
-        found: set[int] = set()
-        known = set(names)
-        left = [*known]
-        while left:
-            for at in self._saying.get(left.pop(), ()):
-                if at not in found:
-                    found.add(at)
-                    new = self.items[at].keys - known
-                    known |= new
-                    left += new
-        return found
 
 
 def _changed(before: Sequence[str], now: Sequence[str]) -> tuple[int, int]:

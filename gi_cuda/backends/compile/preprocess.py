@@ -13,6 +13,7 @@ from types import MappingProxyType
 
 import xxhash
 
+from gi_cuda.backends.compile.reach import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 
 _MARKER = "#pragma gi_cuda variant "
@@ -125,22 +126,29 @@ def _defined(macros: Mapping[str, str]) -> str:
 
 
 def split(
-    output: str, variants: Sequence[Variant], meaning: Callable[[str], str] = str
+    output: str,
+    variants: Sequence[Variant],
+    meaning: Callable[[str], str] = str,
+    remaining: Callable[[str, Variant], Reached] = everything,
 ) -> dict[int, Phenotype]:
     """Cut a preprocessor's output at the markers; variants it did not reach are missing.
 
     Args:
         meaning: makes of a variant's text what has a meaning to the compiler; decides the key.
+        remaining: says what of a variant's text is wanted.
     """
-    options = {v.ident: v.options for v in variants}
+    known = {v.ident: v for v in variants}
     found: dict[int, Phenotype] = {}
     _, *pieces = output.split(_MARKER)
     for piece in pieces[:-1]:
-        number, _, text = piece.partition("\n")
+        number, _, whole = piece.partition("\n")
         ident = int(number)
+        text, overloads = remaining(whole, known[ident])
         # What __FILE__ became must not tell variants apart.
         same = text.replace(f'"v{ident}/', '"')
-        found[ident] = Phenotype(ident, text, options[ident], key(meaning(same), options[ident]))
+        options = known[ident].options
+        own = key(meaning(same), options)
+        found[ident] = Phenotype(ident, text, options, own, overloads=overloads)
     return found
 
 

@@ -24,7 +24,7 @@ from gi_cuda.backends.compile.declarations import (
     read,
 )
 
-_MACRO = re.compile(r"^#define (\w+)(.*)", re.M)
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)", re.M)
 _MARKER = re.compile(r'^# \d+ ("(?:\\.|[^"\\\n])*")([ \d]*)$', re.M)
 _GAP = re.compile(rf"\n(?:[ \t]*\n|{_MARKER.pattern[1:-1]}\n)+")
 _SAID = re.compile(rf"{WORD.pattern}|<<<")

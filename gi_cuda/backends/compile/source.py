@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
 
 from gi_cuda.backends.compile.identity import (
@@ -16,14 +17,18 @@ from gi_cuda.backends.compile.identity import (
 )
 from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.left_out import empty_headers
-from gi_cuda.backends.compile.lending import lender
+from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender
 from gi_cuda.backends.compile.namespaces import namespaces
+from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
+from gi_cuda.backends.compile.prune import expanded, identifiers
+from gi_cuda.backends.compile.reach import Reach, Reached, everything
 from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 
 if TYPE_CHECKING:
+    from gi_cuda.grammar import Rules
     from gi_cuda.subject import Subject
 
 PREPROCESS_LIMIT = 120.0
@@ -34,6 +39,8 @@ COMPILE_LIMIT = 300.0
 
 _LEAST = 64
 """Fewest variants that are worth a preprocessor process of their own, which reads all headers."""
+
+_CONTINUED = re.compile(r"\\\r?\n")
 
 _EXPORTS = "kernels of target.toml"
 """What messages call the lines, behind a variant's text, that name a target's kernels."""
@@ -53,6 +60,7 @@ class SourceCompiler(ABC):
             (``blur<float, 3>``, ``filter::taps``).
         namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
         shares: whether variants may share machine code.
+        reach: takes out of variants what their kernels cannot reach; None: they stay whole.
     """
 
     file_name: str
@@ -64,6 +72,7 @@ class SourceCompiler(ABC):
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
     shares: bool = True
+    reach: Reach | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def of(cls, subject: Subject, jobs: int, **own: Any) -> Self:
@@ -75,6 +84,7 @@ class SourceCompiler(ABC):
             own: the attributes that this kind of compiler has besides.
         """
         source, target = subject.grammar.source, subject.target
+        symbols = tuple(b.symbol for b in target.buffers if b.symbol is not None)
         without = target.build.without
         folders = [*target.build.include, target.source.parent]
         if without:
@@ -85,8 +95,9 @@ class SourceCompiler(ABC):
             options=(f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders)),
             jobs=jobs,
             kernels=target.kernels,
-            symbols=tuple(b.symbol for b in target.buffers if b.symbol is not None),
+            symbols=symbols,
             namespaces=namespaces(source.text),
+            reach=Reach(roots(subject.grammar, (*target.kernels, *symbols))),
             **own,
         )
 
@@ -138,7 +149,7 @@ class SourceCompiler(ABC):
         while rest:
             finished = preprocess(batch_text(front, rest, self.file_name))
             if finished.ok:
-                answer.update(split(finished.stdout, rest, self._meaning))
+                answer.update(split(finished.stdout, rest, self._meaning, self._remaining))
                 break
             failed = attribute(finished.stderr) or {rest[0].ident: first_error(finished)}
             for ident, message in failed.items():
@@ -166,6 +177,18 @@ class SourceCompiler(ABC):
     def _front(self, options: tuple[str, ...]) -> str | None:
         """What is in front of variants with these options, preprocessed; None where it fails."""
 
+    def _remaining(self, text: str, variant: Variant) -> Reached:
+        """What of a variant's preprocessed text its kernels can reach, and which of its functions
+        the language has functions of, too."""
+        if self.reach is None:
+            return everything(text, variant)
+        found = self.reach.reached(text, variant)
+        return found._replace(functions=said_as_functions(self._builtin(), found.functions))
+
+    @abstractmethod
+    def _builtin(self) -> str:
+        """The text of all headers that every source has without asking."""
+
     def _meaning(self, text: str) -> str:
         """What of a preprocessed text has a meaning to the compiler."""
         return text
@@ -177,3 +200,19 @@ class SourceCompiler(ABC):
     @abstractmethod
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
         """The text in front of a batch, and what preprocesses both."""
+
+
+def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
+    """What leads to a variant's kernels, and all that edits may say.
+
+    Args:
+        named: kernels and variables, as C++ has them.
+    """
+    text = rules.source.text
+    said, at = [*named, *rules.specials.values()], 0
+    for rule in sorted(rules.rules, key=lambda rule: (rule.start, -rule.end)):
+        said.append(text[max(at, rule.start) : rule.end])
+        at = max(at, rule.end)
+    # What follows a variant's text to make kernels and variables known.
+    names = {f"{kind}{number}" for kind in (KERNEL, SYMBOL) for number in range(len(named))}
+    return expanded(names.union(*map(identifiers, said)), _CONTINUED.sub(" ", text))

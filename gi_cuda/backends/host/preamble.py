@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gi_cuda.backends.host.library import INCLUDE
@@ -43,7 +43,24 @@ def preamble(front: str, texts: Sequence[str]) -> str:
         texts: of the variants.
     """
     own = not all(_alone(name) for name in _INCLUDE.findall(front))
-    parts = [name for name, said in _PARTS.items() if own or any(map(said.search, texts))]
+    return _before(front, _PARTS if own else _said(texts))
+
+
+def preamble_with(headers: str, texts: Sequence[str]) -> str:
+    """The text of a shard up to its variants.
+
+    Args:
+        headers: the text of the source's own headers, and includes of others.
+        texts: of the variants.
+    """
+    return _before(headers, _said([headers, *texts]))
+
+
+def _said(texts: Sequence[str]) -> Sequence[str]:
+    return [name for name, said in _PARTS.items() if any(map(said.search, texts))]
+
+
+def _before(front: str, parts: Iterable[str]) -> str:
     return "".join([_CUDA, *(f'#include "{name}"\n' for name in parts), front, _VARIANTS])
 
 

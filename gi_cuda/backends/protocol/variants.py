@@ -38,6 +38,7 @@ class Phenotype:
         key: 128-bit xxh3 of the whole text with white space and line markers normalised.
         lent: identifiers (see :func:`gi_cuda.spec.kernel_names.identifier`) of kernels and
             variables that are left to the reference. The text is without these kernels.
+        overloads: names of its own functions that the language has functions of, too.
     """
 
     ident: int
@@ -45,6 +46,7 @@ class Phenotype:
     options: tuple[str, ...]
     key: bytes
     lent: frozenset[str] = frozenset()
+    overloads: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

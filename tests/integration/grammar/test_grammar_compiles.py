@@ -31,6 +31,10 @@ from gi_cuda.grammar import (
     read_source,
     render,
 )
+from gi_cuda.grammar.frontends.cuda.functions import definitions
+from gi_cuda.grammar.frontends.cuda.macros import study
+from gi_cuda.grammar.frontends.cuda.reading import read
+from gi_cuda.grammar.frontends.cuda.syntax import parse
 
 SOURCES = Path(__file__).parents[2] / "sources"
 STUB = SOURCES / "cuda_stub.hpp"
@@ -96,8 +100,16 @@ def batch(grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str])
 
 def without_host(grammar: Grammar, text: str) -> str:
     """A variant without includes and host functions (which no edit changes)."""
-    for start, end in reversed((*grammar.includes, *grammar.host_spans)):
-        gone = grammar.source.text[start:end]
+    source = grammar.source.text
+    root = parse(read(source, grammar.presence).code)
+    host = [
+        d.outer
+        for d in definitions(root, source, study(grammar.presence.macros()).names)
+        if not d.device
+    ]
+    spans = [*grammar.includes, *((node.start_byte, node.end_byte) for node in host)]
+    for start, end in sorted(spans, reverse=True):
+        gone = source[start:end]
         text = text.replace(gone, "\n" * gone.count("\n"))
     return text
 

@@ -102,16 +102,16 @@ def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None
         "#include <GL/gone.h>",
         '#include "host_only.h"',
         '#include "both.h"',
-        "#include <nvtx3/nvToolsExt.h>",
+        "#include <cusparse.h>",
     ]
     files = {
         "k.cu": "\n".join(lines) + KERNEL,
-        "host_only.h": "not C++ for anyone\n",
+        "host_only.h": "int for_another_compiler(;\n",
         "both.h": "#pragma once\n#include <mpi_gone.h>\n#define FACTOR 2.0f\n",
     }
     written(files, tmp_path)
     target, output = init(tmp_path / "k.cu", tmp_path / "t")
-    left = ["GL/gone.h", "host_only.h", "mpi_gone.h", "nvtx3/nvToolsExt.h"]
+    left = ["GL/gone.h", "cusparse.h", "host_only.h", "mpi_gone.h"]
     assert sorted(target.build.without) == left
     assert all(
         f"left out, since the kernel needs nothing of it: {name}" in output for name in left[:1]

@@ -509,3 +509,29 @@ def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: s
         f"data.py:{number}" in listed for number, line in enumerate(marked, 1) if "FILL IN" in line
     )
     assert "data.py:1," in f"{listed},"
+
+
+def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_with(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "flip.cu"
+    source.write_text(
+        "#ifndef TX\n#define TX 16\n#endif\n#ifndef TY\n#define TY 8\n#endif\n"
+        "enum { PER = 2 };\n"
+        "__global__ void flip(float *a, int w, int h) {\n"
+        "    int x = blockIdx.x * TX + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "    if (x < w && y < h) a[y * w + x] *= -1; }\n"
+        "void run(float *a, int w, int h) {\n"
+        "    dim3 block(TX, TY), grid((w + TX - 1) / TX, PER * h / TY);\n"
+        "    flip<<<grid, block>>>(a, w, h); }\n"
+    )
+    said(source, tmp_path / "t")
+    target = load_target(tmp_path / "t")
+    assert {p.name: (p.default, p.values) for p in target.parameters} == {
+        "TX": (16, (8, 16, 32)),
+        "TY": (8, (4, 8, 16)),
+    }
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.block] == ["TX", "TY"]
+    assert [e.text for e in step.grid] == ["(w + TX - 1) / TX", "2 * h / TY"]
+    assert [c.that.text for c in target.constraints] == ["TX * TY <= 1024"]

@@ -135,6 +135,11 @@ class NvccCompiler(SourceCompiler):
             return "", partial(ready.preprocess, limit=PREPROCESS_LIMIT)
         return self.front, self._preprocess
 
+    def _builtin(self) -> str:
+        words = [str(word) for word in self.command()[1:]]
+        ready = prepare(self.nvcc, tuple(words), "", PREPROCESS_LIMIT)
+        return ready.front if ready else ""
+
     def _preprocess(self, text: str) -> Finished:
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             source = Path(scratch) / "batch.cu"

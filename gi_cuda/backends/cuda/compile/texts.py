@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import chain
 
 from gi_cuda.backends.compile.namespaces import declared, joined
+from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner
 from gi_cuda.backends.protocol.variants import Phenotype
@@ -52,15 +54,18 @@ def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
 
 def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
     """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
-    parts = [front, declared(namespaces)]
-    seen = joined(namespaces)
+    overloads = chain.from_iterable(one.overloads for one in shard)
+    parts = [front, declared(namespaces), outside(overloads)]
+    joint = joined(namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = without_c_linkage(phenotype.text)
         loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
         own = COUNTER.format(loops=max(loops) + 1) if loops else ""
         own += CHOICE if "gi_chosen" in text else ""
-        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{seen}{own}\n')
+        parts.append(
+            f'# 1 "{name}/begin"\nnamespace {name} {{{joint}{seen(phenotype.overloads)}{own}\n'
+        )
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
     return "".join(parts)
 

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.body import BodyReader
 from gi_cuda.grammar.frontends.cuda.findings import Findings
-from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, evolved, host_spans
+from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, evolved
 from gi_cuda.grammar.frontends.cuda.infer import Inference
 from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.operands import OperandReader
@@ -31,7 +31,6 @@ class Analysis:
 
     findings: Findings
     functions: tuple[Function, ...]
-    host_spans: tuple[tuple[int, int], ...]
     bodies: tuple[Node, ...]
     """The syntax trees of what is between the functions' braces."""
 
@@ -69,7 +68,7 @@ def analyse(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
     )
     bodies = tuple(b for d in chosen if (b := d.node.child_by_field_name("body")) is not None)
-    return Analysis(findings, functions, host_spans(found, source.text), bodies)
+    return Analysis(findings, functions, bodies)
 
 
 def _read_operands(root: Node, chosen: Sequence[Definition], findings: Findings) -> None:

@@ -1,4 +1,4 @@
-"""The functions of a CUDA file: which are kernels, which of them evolve, which are host code."""
+"""The functions of a CUDA file: which are kernels, and which of them evolve."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from gi_cuda.grammar.source import Source
 from gi_cuda.spec.kernel_names import listed, overload
 
 _WORD = re.compile(r"[^\W\d]\w*")
-_CONTINUED = ("\\\n", "\\\r\n")
 _PASSED = CONTAINERS | {"namespace_definition", "template_declaration", "ERROR"}
 
 
@@ -27,7 +26,8 @@ class Definition:
         node: its ``function_definition``.
         outer: the node with its template or linkage head.
         words: the words before its name, macros of the source expanded.
-        qualified: its name with the namespaces it stands in.
+        qualified: its name with the namespaces it stands in, and what it is a member of.
+        owner: what its head says it is a member of: ``a::b`` of ``void a::b::f()``.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Definition:
     outer: Node
     words: frozenset[str]
     qualified: str
+    owner: str = ""
 
     @property
     def kernel(self) -> bool:
@@ -104,16 +105,21 @@ def _definition(
     inner = None if head is None else head.child_by_field_name("declarator")
     if head is None or inner is None or (body or node.child_by_field_name("body")) is None:
         return None
+    owners: list[str] = []
     while inner.type in ("qualified_identifier", "template_function"):
         deeper = inner.child_by_field_name("name")
         if deeper is None:
             return None
+        if (scope := inner.child_by_field_name("scope")) is not None:
+            owners.append(text[scope.start_byte : scope.end_byte])
         inner = deeper
     words = set(_WORD.findall(text[node.start_byte : head.start_byte]))
     for word in tuple(words):
         words |= macros.get(word, frozenset())
     name = text[inner.start_byte : inner.end_byte]
-    return Definition(name, node, outer, frozenset(words), within + name)
+    owner = "::".join(owners)
+    qualified = "::".join([*owners, name])
+    return Definition(name, node, outer, frozenset(words), within + qualified, owner)
 
 
 def function_declarator(node: Node) -> Node | None:
@@ -187,27 +193,3 @@ def _meant(name: str, found: Sequence[Definition], source: Source) -> frozenset[
         where=source.name,
         hint=f"{'name one of' if meant else 'its kernels are'}: {listed(meant or list(kernels))}",
     )
-
-
-def host_spans(found: Sequence[Definition], text: str) -> tuple[tuple[int, int], ...]:
-    """Spans of host-only functions, and of further lines that launch a kernel."""
-    spans = [(d.outer.start_byte, d.outer.end_byte) for d in found if not d.device]
-    at = text.find("<<<")
-    while at >= 0:
-        if not any(start <= at < end for start, end in spans) and not any(
-            d.node.start_byte <= at < d.node.end_byte for d in found
-        ):
-            spans.append(_whole_line(text, at))
-        at = text.find("<<<", at + 3)
-    return tuple(sorted(spans))
-
-
-def _whole_line(text: str, at: int) -> tuple[int, int]:
-    """The line that an offset is on, with those that backslashes join to it."""
-    start = text.rfind("\n", 0, at) + 1
-    while start and text.endswith(_CONTINUED, 0, start):
-        start = text.rfind("\n", 0, start - 1) + 1
-    end = text.find("\n", at)
-    while end >= 0 and text.endswith(_CONTINUED, 0, end + 1):
-        end = text.find("\n", end + 1)
-    return start, len(text) if end < 0 else end

@@ -51,7 +51,6 @@ def assemble(
         scope=scope,
         presence=findings.presence,
         specials=specials,
-        host_spans=analysis.host_spans,
         includes=spans_of(findings.presence.directives, "include", source.text),
         macros=frozenset(findings.macros.names),
     )

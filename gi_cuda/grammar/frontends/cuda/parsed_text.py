@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.grammar.frontends.cuda.analysis import analyse
@@ -23,8 +21,6 @@ from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
 from gi_cuda.grammar.source import Source
-
-_VISIBLE = re.compile(r"[^\r\n]")
 
 
 def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> Source:
@@ -57,24 +53,9 @@ def convert(
 
 @dataclass(frozen=True)
 class CudaText(ParsedText):
-    """A CUDA source and its rules. What is compiled is the device code alone."""
+    """A CUDA source and its rules."""
 
     grammar: Grammar
-
-    @cached_property
-    def device(self) -> Grammar:
-        """The grammar over the source in which host functions and launches are blank, line for
-        line."""
-        source = self.grammar.source
-        text = source.text
-        for start, end in self.grammar.host_spans:
-            text = text[:start] + _VISIBLE.sub(" ", text[start:end]) + text[end:]
-        return replace(self.grammar, source=replace(source, text=text))
-
-    @property
-    def text(self) -> str:
-        """The device code."""
-        return self.device.source.text
 
     def notation(self) -> Mapping[str, str]:
         """The rules, and where each may go."""
@@ -89,8 +70,8 @@ class CudaText(ParsedText):
     def render(
         self, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None = None
     ) -> str:
-        """A variant's device code."""
-        return render(self.device, expansions, limits)
+        """A variant's text."""
+        return render(self.grammar, expansions, limits)
 
     def changed(self, expansions: Mapping[str, Expansion]) -> Source:
         """A variant's source without guards, in its files."""
@@ -98,24 +79,24 @@ class CudaText(ParsedText):
 
     def in_schema(self, expansions: Mapping[str, Expansion]) -> bool:
         """Whether a variant can be one of a schema."""
-        return in_schema(self.device, expansions)
+        return in_schema(self.grammar, expansions)
 
     def schema(self, variants: Sequence[Mapping[str, Expansion]]) -> str:
-        """Device code that is each of the variants, by the number in ``gi_chosen``."""
-        return schema(self.device, variants)
+        """A source that is each of the variants, by the number in ``gi_chosen``."""
+        return schema(self.grammar, variants)
 
     def instrument(self) -> str:
-        """The device code with every loop counting its iterations."""
-        return instrument(self.device)
+        """The source with every loop counting its iterations."""
+        return instrument(self.grammar)
 
     def mark(self, name: str) -> str:
-        """The device code with a count where a rule stands."""
-        return marked(self.device, name)
+        """The source with a count where a rule stands."""
+        return marked(self.grammar, name)
 
     def mark_true(self, name: str) -> str | None:
-        """The device code with a count of how often a condition is true."""
-        return marked_where_true(self.device, name)
+        """The source with a count of how often a condition is true."""
+        return marked_where_true(self.grammar, name)
 
     def count_places(self, names: Collection[str]) -> CountedText:
-        """The device code with a count for each statement and each outcome of an ``if``."""
-        return counted(self.device, names)
+        """The source with a count for each statement and each outcome of an ``if``."""
+        return counted(self.grammar, names)

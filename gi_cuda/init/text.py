@@ -136,7 +136,10 @@ def _times(items: str, parts: int) -> str:
     return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"
 
 
+_BEGINS = "the pointer points there: the kernel goes back so far"
+
 _ROLES = {
+    "scratch": "not looked at",
     "input": "only read",
     "output": "only written",
     "inout": "read and written: what it holds before each launch comes from data.py",
@@ -156,8 +159,8 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             why = "not used by the kernel"
         if buffer.texture:
             why = "read through its texture"
-        items = buffer.elements or " * ".join(proposal.counts)
-        size = _times(items, buffer.element.parts)
+        parts = buffer.element.parts
+        size = _times(buffer.items(proposal.counts), parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
         yield _table(
             "[[buffer]]" + _behind(buffer.shown + own),
@@ -167,6 +170,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
             role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
+            begin=_Noted(_times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
         comment = ""
 
@@ -340,7 +344,7 @@ def _data_note(buffer: ProposedBuffer) -> str:
 
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     element = buffer.element
-    items = buffer.elements or " * ".join(proposal.counts)
+    items = buffer.items(proposal.counts)
     items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
     if element.fields:
         return f"random_items({_layout_name(buffer)}, {items}, seed)"

@@ -129,8 +129,8 @@ class Buffer(Table):
         dtype: type of one element.
         size: number of elements, from parameters (scratch only) and scalars; None for an input
             that is as long as the case makes it.
-        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, or None where
-            a kernel gets it as a pointer argument.
+        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, if it is one.
+        begin: number of the element that a kernel's pointer points to; None: the first.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -140,6 +140,7 @@ class Buffer(Table):
     role: BufferRole
     size: key.IntExpression | None = None
     symbol: key.Text | None = None
+    begin: key.IntExpression | None = None
     line: int = 0
 
 
@@ -300,6 +301,19 @@ class Timing(Table):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Warps(Table):
+    """``[warps]``: what the host back end does where the mask of a warp function leaves out the
+    thread that calls it; CUDA leaves open what that gives.
+
+    Attributes:
+        masks: ``checked`` refuses the launch; ``device`` does what devices do, and takes the
+            threads that are at the same place together.
+    """
+
+    masks: Literal["checked", "device"] = "checked"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Description(Table):
     """``[target]``: what evolves, and what makes its inputs.
 
@@ -345,6 +359,7 @@ class Tables(Table):
     oracle: Oracle
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
+    warps: Warps = field(default_factory=Warps)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -137,6 +137,16 @@ def test_a_launch_in_another_file_is_found(place: str, tmp_path: Path) -> None:
     assert f"As in line 3 of {place}" in (tmp_path / "t" / "target.toml").read_text()
 
 
+def test_a_file_that_launches_is_read_with_its_headers(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    source.write_text(DOUBLE)
+    (tmp_path / "sizes.h").write_text("#define THREADS 96\n")
+    driver = '#include "sizes.h"\n' + DRIVER.replace("blocks, 96", "blocks, THREADS")
+    (tmp_path / "driver.cpp").write_text(driver)
+    said(source, tmp_path / "t")
+    assert load_target(tmp_path / "t").launches[0].steps[0].block[0].text == "96"
+
+
 def test_a_file_that_launches_can_be_named(tmp_path: Path) -> None:
     source, far = tmp_path / "a" / "twice.cu", tmp_path / "b" / "c" / "far.cpp"
     for path, text in ((source, DOUBLE), (far, DRIVER)):

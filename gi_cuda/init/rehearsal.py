@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,14 +53,18 @@ class Rehearsed:
 
 
 def rehearse(
-    path: Path, program: ParsedText, kernel: str, compilation: Compilation, without: frozenset[str]
+    path: Path,
+    program: ParsedText,
+    kernels: Sequence[str],
+    compilation: Compilation,
+    without: frozenset[str],
 ) -> Rehearsed:
-    """Have the host back end's compiler read a kernel and what it reaches; no code is made.
+    """Have the host back end's compiler read kernels and what they reach; no code is made.
 
     Args:
         path: where the source's main file is.
         program: the source, with the headers that evolve in place.
-        kernel: its name.
+        kernels: their names.
         without: headers that are left out, as they are spelled.
     """
     source = program.grammar.source
@@ -72,7 +76,7 @@ def rehearse(
         jobs=1,
         cxx=find_compiler(),
         namespaces=namespaces(source.text),
-        reach=Reach(roots(program.grammar, [kernel])),
+        reach=Reach(roots(program.grammar, kernels)),
     )
     variant = Variant(0, program.text, compilation.define, ("-fsyntax-only",))
     read = compiler.preprocess([variant])[0]

@@ -11,10 +11,11 @@ from pathlib import Path
 from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.source import reach_of
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
-from gi_cuda.grammar import Source
+from gi_cuda.grammar import ParsedText, Source
 from gi_cuda.grammar.frontends.cuda.includes import IncludingText
 from gi_cuda.init.compilation import Compilation
 
@@ -49,16 +50,20 @@ class Rehearsed:
 
 
 def rehearse(
-    path: Path, source: Source, device: str, compilation: Compilation, without: frozenset[str]
+    path: Path,
+    program: ParsedText,
+    kernel: str,
+    compilation: Compilation,
+    without: frozenset[str],
 ) -> Rehearsed:
-    """Have the host back end's compiler read device code; no code is made.
+    """Have the host back end's compiler read what a kernel reaches; no code is made.
 
     Args:
         path: where the source's main file is.
-        source: with the headers that evolve in place.
-        device: its device code.
+        program: the source, with the headers that evolve in place.
         without: headers that are left out, as they are spelled.
     """
+    source = program.grammar.source
     folders = [empty_headers(without), *compilation.include, path.resolve().parent]
     compiler = HostCompiler(
         file_name=source.name,
@@ -67,8 +72,9 @@ def rehearse(
         jobs=1,
         cxx=find_compiler(),
         namespaces=namespaces(source.text),
+        reach=reach_of(program.grammar, (kernel,)),
     )
-    variant = Variant(0, device, compilation.define, ("-fsyntax-only", "-H"))
+    variant = Variant(0, program.text, compilation.define, ("-fsyntax-only", "-H"))
     read = compiler.preprocess([variant])[0]
     if isinstance(read, BuildFailure):
         return _said(read.message, source, without)

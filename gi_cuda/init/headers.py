@@ -18,6 +18,7 @@ from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.compilation import Compilation, of_project
+from gi_cuda.init.conditions import compiled_lines
 from gi_cuda.init.rehearsal import Rehearsed, rehearse
 from gi_cuda.init.repository import Repository, repository_of
 
@@ -54,7 +55,10 @@ def as_built(path: Path, given: Compilation) -> Compilation:
         UserError: the source cannot be read, or its directives cannot be preprocessed.
     """
     repository = repository_of(path)
-    return located(path, of_project(path, given, repository), repository)
+    found = located(path, of_project(path, given, repository), repository)
+    text = read_source(path).text
+    missing = _missing(_listed(path, text, found, "-M"))
+    return replace(found, compiled=compiled_lines(path, text, found, missing))
 
 
 def located(path: Path, given: Compilation, repository: Repository) -> Compilation:

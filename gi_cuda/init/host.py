@@ -93,6 +93,24 @@ def enclosing_function(node: Node) -> Node | None:
     return function
 
 
+def without_casts(node: Node) -> Node:
+    """What is cast, also by ``reinterpret_cast``, and without brackets."""
+    while True:
+        inner = None
+        if node.type == "cast_expression":
+            inner = node.child_by_field_name("value")
+        elif node.type == "parenthesized_expression" and node.named_children:
+            inner = node.named_children[0]
+        elif node.type == "call_expression":
+            called = node.child_by_field_name("function")
+            given = node.child_by_field_name("arguments")
+            casts = called is not None and b"_cast" in (called.text or b"")
+            inner = given.named_children[0] if casts and given and given.named_children else None
+        if inner is None:
+            return node
+        node = inner
+
+
 def parameters(code: CudaFile, function: Node | None) -> list[str]:
     """The names of a function's parameters, "" for one that has none."""
     head = None if function is None else function_declarator(function)

@@ -33,6 +33,7 @@ class LaunchSite:
         values: what the host code passes for a parameter, where that is a number.
         computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
+        passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
     """
 
@@ -46,6 +47,7 @@ class LaunchSite:
     values: Mapping[str, int | float] = field(default_factory=dict)
     computed: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -137,6 +139,7 @@ def _site(
         values=values,
         computed=dict(_computed(resolver, passed, known.kept)),
         types=declared,
+        passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
     )
 

@@ -386,7 +386,7 @@ def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
     source.write_text(best + worse + "__global__ void simple(int *a) { a[0] = 1; }\n")
     lines = said(source, tmp_path / "t")
     assert lines[0].startswith("passed over best (no launch of it was found, most work): the para")
-    assert lines[1].startswith("passed over worse (no launch of it was found): the parameter 'a'")
+    assert lines[1].startswith("passed over worse (no launch of it was found): the parameter 'f'")
     assert lines[2] == "chose simple: no launch of it was found"
     assert not lines[3].startswith("other kernels")
     source.write_text(best + worse)

@@ -117,6 +117,8 @@ void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
 void gi_fence(gi_reach reach);                               // these two in watched code only
 void gi_atomic(void *address, size_t bytes, void *place);  // place: in the code
+// Of Marsaglia's xorwow: forwards by so many numbers, and by so many sequences of 2^67 numbers.
+void gi_xorwow_skip(uint32_t *words, uint64_t steps, uint64_t sequences);
 extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop
 extern unsigned gi_chosen;                // which of its variants a schema is
 extern gi_texture gi_textures[GI_TEXTURES];

@@ -64,9 +64,9 @@ def _said(texts: Sequence[str]) -> Sequence[str]:
     return [name for name, said in _PARTS.items() if any(map(said.search, texts))]
 
 
+def _before(front: str, parts: Iterable[str]) -> str:
     included = [f'#include "{name}"\n' for name in parts]
     return "".join([_CUDA, *included, _SHARED, front, _VARIANTS])
-    return "".join([_CUDA, *(f'#include "{name}"\n' for name in parts), _SHARED, front, _VARIANTS])
 
 
 def _alone(header: str) -> bool:

@@ -44,7 +44,7 @@ def sizes(target: Target) -> dict[str, str]:
     [
         *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
         *("filter_rows", "transpose", "sum_blocks", "life", "wave", "look_up"),
-        *("sums/main", "srad/main", "given"),
+        *("sums/main", "srad/main", "given", "group_sums"),
     ],
 )
 def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:

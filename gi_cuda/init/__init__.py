@@ -5,6 +5,7 @@ from gi_cuda.init.compilation import Compilation, from_database, from_options, j
 from gi_cuda.init.headers import as_built
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked
+from gi_cuda.init.several import propose_several, said_of_several
 from gi_cuda.init.text import files
 from gi_cuda.init.write import check_free, write_folder
 from gi_cuda.spec.load import MARK
@@ -23,6 +24,8 @@ __all__ = [
     "joined",
     "propose",
     "propose_best",
+    "propose_several",
     "rank_kernels",
+    "said_of_several",
     "write_folder",
 ]

@@ -12,7 +12,7 @@ from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
 from gi_cuda.init.access import Access
-from gi_cuda.init.sizes import constant
+from gi_cuda.init.sizes import bracketed, constant
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
@@ -49,11 +49,14 @@ class ProposedBuffer:
     Attributes:
         role: as in ``target.toml``.
         access: how the kernel uses it.
-        elements: how many items it has, as the source says; None where it does not.
+        elements: how many items it has from the one on that the kernel's pointer points to, as
+            the source says; None where it does not.
         symbol: the variable's name.
         texture: name of the kernel's parameter that reads it as a texture.
         fill: what a case's numbers are; None: what is usual for the type.
-        notes: what was found out about its size and its role, and by which mends.
+        begin: how many items it has before that; "" for none.
+        grown: what its elements were at first, where they were too few; "" where they were not.
+        notes: what was found out about it.
     """
 
     name: str
@@ -65,7 +68,22 @@ class ProposedBuffer:
     symbol: str | None = None
     texture: str | None = None
     fill: Fill | None = None
+    begin: str = ""
+    grown: str = ""
     notes: Notes = field(default_factory=Notes)
+
+    def ahead(self, counts: Sequence[str]) -> str:
+        """How many items it has from where the kernel's pointer points.
+
+        Args:
+            counts: names that say how much there is, where the source does not.
+        """
+        return self.elements or " * ".join(counts) or "1"
+
+    def items(self, counts: Sequence[str]) -> str:
+        """How many items it has in all."""
+        ahead = self.ahead(counts)
+        return f"{ahead} + {bracketed(self.begin)}" if self.begin else ahead
 
 
 def role_of(access: Access) -> str:

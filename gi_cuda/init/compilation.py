@@ -19,6 +19,9 @@ STANDARD = "c++17"
 """What nvcc takes by itself."""
 _STANDARD = re.compile(r"(?:c|gnu)\+\+\d[\da-z]")
 
+Compiled = Mapping[Path, frozenset[int]]
+"""By a file's path the lines, from 1, of which the preprocessor leaves something."""
+
 
 @dataclass(frozen=True, slots=True)
 class Compilation:
@@ -30,12 +33,15 @@ class Compilation:
         standard: the C++ standard.
         origins: where folders, macros and the standard come from that nobody gave by hand: each
             folder (as a text), macro or ``-std`` with a file and line, or words.
+        compiled: what of the source and its headers is compiled at all; nothing of a file of which
+            that is not known.
     """
 
     include: tuple[Path, ...] = ()
     define: Mapping[str, str] = field(default_factory=dict)
     standard: str = STANDARD
     origins: Mapping[str, str] = field(default_factory=dict)
+    compiled: Compiled = field(default_factory=dict)
 
 
 def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:

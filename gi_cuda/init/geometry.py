@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
@@ -44,6 +44,15 @@ class Launching:
     notes: tuple[str, ...] = ()
     guessed: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
+
+    def rewritten(self, change: Callable[[str], str]) -> Launching:
+        """With each of its expressions changed."""
+        return replace(
+            self,
+            grid=tuple(map(change, self.grid)),
+            block=tuple(map(change, self.block)),
+            shared=change(self.shared),
+        )
 
 
 def launching(

@@ -16,8 +16,9 @@ from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import brings_header
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import Source, read_source
+from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.compilation import Compilation, of_project
+from gi_cuda.init.conditions import compiled_lines
 from gi_cuda.init.rehearsal import Rehearsed, rehearse
 from gi_cuda.init.repository import Repository, repository_of
 
@@ -54,7 +55,10 @@ def as_built(path: Path, given: Compilation) -> Compilation:
         UserError: the source cannot be read, or its directives cannot be preprocessed.
     """
     repository = repository_of(path)
-    return located(path, of_project(path, given, repository), repository)
+    found = located(path, of_project(path, given, repository), repository)
+    text = read_source(path).text
+    missing = _missing(_listed(path, text, found, "-M"))
+    return replace(found, compiled=compiled_lines(path, text, found, missing))
 
 
 def located(path: Path, given: Compilation, repository: Repository) -> Compilation:
@@ -112,17 +116,18 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
     return replace(compilation, include=include, define=define)
 
 
-def find_headers(path: Path, source: Source, device: str, compilation: Compilation) -> Headers:
+def find_headers(path: Path, program: ParsedText, kernel: str, compilation: Compilation) -> Headers:
     """The headers that a source includes, found as a compiler finds them.
 
     Args:
         path: where its main file is.
-        source: the source; headers that stand in it are none of those it includes.
-        device: its device code.
+        program: the source; headers that stand in it are none of those it includes.
+        kernel: the name of the one that is wanted.
 
     Raises:
-        UserError: one is not there of which the device code needs something.
+        UserError: one is not there of which the kernel needs something.
     """
+    source = program.grammar.source
     text = source.text
     own = [Path(n).resolve() for n in _listed(path, text, compilation, "-MM") if Path(n).exists()]
     missing = _missing(_listed(path, text, compilation, "-M"))
@@ -133,7 +138,7 @@ def find_headers(path: Path, source: Source, device: str, compilation: Compilati
     without |= dict.fromkeys(toolkit, "the host back end has none")
 
     def tried(names: Iterable[str]) -> Rehearsed:
-        return rehearse(path, source, device, compilation, frozenset(names))
+        return rehearse(path, program, kernel, compilation, frozenset(names))
 
     first = last = tried(without)
     unread: dict[str, str] = {}

@@ -15,11 +15,11 @@ from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.host import (
     HostCode,
     KnownNames,
-    Locals,
     enclosing_function,
     parameters,
     plain_name,
     template_names,
+    without_casts,
 )
 from gi_cuda.init.host_calls import value_of_call
 from gi_cuda.init.sizes import bare, bracketed, is_count_name
@@ -54,7 +54,7 @@ class Resolver:
     def __init__(self, host: HostCode, at: Node, types: ElementTypes, known: KnownNames) -> None:
         self._host, self._codes, self._code, self._types = host, host.codes, host.code, types
         self._known = known
-        self._locals = Locals(host.code, at, starts=known.starts)
+        self._locals = host.before(at, starts=known.starts)
         self._function = enclosing_function(at)
 
     @cached_property
@@ -120,6 +120,13 @@ class Resolver:
             return self.expression(size)
         passed = self._passed(name)
         return None if passed is None else passed[0].bytes(passed[1])
+
+    def origin(self, node: Node) -> str:
+        """What host code passes, as the outermost caller that is known has it."""
+        node = without_casts(node)
+        own = " ".join(self._code.of(node).split())
+        passed = self._passed(own) if node.type == "identifier" else None
+        return own if passed is None else passed[0].origin(passed[1])
 
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""

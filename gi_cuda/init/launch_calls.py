@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.init.host import HostCode, enclosing_function, plain_name
+from gi_cuda.init.host import HostCode, enclosing_function, plain_name, without_casts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _RUNTIME = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
@@ -46,7 +46,7 @@ def launch_calls(host: HostCode, kernels: Collection[str]) -> Iterator[tuple[str
         found = _launch(code, node) if node.type == "call_expression" else None
         if found is None:
             continue
-        for called in _called(code, found):
+        for called in _called(host, found):
             name = _kernel_name(code, called)
             if name in kernels:
                 yield name, replace(found, called=called)
@@ -80,11 +80,13 @@ def _plain(node: Node) -> Iterator[Node]:
     return (child for child in node.named_children if child.type != "comment")
 
 
-def _called(code: CudaFile, launch: LaunchCall) -> Iterator[Node]:
+def _called(host: HostCode, launch: LaunchCall) -> Iterator[Node]:
     """What may name the launched kernel: as it stands, or what a variable is set to."""
-    called = _without_casts(launch.called)
+    code, called = host.code, without_casts(launch.called)
     yield called
-    yield from map(_without_casts, _set_to(code, launch.node, _kernel_name(code, called)))
+    name = _kernel_name(code, called)
+    if name not in host.kernels:
+        yield from map(without_casts, _set_to(code, launch.node, name))
 
 
 def _kernel_name(code: CudaFile, called: Node) -> str:
@@ -123,13 +125,13 @@ def _named_by_driver(code: CudaFile, node: Node, name: str) -> Node | None:
 
 def _packed(code: CudaFile, packed: Node) -> tuple[Node, ...]:
     """The arguments of ``void *args[] = {&a, &n}``."""
-    packed = _without_casts(packed)
+    packed = without_casts(packed)
     listed = packed.child_by_field_name("value") or packed
     if packed.type == "identifier":
         listed = _array(code, packed) or packed
     if listed.type != "initializer_list":
         return ()
-    pointed = (_without_casts(node) for node in _plain(listed))
+    pointed = (without_casts(node) for node in _plain(listed))
     return tuple(
         node.child_by_field_name("argument") or node if node.type == "pointer_expression" else node
         for node in pointed
@@ -147,21 +149,3 @@ def _array(code: CudaFile, name: Node) -> Node | None:
         if before and declarator and code.of(name) in _WORD.findall(code.of(declarator)):
             found = node.child_by_field_name("value")
     return found
-
-
-def _without_casts(node: Node) -> Node:
-    """What is cast, also by ``reinterpret_cast``, and without brackets."""
-    while True:
-        inner = None
-        if node.type == "cast_expression":
-            inner = node.child_by_field_name("value")
-        elif node.type == "parenthesized_expression" and node.named_children:
-            inner = node.named_children[0]
-        elif node.type == "call_expression":
-            called = node.child_by_field_name("function")
-            given = node.child_by_field_name("arguments")
-            casts = called is not None and b"_cast" in (called.text or b"")
-            inner = given.named_children[0] if casts and given and given.named_children else None
-        if inner is None:
-            return node
-        node = inner

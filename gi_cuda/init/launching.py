@@ -15,6 +15,9 @@ from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_code import Resolver, is_name
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
 
+_MOST = 6
+"""Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -33,6 +36,7 @@ class LaunchSite:
         values: what the host code passes for a parameter, where that is a number.
         computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
+        passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
     """
 
@@ -46,6 +50,7 @@ class LaunchSite:
     values: Mapping[str, int | float] = field(default_factory=dict)
     computed: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -60,7 +65,7 @@ def launch_sites(
     calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
     # In branches that are taken, if there are such.
     reached = [call for call in calls if _is_reached(host, types, call.node)]
-    return [_site(host, kernel, types, known, call) for call in reached or calls]
+    return [_site(host, kernel, types, known, call) for call in (reached or calls)[:_MOST]]
 
 
 def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
@@ -137,6 +142,7 @@ def _site(
         values=values,
         computed=dict(_computed(resolver, passed, known.kept)),
         types=declared,
+        passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
     )
 

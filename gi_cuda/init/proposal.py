@@ -38,6 +38,15 @@ _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of a target: a kernel, how it is launched, and the names of what it gets."""
+
+    kernel: str
+    launching: Launching
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """All that the files of a target are written from.
 
@@ -46,6 +55,8 @@ class Proposal:
         kept: headers that hold what the kernel reaches, and cannot.
         files: by name of a function that evolves, the file that it stands in.
         headers: what else is included.
+        use: the launch that it was read from.
+        further: launches of other kernels behind that of the first.
         mark: what stands where something was assumed.
     """
 
@@ -65,7 +76,14 @@ class Proposal:
     arguments: tuple[str, ...]
     extents: tuple[Extent, ...]
     launching: Launching
+    use: LaunchSite | None = None
+    further: tuple[Step, ...] = ()
     mark: str = MARK
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All launches, in order."""
+        return (Step(self.kernel, self.launching, self.arguments), *self.further)
 
     @property
     def counts(self) -> tuple[str, ...]:
@@ -134,6 +152,7 @@ def propose(
         arguments=arguments,
         extents=large_enough(sizes, [*launch.grid, *_known(buffers)], defaults),
         launching=launch,
+        use=use,
     )
 
 

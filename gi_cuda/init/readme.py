@@ -29,9 +29,11 @@ def readme(proposal: Proposal, folder: Path) -> str:
     name = folder
     headers = ", ".join(f"`{path.name}`" for path in proposal.headers.own)
     fixed = f"\n\nFrom headers, and so not changed: {headers}." if headers else ""
+    names = [f"`{step.kernel}`" for step in proposal.steps]
+    kernels = f"{'s'[: len(names) > 1]} {', '.join(names)}"
     return f"""# {proposal.name}
 
-A target for `gi-cuda`: the kernel `{proposal.kernel}` of
+A target for `gi-cuda`: the kernel{kernels} of
 [{proposal.source.name}]({relative(proposal.source, folder)}), which stays where it is.
 
 Functions that evolve:

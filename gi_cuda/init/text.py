@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Fill, ProposedBuffer
-from gi_cuda.init.proposal import Proposal, python_name
+from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
@@ -38,7 +38,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_buffers(proposal),
         *_textures(proposal),
         *_scalars(proposal),
-        _launch(proposal),
+        *(_launch(step, proposal.mark) for step in proposal.steps),
         *_oracles(proposal),
         *_cases(proposal),
     ]
@@ -75,6 +75,7 @@ def _table(header: str, comment: str = "", **keys: object) -> str:
 
 
 def _target(proposal: Proposal, folder: Path) -> str:
+    kernels = [step.kernel for step in proposal.steps]
     evolved = f"evolved: {', '.join(dict.fromkeys(f.name for f in proposal.functions))}"
     if proposal.instances:
         evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
@@ -82,10 +83,10 @@ def _target(proposal: Proposal, folder: Path) -> str:
     return _table(
         "[target]",
         name=proposal.name,
-        description=f"{proposal.kernel} of {proposal.source.name}",
+        description=f"{', '.join(kernels)} of {proposal.source.name}",
         source=_Noted(relative(proposal.source, folder), "stays where it is"),
         headers=_Noted(headers, "they evolve with it") if headers else None,
-        kernels=_Noted([proposal.kernel], evolved),
+        kernels=_Noted(kernels, evolved),
         data="data.py",
     )
 
@@ -122,11 +123,11 @@ def _parameter(one: Tunable) -> str:
 
 def _constraints(proposal: Proposal) -> Iterator[str]:
     active = {p.name for p in proposal.parameters if p.active}
-    block = proposal.launching.block
-    if len(block) > 1 and active & set(block):
-        product = " * ".join(bracketed(one) for one in block)
-        why = "a block has at most 1024 threads"
-        yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
+    for block in dict.fromkeys(step.launching.block for step in proposal.steps):
+        if len(block) > 1 and active & set(block):
+            product = " * ".join(bracketed(one) for one in block)
+            why = "a block has at most 1024 threads"
+            yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
 def _times(items: str, parts: int) -> str:
@@ -135,7 +136,10 @@ def _times(items: str, parts: int) -> str:
     return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"
 
 
+_BEGINS = "the pointer points there: the kernel goes back so far"
+
 _ROLES = {
+    "scratch": "not looked at",
     "input": "only read",
     "output": "only written",
     "inout": "read and written: what it holds before each launch comes from data.py",
@@ -155,8 +159,8 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             why = "not used by the kernel"
         if buffer.texture:
             why = "read through its texture"
-        items = buffer.elements or " * ".join(proposal.counts)
-        size = _times(items, buffer.element.parts)
+        parts = buffer.element.parts
+        size = _times(buffer.items(proposal.counts), parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
         yield _table(
             "[[buffer]]" + _behind(buffer.shown + own),
@@ -166,6 +170,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
             role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
+            begin=_Noted(_times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
         comment = ""
 
@@ -203,27 +208,27 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
         yield _table(header, name=scalar.name, type=kind)
 
 
-def _launch(proposal: Proposal) -> str:
-    launching = proposal.launching
-    comment = f"{proposal.mark}: the source does not say how it is launched, or not plainly."
+def _launch(step: Step, mark: str) -> str:
+    launching = step.launching
+    comment = f"{mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
     if launching.guessed:
-        comment += f"\n{proposal.mark}: the grid is a guess; a run of the host code would tell it."
+        comment += f"\n{mark}: the grid is a guess; a run of the host code would tell it."
     comment = "\n".join([comment, *launching.notes])
     if launching.assumed:
         said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())
-        comment += f"\n{proposal.mark}: what only a run of the host code tells; assumed: {said}."
+        comment += f"\n{mark}: what only a run of the host code tells; assumed: {said}."
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
     return _table(
         "[[launch]]",
         comment,
-        kernel=proposal.kernel,
+        kernel=step.kernel,
         grid=launching.grid,
         block=launching.block,
         shared=None if launching.shared == "0" else _Noted(launching.shared, "bytes"),
-        args=proposal.arguments,
+        args=step.arguments,
     )
 
 
@@ -339,7 +344,7 @@ def _data_note(buffer: ProposedBuffer) -> str:
 
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     element = buffer.element
-    items = buffer.elements or " * ".join(proposal.counts)
+    items = buffer.items(proposal.counts)
     items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
     if element.fields:
         return f"random_items({_layout_name(buffer)}, {items}, seed)"

@@ -3,7 +3,15 @@
 from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
 from gi_cuda.spec.fingerprint import content_hash, file_hashes
 from gi_cuda.spec.given import Given, given
-from gi_cuda.spec.launches import Argument, Launch, LaunchError, buffer_sizes, final_storage, plan
+from gi_cuda.spec.launches import (
+    Argument,
+    Launch,
+    LaunchError,
+    buffer_begins,
+    buffer_sizes,
+    final_storage,
+    plan,
+)
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
 from gi_cuda.spec.target import (
@@ -45,6 +53,7 @@ __all__ = [
     "Target",
     "Texture",
     "Value",
+    "buffer_begins",
     "buffer_sizes",
     "cases_for",
     "compiler_options",

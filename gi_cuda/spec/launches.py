@@ -131,6 +131,32 @@ def buffer_sizes(target: Target, configuration: Configuration, case: CaseData) -
     return sizes
 
 
+def buffer_begins(
+    target: Target, configuration: Configuration, case: CaseData, sizes: Mapping[str, int]
+) -> dict[str, int]:
+    """The number of the element that pointers point to, of the buffers of which it is not the
+    first.
+
+    Args:
+        sizes: elements of each buffer.
+
+    Raises:
+        LaunchError: it has no value, or is none of the buffer's elements.
+    """
+    planner = _Planner(target, configuration, case.scalars)
+    begins: dict[str, int] = {}
+    for buffer in target.buffers:
+        if buffer.begin is None:
+            continue
+        begin = planner.value(buffer.begin, buffer.line)
+        if not 0 <= begin < sizes[buffer.name]:
+            raise planner.error(
+                f"the buffer {buffer.name!r} has no element {begin}", buffer.line, buffer.begin
+            )
+        begins[buffer.name] = begin
+    return begins
+
+
 _Extent = tuple[int, int, int]
 _Geometry = tuple[_Extent, _Extent, int]
 

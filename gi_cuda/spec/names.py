@@ -159,6 +159,14 @@ def _check_buffers(buffers: Iterable[Buffer], names: NameResolver) -> None:
         scratch = item.role is BufferRole.SCRATCH
         # Inputs and outputs are the same for every variant; only scratch may follow parameters.
         known = names.of(SCALAR) + (names.of(PARAMETER) if scratch else [])
+        if item.begin is not None:
+            names.check_expressions([item.begin], ("buffer", index, "begin"), known)
+        if item.begin is not None and item.symbol is not None:
+            raise names.places.error(
+                ("buffer", index, "begin"),
+                "the buffer is a variable, which no pointer is passed for",
+                "Leave `begin` out.",
+            )
         if item.size is not None:
             names.check_expressions([item.size], ("buffer", index, "size"), known)
         elif not item.role.given:

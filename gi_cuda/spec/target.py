@@ -129,8 +129,8 @@ class Buffer(Table):
         dtype: type of one element.
         size: number of elements, from parameters (scratch only) and scalars; None for an input
             that is as long as the case makes it.
-        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, or None where
-            a kernel gets it as a pointer argument.
+        symbol: name of the ``__constant__`` or ``__device__`` variable that it is, if it is one.
+        begin: number of the element that a kernel's pointer points to; None: the first.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -140,6 +140,7 @@ class Buffer(Table):
     role: BufferRole
     size: key.IntExpression | None = None
     symbol: key.Text | None = None
+    begin: key.IntExpression | None = None
     line: int = 0
 
 

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -57,11 +56,6 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
     return known
 
 
-def items(proposal: Proposal, buffer: ProposedBuffer) -> str:
-    """How many items a buffer has, as an expression."""
-    return buffer.elements or " * ".join(proposal.counts) or "1"
-
-
 def plan(proposal: Proposal, case: str) -> Plan:
     """What a case comes to.
 
@@ -74,7 +68,7 @@ def plan(proposal: Proposal, case: str) -> Plan:
         tuple(parse(text).evaluate(known) for text in launching.grid),
         tuple(parse(text).evaluate(known) for text in launching.block),
         parse(launching.shared).evaluate(known),
-        {b.name: parse(items(proposal, b)).evaluate(known) for b in proposal.buffers},
+        {b.name: parse(b.items(proposal.counts)).evaluate(known) for b in proposal.buffers},
     )
 
 

@@ -4,28 +4,41 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Beyond
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import bracketed
+from gi_cuda.spec.expression import parse
 from gi_cuda.trial.changes import Mend, with_buffer
-from gi_cuda.trial.facts import CASES, items, names, plan, threads
+from gi_cuda.trial.facts import CASES, names, plan, threads
 from gi_cuda.trial.fitting import Need, enough
 from gi_cuda.trial.troubles import Beside
 
 _WORD = 4
+_PAGE = 4096
+_NONE = Beyond(0, 0, 0)
+
+
+class _Beside(NamedTuple):
+    """How far beside what there is there were accesses: bytes, at least and at most."""
+
+    least: int
+    most: int
 
 
 def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
     """All buffers that are too small made large enough, as far as was seen."""
     grown, said = proposal, []
     for buffer in proposal.buffers:
-        seen = {case: one[buffer.name] for case, one in trouble.seen.items() if buffer.name in one}
-        if any(beyond.most for beyond in seen.values()):
-            more = _grown(proposal, buffer, seen)
-            grown = with_buffer(grown, more)
+        seen = {case: one.get(buffer.name, _NONE) for case, one in trouble.seen.items()}
+        more = _grown(proposal, buffer, seen)
+        if buffer.begin != more.begin:
+            said.append(f"{more.begin} elements in front of {buffer.name}")
+        if buffer.elements != more.elements:
             said.append(f"{buffer.name} grown to {more.elements}")
+        grown = with_buffer(grown, more)
     shared = {c: one[DYNAMIC_SHARED] for c, one in trouble.seen.items() if DYNAMIC_SHARED in one}
     if shared:
         grown = _with_shared(grown, shared)
@@ -37,21 +50,48 @@ def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
 def _grown(
     proposal: Proposal, buffer: ProposedBuffer, seen: Mapping[str, Beyond]
 ) -> ProposedBuffer:
-    now, size = items(proposal, buffer), buffer.element.bytes
-    needs = {}
-    for case, beyond in seen.items():
-        have = plan(proposal, case).items[buffer.name]
-        if beyond.most:
-            needs[case] = Need(have - (-beyond.least // size), have - (-beyond.most // size))
+    if buffer.symbol or buffer.texture:
+        return buffer
+    size = buffer.element.bytes
+    if any(beyond.most for beyond in seen.values()):
+        now = buffer.ahead(proposal.counts)
+        past = {c: _Beside(one.least, one.most) for c, one in seen.items()}
+        fitting = _fitting(proposal, buffer.grown or now, now, size, past)
+        note = f"grown from `{buffer.grown or now}`: the kernel goes up to there"
+        notes = replace(buffer.notes, size=note)
+        buffer = replace(buffer, elements=fitting, grown=buffer.grown or now, notes=notes)
+    if any(beyond.before for beyond in seen.values()):
+        # Of the page furthest away, only the first access is known.
+        before = {c: _Beside(one.before, one.before + _PAGE) for c, one in seen.items()}
+        begin = _fitting(proposal, "0", buffer.begin or "0", size, before)
+        buffer = replace(buffer, begin=begin)
+    return buffer
+
+
+def _fitting(
+    proposal: Proposal, first: str, now: str, size: int, beside: Mapping[str, _Beside]
+) -> str:
+    """What is enough for accesses so many bytes beside what there is.
+
+    Args:
+        first: how many items were thought to be enough.
+        now: how many there are.
+        size: of an item.
+    """
     extents = {extent.name for extent in proposal.extents}
     known = {
         case: {n: v for n, v in names(proposal, case).items() if n in extents} for case in CASES
     }
-    doubted = bool(buffer.notes.size)
-    fitting = enough(now, threads(proposal), needs, known, doubted=doubted)
-    first = buffer.notes.size.partition("`")[2].partition("`")[0] or now
-    note = f"grown from `{first}`: the kernel goes up to there"
-    return replace(buffer, elements=fitting, notes=replace(buffer.notes, size=note))
+    needs = {}
+    for case, (least, most) in beside.items():
+        have = parse(now).evaluate(known[case])
+        if least:
+            # The second time, to go by what was seen would be to go step by step.
+            seen = have - (-(most if now != first else least) // size)
+            needs[case] = Need(seen, have - (-most // size))
+        else:
+            needs[case] = Need(have, max(have, 1))
+    return enough(first, threads(proposal), needs, known)
 
 
 def _with_shared(proposal: Proposal, seen: Mapping[str, Beyond]) -> Proposal:

@@ -272,7 +272,7 @@ class HostDevice:
 
     def _argument(self, plan: CasePlan, argument: Argument) -> NDArray[Any] | np.generic:
         if isinstance(argument, str):
-            return self._buffer(plan, argument)
+            return self._buffer(plan, argument).view(np.uint8)[plan.offsets.get(argument, 0) :]
         if isinstance(argument, Texture):
             return self._texture(plan, argument)
         assert isinstance(argument, np.generic), "launches are bound for one draw"

@@ -10,7 +10,10 @@ from gi_cuda.backends.host.library import INCLUDE
 
 _CUDA: Final = '#include "gi_cuda_host.hpp"\n'
 
-_VARIANTS: Final = "#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
+_SHARED: Final = "#define __shared__ GI_SHARED(front)\n"
+"""For headers that do not evolve: what is shared in them is one memory, which nobody poisons."""
+
+_VARIANTS: Final = "#undef __shared__\n#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
 
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*)', re.M)
 _BY_ITSELF: Final = frozenset(
@@ -62,7 +65,8 @@ def _said(texts: Sequence[str]) -> Sequence[str]:
 
 
 def _before(front: str, parts: Iterable[str]) -> str:
-    return "".join([_CUDA, *(f'#include "{name}"\n' for name in parts), front, _VARIANTS])
+    included = [f'#include "{name}"\n' for name in parts]
+    return "".join([_CUDA, *included, _SHARED, front, _VARIANTS])
 
 
 def _alone(header: str) -> bool:

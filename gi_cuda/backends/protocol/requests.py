@@ -24,6 +24,7 @@ class CasePlan:
         sizes: elements of every buffer.
         storage: for each buffer the one in whose memory its contents lie after all launches.
         draw: number of the draw, for scalars that are redrawn.
+        offsets: bytes from a buffer's begin to where kernels' pointers point, if any.
     """
 
     case: str
@@ -31,6 +32,7 @@ class CasePlan:
     sizes: Mapping[str, int]
     storage: Mapping[str, str]
     draw: int = 0
+    offsets: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def redrawn(self) -> bool:

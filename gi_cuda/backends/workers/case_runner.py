@@ -38,6 +38,7 @@ from gi_cuda.spec import (
     Reference,
     Target,
     Value,
+    buffer_begins,
     buffer_sizes,
     final_storage,
     given,
@@ -151,11 +152,17 @@ class CaseRunner:
         try:
             sizes = buffer_sizes(self.target, configuration, case)
             check_room(self.target, sizes)
+            begins = buffer_begins(self.target, configuration, case, sizes)
             return CasePlan(
                 name,
                 plan(self.target, configuration, case.scalars),
                 sizes,
                 final_storage(self.target, configuration, case.scalars),
+                offsets={
+                    buffer.name: begins[buffer.name] * buffer.dtype.itemsize
+                    for buffer in self.target.buffers
+                    if buffer.name in begins
+                },
             )
         except LaunchError as error:
             raise LaunchRefused(str(error)) from None

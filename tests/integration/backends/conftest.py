@@ -108,7 +108,6 @@ class Host:
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
-        prelude: str = "",
         masks: str = "checked",
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
@@ -123,7 +122,6 @@ class Host:
                 text,
                 kernels,
                 list(symbols or ()),
-                prelude=prelude,
                 exports=exports,
                 options=options,
             ),

@@ -46,11 +46,7 @@ def test_atomics_as_objects(host):
     }"""
     out, order = np.zeros(8, np.int32), np.zeros(300, np.int32)
     outcome = host.run(
-        text,
-        {"out": out, "sum": np.zeros(1, np.float32), "order": order},
-        (1,),
-        (64,),
-        prelude=PRELUDE,
+        PRELUDE + text, {"out": out, "sum": np.zeros(1, np.float32), "order": order}, (1,), (64,)
     )
     got = outcome.outputs["out"]
     t = np.arange(64)
@@ -80,13 +76,7 @@ def test_a_barrier_in_two_steps(host):
       out[t] = sum;
     }"""
     values = np.arange(192, dtype=np.int32) ** 2
-    outcome = host.run(
-        text,
-        {"in": values, "out": np.zeros(64, np.int32)},
-        (1,),
-        (64,),
-        prelude=PRELUDE,
-    )
+    outcome = host.run(PRELUDE + text, {"in": values, "out": np.zeros(64, np.int32)}, (1,), (64,))
     assert outcome.error == ""
     np.testing.assert_array_equal(outcome.outputs["out"], values.reshape(3, 64)[:, ::-1].sum(0) + 3)
 
@@ -130,9 +120,7 @@ def test_stages_of_a_pipeline(host, made, produces, consumes):
     for word, stands in {"MADE": made, "PRODUCES": produces, "CONSUMES": consumes}.items():
         text = text.replace(word, stands)
     values = np.arange(160, dtype=np.int32) ** 2
-    outcome = host.run(
-        text, {"in": values, "out": np.zeros(64, np.int32)}, (1,), (64,), prelude=PRELUDE
-    )
+    outcome = host.run(PRELUDE + text, {"in": values, "out": np.zeros(64, np.int32)}, (1,), (64,))
     assert outcome.error == ""
     assert outcome.status == 0
     sums = np.tile(values.reshape(5, 32)[:, ::-1].sum(0), 2)
@@ -161,7 +149,7 @@ def test_copies_of_a_thread(host):
     }"""
     values = np.arange(128, dtype=np.float32)
     outcome = host.run(
-        text, {"in": values, "out": np.zeros(128, np.float32)}, (1,), (32,), prelude=PRELUDE
+        PRELUDE + text, {"in": values, "out": np.zeros(128, np.float32)}, (1,), (32,)
     )
     rows = values.reshape(32, 4)
     expected = np.stack([rows[::-1, 0], rows[::-1, 3], rows[:, 2], np.zeros(32)], axis=1)

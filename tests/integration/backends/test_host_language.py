@@ -47,6 +47,23 @@ def test_shared_memory_that_nobody_writes_is_no_constant(host):
     np.testing.assert_array_equal(outcome.outputs["out"], [POISON, POISON, 0])
 
 
+def test_shared_memory_of_a_header_that_does_not_evolve_is_one_for_a_block(host):
+    header = """
+    __device__ int turned(int value) {
+      __shared__ int s[32];
+      s[threadIdx.x] = value;
+      __syncthreads();
+      return s[31 - threadIdx.x];
+    }
+    """
+    (host.folder / "turned.cuh").write_text(header)
+    text = f"""
+    #include "{host.folder / "turned.cuh"}"
+    __global__ void k(int *out) {{ out[threadIdx.x] = turned(threadIdx.x); }}"""
+    outcome = host.run(text, {"out": np.zeros(32, np.int32)}, (1,), (32,))
+    np.testing.assert_array_equal(outcome.outputs["out"], np.arange(32)[::-1])
+
+
 def test_dynamic_shared_memory_is_one_array_and_poisoned_in_every_block(host):
     text = """
     extern __shared__ __align__(16) unsigned char raw[];

@@ -221,13 +221,12 @@ def watched(host, body: str) -> list[SanitizerFinding]:
         "count": np.zeros(512, np.int32),
     }
     outcome = host.run(
-        f'# 1 "v0/kernel.cu"\n{text}',
+        f'{GROUPS}# 1 "v0/kernel.cu"\n{text}',
         arguments,
         (2,),
         (THREADS,),
         shared=256,
         options=WATCHED,
-        prelude=GROUPS,
     )
     assert (outcome.error, outcome.status) == ("", 0)
 

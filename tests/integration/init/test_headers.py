@@ -102,16 +102,16 @@ def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None
         "#include <GL/gone.h>",
         '#include "host_only.h"',
         '#include "both.h"',
-        "#include <nvtx3/nvToolsExt.h>",
+        "#include <cusparse.h>",
     ]
     files = {
         "k.cu": "\n".join(lines) + KERNEL,
-        "host_only.h": "not C++ for anyone\n",
+        "host_only.h": "int for_another_compiler(;\n",
         "both.h": "#pragma once\n#include <mpi_gone.h>\n#define FACTOR 2.0f\n",
     }
     written(files, tmp_path)
     target, output = init(tmp_path / "k.cu", tmp_path / "t")
-    left = ["GL/gone.h", "host_only.h", "mpi_gone.h", "nvtx3/nvToolsExt.h"]
+    left = ["GL/gone.h", "cusparse.h", "host_only.h", "mpi_gone.h"]
     assert sorted(target.build.without) == left
     assert all(
         f"left out, since the kernel needs nothing of it: {name}" in output for name in left[:1]
@@ -137,3 +137,51 @@ def test_what_is_in_a_comment_is_not_included(tmp_path: Path) -> None:
         target, _ = init(tmp_path / str(number) / "k.cu", tmp_path / f"t{number}")
         assert target.build.without == ()
         assert passes(tmp_path / f"t{number}", tmp_path / f"scratch{number}")
+
+
+def test_types_are_those_of_the_branch_that_is_compiled(tmp_path: Path) -> None:
+    types = """#pragma once
+#include "settings.h"
+#if PRECISION == 1 && !defined(WIDE)
+typedef float real;
+#elif defined(WIDE) && AT_LEAST(2)
+typedef double real;
+#define MORE double
+#else
+#error "no precision"
+#endif
+#ifndef MORE
+#define MORE float
+#endif
+"""
+    kernel = """#include "types.h"
+#if 0
+__global__ void old(real *a) { *a = 1; }
+#endif
+__global__ void scale(real *a, MORE f, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        a[i] = f * a[i];
+}
+"""
+    settings = "#define PRECISION 2\n#define AT_LEAST(x) (PRECISION >= (x))\n#ifdef __CUDACC__\n"
+    settings += "#define WIDE\n#endif\n"
+    written({"k.cu": kernel, "types.h": types, "settings.h": settings}, tmp_path)
+    target, _ = init(tmp_path / "k.cu", tmp_path / "t")
+    assert target.kernels == ("scale",)
+    assert {buffer.name: str(buffer.dtype) for buffer in target.buffers} == {"a": "float64"}
+    assert {one.name: str(one.dtype) for one in target.scalars} == {"f": "float64", "n": "int32"}
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_a_source_with_a_byte_order_mark_passes(tmp_path: Path) -> None:
+    text = "\ufeff#ifdef __CUDACC__\n#include <cuda.h>\n#endif\n"
+    written({"k.cu": text + KERNEL.replace("FACTOR", "2.0f")}, tmp_path)
+    init(tmp_path / "k.cu", tmp_path / "t")
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+    subject = load_subject(tmp_path / "t", "host")
+    grammar = subject.grammar
+    rule = next(r.name for r in grammar.rules if "a[i] =" in grammar.text(r.name))
+    changed = subject.upstream(subject.read(f"<{rule}>"))
+    assert changed.files["k.cu"].startswith("\ufeff#ifdef")

@@ -137,6 +137,16 @@ def test_a_launch_in_another_file_is_found(place: str, tmp_path: Path) -> None:
     assert f"As in line 3 of {place}" in (tmp_path / "t" / "target.toml").read_text()
 
 
+def test_a_file_that_launches_is_read_with_its_headers(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    source.write_text(DOUBLE)
+    (tmp_path / "sizes.h").write_text("#define THREADS 96\n")
+    driver = '#include "sizes.h"\n' + DRIVER.replace("blocks, 96", "blocks, THREADS")
+    (tmp_path / "driver.cpp").write_text(driver)
+    said(source, tmp_path / "t")
+    assert load_target(tmp_path / "t").launches[0].steps[0].block[0].text == "96"
+
+
 def test_a_file_that_launches_can_be_named(tmp_path: Path) -> None:
     source, far = tmp_path / "a" / "twice.cu", tmp_path / "b" / "c" / "far.cpp"
     for path, text in ((source, DOUBLE), (far, DRIVER)):
@@ -535,3 +545,68 @@ def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_wit
     assert [e.text for e in step.block] == ["TX", "TY"]
     assert [e.text for e in step.grid] == ["(w + TX - 1) / TX", "2 * h / TY"]
     assert [c.that.text for c in target.constraints] == ["TX * TY <= 1024"]
+
+
+CHAIN = """__global__ void add(const float *x, const float *y, float *z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i];
+}
+__global__ void scale(float *x, float by, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= by;
+}
+__global__ void count(const int *x, int *n, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < size) n[i] = x[i] + 1;
+}
+int main() {
+    int m = 5000, *from, *to;
+    float *a, *b, *c;
+    cudaMalloc(&a, m * sizeof(float));
+    cudaMalloc(&b, m * sizeof(float));
+    cudaMalloc(&c, m * sizeof(float));
+    cudaMalloc(&from, m * sizeof(int));
+    cudaMalloc(&to, m * sizeof(int));
+    add<<<(m + 255) / 256, 256>>>(a, b, c, m);
+    scale<<<(m + 63) / 64, 64>>>(c, 0.5f, m);
+    count<<<(m + 127) / 128, 128>>>(from, to, m);
+}
+"""
+
+
+def test_several_kernels_are_launched_as_host_code_does(tmp_path: Path) -> None:
+    source = tmp_path / "chain.cu"
+    source.write_text(CHAIN)
+    named = [word for name in ("count", "scale", "add") for word in ("--kernel", name)]
+    lines = said(source, tmp_path / "t", *named)
+    assert lines[0] == (
+        "launches add, then scale, then count: once each, in the order of the host code"
+    )
+    assert lines[1] == "  z is shared by add, scale"
+    target = load_target(tmp_path / "t")
+    assert target.kernels == ("add", "scale", "count")
+    steps = [step for sequence in target.launches for step in sequence.steps]
+    assert [step.args for step in steps] == [
+        ("x", "y", "z", "n"),
+        ("z", "by", "n"),
+        ("from", "to", "n"),
+    ]
+    assert [step.grid[0].text for step in steps] == [
+        *("(n + 255) / 256", "(n + 63) / 64", "(n + 127) / 128")
+    ]
+    assert roles(target) == {
+        **{"x": "input", "y": "input", "z": "output"},
+        **{"from": "input", "to": "output"},
+    }
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_several_kernels_without_host_code_share_by_name(tmp_path: Path) -> None:
+    source = tmp_path / "chain.cu"
+    source.write_text(CHAIN.partition("int main")[0])
+    lines = said(source, tmp_path / "t", "--kernel", "scale", "--kernel", "add")
+    assert lines[0] == "launches scale, then add: once each, in an order that is to be confirmed"
+    assert roles(load_target(tmp_path / "t")) == {"x": "inout", "y": "input", "z": "output"}
+    message = refused(tmp_path, str(source), "--kernel", "add", "--kernel", "count")
+    assert "count takes `x` as int32, and another kernel as float32" in message
+    assert "name fewer kernels" in message

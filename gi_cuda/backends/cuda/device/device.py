@@ -191,13 +191,14 @@ class CudaDevice(Solid):
         for argument in launch.args:
             if isinstance(argument, str):
                 form += "P"
-                values.append(self._buffers.region(plan, argument).address)
+                address = self._buffers.region(plan, argument).address
+                values.append(address + plan.offsets.get(argument, 0))
             elif isinstance(argument, Texture):
                 form += "Q"
                 region = self._buffers.region(plan, argument.buffer)
                 values.append(self._textures.object(argument, region))
             else:
-                assert isinstance(argument, np.generic), "launches are bound for one draw"
+                assert isinstance(argument, np.generic)  # launches are bound for one draw
                 form += argument.dtype.char
                 values.append(argument.item())
         arguments = struct.pack(form, *values)

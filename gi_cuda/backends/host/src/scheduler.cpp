@@ -500,6 +500,14 @@ bool is_on_stack(const void *address) {
   return size_t(static_cast<const unsigned char *>(address) - stacks) < kStride * kMostFibres;
 }
 
+Place find_shared(const void *address) {
+  if (!launched || kernel->shared_begin == kernel->shared_end) return {};
+  size_t bytes = size_t(kernel->shared_end - kernel->shared_begin);
+  bool near = size_t(static_cast<const unsigned char *>(address) - kernel->shared_begin + kNearShared) <
+              bytes + 2 * kNearShared;
+  return near ? Place{"static shared memory", kernel->shared_begin, bytes} : Place{};
+}
+
 unsigned running_thread() { return number; }
 
 Where where() { return {launched, gi_block_index, gi_thread_index}; }

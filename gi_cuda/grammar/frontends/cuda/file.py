@@ -143,7 +143,9 @@ def of_source(path: Path, source: Source) -> CudaFile:
     names = study(presence.macros()).names
     root = parse(read(source.text, presence).code)
     macros: dict[str, Macro] = {}
-    for macro in presence.macros():
+    active = presence.active({})
+    # Of several definitions the first that counts.
+    for macro in sorted(presence.macros(), key=lambda one: not active[one.directive.region]):
         macros.setdefault(macro.name, macro)
     found = tuple(definitions(root, source.text, names))
     return CudaFile(path, source, root, presence, macros, names, found)

@@ -15,6 +15,9 @@ TRAIN, HELD_OUT = "train", "held-out"
 CASES = (TRAIN, HELD_OUT)
 """The cases that a proposal has on the host."""
 
+JUDGED = ("output", "inout")
+"""Roles of buffers that the oracle looks at."""
+
 MOST_BYTES = 64 << 20
 """Of all buffers in a case on the host."""
 

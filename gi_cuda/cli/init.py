@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +15,7 @@ from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
     Compilation,
     Proposal,
+    as_built,
     check_free,
     files,
     from_database,
@@ -21,7 +23,9 @@ from gi_cuda.init import (
     joined,
     propose,
     propose_best,
+    propose_several,
     rank_kernels,
+    said_of_several,
     write_folder,
 )
 from gi_cuda.report.convert import kept_lines
@@ -33,7 +37,12 @@ from gi_cuda.trial import Trials, no_compiler
 def command(
     source: Annotated[Path, typer.Argument(metavar="FILE", help="A CUDA source file.")],
     kernel: Annotated[
-        str | None, typer.Option("--kernel", help="The kernel; by default the one with most work.")
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            help="The kernel; by default the one with most work. Several: one after the other.",
+            metavar="NAME",
+        ),
     ] = None,
     host: Annotated[
         list[Path] | None,
@@ -67,9 +76,11 @@ def command(
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
+    compilation = as_built(source, compilation)
     wish = _Wish(source, compilation, tuple(host or ()))
     missing = "" if no_trial else no_compiler()
-    found = wish.untried(kernel, missing) if no_trial or missing else wish.tried(kernel)
+    named = tuple(kernel or ())
+    found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
     proposal, chosen, tried = found.proposal, found.chosen, found.tried
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
@@ -100,21 +111,29 @@ class _Wish:
         """A target for one kernel."""
         return propose(self.source, kernel, self.compilation, self.hosts)
 
-    def untried(self, kernel: str | None, why: str) -> _Proposed:
+    def named(self, kernels: Sequence[str]) -> Proposal:
+        """A target for kernels that were named."""
+        if len(kernels) == 1:
+            return self.propose(kernels[0])
+        return propose_several(self.source, kernels, self.compilation, self.hosts)
+
+    def untried(self, kernels: Sequence[str], why: str) -> _Proposed:
         """A target as it is read from the source; ``why`` says why it is not tried."""
         tried = (f"not tried: {why}",) if why else ()
-        if kernel is not None:
-            return _Proposed(self.propose(kernel), (), tried)
+        if kernels:
+            proposal = self.named(kernels)
+            return _Proposed(proposal, tuple(said_of_several(proposal)), tried)
         choice = propose_best(self.source, self.compilation, self.hosts)
         return _Proposed(choice.proposal, tuple(choice.lines()), tried)
 
-    def tried(self, kernel: str | None) -> _Proposed:
+    def tried(self, kernels: Sequence[str]) -> _Proposed:
         """A target that passes, if there is one."""
         with scratch_folder() as folder, Steps(console) as tell:
             trials = Trials(folder, cores(), cache_unless(False), tell)
-            if kernel is not None:
-                outcome = trials.of(self.propose(kernel))
-                return _Proposed(outcome.proposal, (), tuple(outcome.lines()))
+            if kernels:
+                outcome = trials.of(self.named(kernels))
+                chosen = tuple(said_of_several(outcome.proposal))
+                return _Proposed(outcome.proposal, chosen, tuple(outcome.lines()))
             every = rank_kernels(self.source, self.compilation, self.hosts)
             choice, outcome = trials.best(every, self.propose)
         return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
@@ -123,13 +142,24 @@ class _Wish:
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:
     """What was found, and what is to be done."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
-    others = len(proposal.functions) - 1
+    others = len(proposal.functions) - len(proposal.steps)
     reached = f"{others} function{'' if others == 1 else 's'} that it reaches"
-    lines.append(f"kernel {proposal.kernel}, with {reached}")
+    kernels = [step.kernel for step in proposal.steps]
+    lines.append(f"kernel{'s'[: len(kernels) > 1]} {', '.join(kernels)}, with {reached}")
     if proposal.evolving:
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")
     lines += kept_lines(proposal.kept)
+    origins = proposal.compilation.origins
+    lines += [
+        f"headers are looked for in {path}: {origins[str(path)]}"
+        for path in proposal.compilation.include
+        if str(path) in origins
+    ]
+    lines += [
+        f"left out, since the kernel needs nothing of it: {name} ({why})"
+        for name, why in proposal.headers.without.items()
+    ]
     lines += [f"  {b.name}: {b.shown}, {b.role}" for b in proposal.buffers]
     lines += [f"  {s.name}: {s.element.type}" for s in proposal.scalars]
     offered = [one.name for one in proposal.parameters if not one.active]

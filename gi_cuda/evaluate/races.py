@@ -44,6 +44,7 @@ _ORDERS: Final = re.compile(
     r"""\b(?:__syncthreads|__syncwarp|__threadfence|__shfl|__ballot|__any|__all|__activemask|__match
         |__reduce|__nanosleep|atomic)\w*\b
       | \b(?:sync|arrive|wait|arrive_and_wait|thread_rank|memory_order\w*)\b | \bvolatile\b
+      | \b(?:shfl\w*|ballot|match_a\w+|reduce\w*|\w+_scan\w*|\w*partition|coalesced_threads)\b
       | \b(?:bar|barrier|membar|fence|atom|red|shfl|vote|activemask)\.
       | \b(?:bar|barrier|membar|fence|mbarrier|atom|cp\.async)\b""",
     re.VERBOSE,

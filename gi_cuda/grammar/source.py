@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from gi_cuda.errors import UserError
 
+BYTE_ORDER_MARK = "\ufeff"
+
 
 @dataclass(frozen=True, slots=True)
 class FileSpan:
@@ -41,11 +43,14 @@ class Source:
         name: the name of the (main) file.
         text: what is read, changed and compiled.
         parts: in order, which file each stretch of the text is from; empty for one single file.
+        marked: the files that begin with a byte order mark. Compilers read it in front of a file
+            alone, so it is no part of the text.
     """
 
     name: str
     text: str
     parts: tuple[FileSpan, ...] = ()
+    marked: frozenset[str] = frozenset()
 
     @property
     def stretches(self) -> tuple[FileSpan, ...]:
@@ -60,7 +65,9 @@ class Source:
     @property
     def files(self) -> dict[str, str]:
         """The text of each file, as it stands on disk, by the file's name."""
-        texts: dict[str, list[str]] = {name: [] for name in self.names}
+        texts: dict[str, list[str]] = {
+            name: [BYTE_ORDER_MARK] if name in self.marked else [] for name in self.names
+        }
         for part in self.stretches:
             texts[part.file].append(self.text[part.start : part.end])
         return {name: "".join(pieces) for name, pieces in texts.items()}
@@ -77,7 +84,8 @@ class Source:
             parts.append(FileSpan(part.file, part.line, start, length))
             before = part.end
         pieces.append(self.text[before:])
-        return Source(self.name, "".join(pieces), tuple(parts) if self.parts else ())
+        joined = "".join(pieces)
+        return Source(self.name, joined, tuple(parts) if self.parts else (), self.marked)
 
 
 def read_source(path: Path | str, name: str | None = None) -> Source:
@@ -99,7 +107,14 @@ def read_source(path: Path | str, name: str | None = None) -> Source:
             where=str(path),
             hint="name a CUDA C/C++ source file; UTF-16 files must be saved as UTF-8 first",
         )
-    return Source(name or path.name, data.decode("utf-8", "surrogateescape"))
+    return of_text(name or path.name, data.decode("utf-8", "surrogateescape"))
+
+
+def of_text(name: str, text: str) -> Source:
+    """The source that is one file with this text."""
+    if text.startswith(BYTE_ORDER_MARK):
+        return Source(name, text.removeprefix(BYTE_ORDER_MARK), (), frozenset([name]))
+    return Source(name, text)
 
 
 class SourceLine(NamedTuple):

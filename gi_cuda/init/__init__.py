@@ -2,8 +2,10 @@
 
 from gi_cuda.init.choosing import Choice, propose_best, rank_kernels
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
+from gi_cuda.init.headers import as_built
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked
+from gi_cuda.init.several import propose_several, said_of_several
 from gi_cuda.init.text import files
 from gi_cuda.init.write import check_free, write_folder
 from gi_cuda.spec.load import MARK
@@ -14,6 +16,7 @@ __all__ = [
     "Compilation",
     "Proposal",
     "Ranked",
+    "as_built",
     "check_free",
     "files",
     "from_database",
@@ -21,6 +24,8 @@ __all__ = [
     "joined",
     "propose",
     "propose_best",
+    "propose_several",
     "rank_kernels",
+    "said_of_several",
     "write_folder",
 ]

@@ -1,4 +1,4 @@
-"""How a source is compiled: the options given, a compilation database, the headers it reads."""
+"""How a source is compiled: the options given, a compilation database, a project's build files."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import json
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.compile.process import run
-from gi_cuda.backends.cuda.toolkit import HEADERS
-from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import Source
+from gi_cuda.init.build_files import said_by_build_files
+from gi_cuda.init.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+STANDARD = "c++17"
+"""What nvcc takes by itself."""
 _STANDARD = re.compile(r"(?:c|gnu)\+\+\d[\da-z]")
-_DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
-_LIMIT = 60.0
+
+Compiled = Mapping[Path, frozenset[int]]
+"""By a file's path the lines, from 1, of which the preprocessor leaves something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +31,17 @@ class Compilation:
         include: folders, absolute.
         define: macros with their replacement text.
         standard: the C++ standard.
+        origins: where folders, macros and the standard come from that nobody gave by hand: each
+            folder (as a text), macro or ``-std`` with a file and line, or words.
+        compiled: what of the source and its headers is compiled at all; nothing of a file of which
+            that is not known.
     """
 
     include: tuple[Path, ...] = ()
     define: Mapping[str, str] = field(default_factory=dict)
-    standard: str = "c++17"
-
-
-@dataclass(frozen=True, slots=True)
-class Headers:
-    """What a source includes.
-
-    Attributes:
-        own: files that are not the system's, absolute.
-        toolkit: headers of CUDA's toolkit that the host back end does not have.
-    """
-
-    own: tuple[Path, ...]
-    toolkit: tuple[str, ...]
+    standard: str = STANDARD
+    origins: Mapping[str, str] = field(default_factory=dict)
+    compiled: Compiled = field(default_factory=dict)
 
 
 def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:
@@ -121,7 +114,7 @@ def _words(entry: Mapping[str, Any]) -> list[str]:
 def _parsed(words: Sequence[str], start: Path) -> Compilation:
     include: list[Path] = []
     define: dict[str, str] = {}
-    standard = "c++17"
+    standard = STANDARD
     rest = iter(words)
     for word in rest:
         for option in ("-I", "-isystem", "--include-path", "-D", "--define-macro", "-std", "--std"):
@@ -142,54 +135,52 @@ def _parsed(words: Sequence[str], start: Path) -> Compilation:
 def joined(given: Compilation, database: Compilation) -> Compilation:
     """Both, with what was given by hand first."""
     include = tuple(dict.fromkeys([*given.include, *database.include]))
-    return Compilation(include, {**database.define, **given.define}, database.standard)
+    define = {**database.define, **given.define}
+    said = given.standard != STANDARD
+    standard = given.standard if said else database.standard
+    origins = {**database.origins, **given.origins}
+    for name in (*map(str, given.include), *given.define, *(["-std"] if said else [])):
+        origins.pop(name, None)
+    return Compilation(include, define, standard, origins)
 
 
-def find_headers(path: Path, source: Source, compilation: Compilation) -> Headers:
-    """The headers that a source includes, found as a compiler finds them.
-
-    Args:
-        path: where its main file is.
-        source: the source; headers that stand in it are none of those it includes.
-
-    Raises:
-        UserError: one is not there; the message names it.
+def of_project(source: Path, given: Compilation, repository: Repository) -> Compilation:
+    """What was given, and what the project's own files say: a compilation database that has the
+    source, else its build files. What was given comes before all else.
     """
-    text = source.text
-    own = [Path(n).resolve() for n in _listed(path, text, compilation, "-MM") if Path(n).exists()]
-    missing = [n for n in _listed(path, text, compilation, "-M") if not Path(n).exists()]
-    toolkit = tuple(name for name in missing if HEADERS.match(name))
-    for name in missing:
-        if name not in toolkit:
-            raise UserError(
-                f"the header {name!r} is not found",
-                where=_line(path, source, name),
-                hint="say where it is: -I DIR, or --compile-commands compile_commands.json",
-            )
-    return Headers(tuple(own), toolkit)
+    for folder in repository.folders_up(source.resolve().parent):
+        for place in (folder, *sorted(folder.glob("*build*")), folder / "out"):
+            database = place / "compile_commands.json"
+            if not database.is_file():
+                continue
+            try:
+                found = from_database(database, source)
+            except UserError:
+                # It has other sources, or is none.
+                continue
+            names = [*map(str, found.include), *found.define, "-std"]
+            origins = dict.fromkeys(names, str(database))
+            newest = found.standard if found.standard[-2:] > "17" else STANDARD
+            return joined(given, replace(found, standard=newest, origins=origins))
+    return joined(given, _of_build_files(source, repository))
 
 
-def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list[str]:
-    """What a compiler lists as included: all (``-M``), or all but the system's (``-MM``)."""
-    command = [find_compiler(), "-x", "c++", how, "-MG", f"-std={compilation.standard}"]
-    command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
-    command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
-    finished = run(command, limit=_LIMIT, stdin=prelude(text, compilation.define))
-    if not finished.ok:
-        errors = [line for line in finished.stderr.splitlines() if "error" in line]
-        raise UserError(
-            f"its directives cannot be preprocessed: {errors[0] if errors else 'no message'}",
-            where=str(source),
-            hint="macros that it needs are given with -D NAME[=VALUE]",
-        )
-    _, _, names = finished.stdout.replace("\\\n", " ").partition(":")
-    found = [name.replace("\\ ", " ") for name in _DEPENDENCY.findall(names)]
-    return [name for name in found if name != "-"]
-
-
-def _line(path: Path, source: Source, header: str) -> str:
-    for file, text in source.files.items():
-        for number, line in enumerate(text.splitlines(), 1):
-            if re.match(rf"\s*#\s*include\s*[<\"]{re.escape(header)}[>\"]", line):
-                return f"{path if file == source.name else path.parent / file}:{number}"
-    return str(path)
+def _of_build_files(source: Path, repository: Repository) -> Compilation:
+    include: dict[Path, None] = {}
+    define: dict[str, set[str]] = {}
+    standards: dict[str, None] = {}
+    origins: dict[str, str] = {}
+    for said in said_by_build_files(source, repository):
+        if said.option == "-I":
+            include.setdefault(Path(said.value))
+            origins.setdefault(said.value, said.place)
+        elif said.option == "-std":
+            standards.setdefault(said.value)
+            origins.setdefault("-std", said.place)
+        else:
+            name, value = _definition(said.value)
+            define.setdefault(name, set()).add(value)
+            origins.setdefault(name, said.place)
+    # What is built in several ways has no value of its own.
+    agreed = {name: min(values) for name, values in define.items() if len(values) == 1}
+    return Compilation(tuple(include), agreed, next(iter(standards), STANDARD), origins)

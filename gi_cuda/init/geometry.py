@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar import SourceLine
@@ -32,6 +32,7 @@ class Launching:
         place: the host code that it was read from, None where it could not be.
         named: the same with the names of macros that are not parameters yet, if that differs.
         notes: what was found out about it, lines.
+        guessed: whether the grid is a guess nevertheless.
         assumed: numbers that only a run of the host code tells, and what they are here.
     """
 
@@ -41,7 +42,17 @@ class Launching:
     place: SourceLine | None = None
     named: str = ""
     notes: tuple[str, ...] = ()
+    guessed: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
+
+    def rewritten(self, change: Callable[[str], str]) -> Launching:
+        """With each of its expressions changed."""
+        return replace(
+            self,
+            grid=tuple(map(change, self.grid)),
+            block=tuple(map(change, self.block)),
+            shared=change(self.shared),
+        )
 
 
 def launching(
@@ -83,11 +94,13 @@ def _assumed(
     grid, block, shared = use.loose
     if not block:
         return None
+    while len(block) > 1 and block[-1] == "1":
+        block = block[:-1]
     numbers: dict[str, str] = {}
     for text, number in zip(block, _BLOCKS[len(block)], strict=True):
         for name in _WORD.findall(text):
             if name not in usable:
-                numbers.setdefault(name, number)
+                numbers.setdefault(name, use.branch.get(name, number))
     block = tuple(bare(_with(text, numbers)) for text in block)
     if not _can_be(("1",), block):
         return None
@@ -98,7 +111,7 @@ def _assumed(
     if grid and _names(grid) <= usable and _can_be(grid, block):
         return Launching(grid, block, shared, use.place, assumed=numbers)
     guess = _guess(source, block, usable, sizes)
-    return replace(guess, shared=shared, assumed=numbers)
+    return replace(guess, shared=shared, place=use.place, guessed=True, assumed=numbers)
 
 
 def _with(text: str, numbers: Mapping[str, str]) -> str:

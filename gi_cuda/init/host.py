@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
@@ -12,6 +13,8 @@ from gi_cuda.grammar.frontends.cuda.file import CONSTANT, CudaFile, plain_type, 
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
 from gi_cuda.init.launch_macros import written_out
+from gi_cuda.init.sizes import bracketed
+from gi_cuda.spec.expression import ExpressionError, parse
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _ALLOCATORS = frozenset({"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"})
@@ -77,7 +80,9 @@ def _enumerators(code: CudaFile, listed: Node) -> Iterator[tuple[str, str]]:
         if node.type == "enumerator" and name is not None:
             given = node.child_by_field_name("value")
             value = f"{value} + 1" if given is None else code.of(given)
-            yield code.of(name), f"({value})"
+            with suppress(ExpressionError):
+                value = str(parse(value).evaluate({}))
+            yield code.of(name), bracketed(value)
 
 
 def enclosing_function(node: Node) -> Node | None:
@@ -86,6 +91,24 @@ def enclosing_function(node: Node) -> Node | None:
     while function is not None and function.type != "function_definition":
         function = function.parent
     return function
+
+
+def without_casts(node: Node) -> Node:
+    """What is cast, also by ``reinterpret_cast``, and without brackets."""
+    while True:
+        inner = None
+        if node.type == "cast_expression":
+            inner = node.child_by_field_name("value")
+        elif node.type == "parenthesized_expression" and node.named_children:
+            inner = node.named_children[0]
+        elif node.type == "call_expression":
+            called = node.child_by_field_name("function")
+            given = node.child_by_field_name("arguments")
+            casts = called is not None and b"_cast" in (called.text or b"")
+            inner = given.named_children[0] if casts and given and given.named_children else None
+        if inner is None:
+            return node
+        node = inner
 
 
 def parameters(code: CudaFile, function: Node | None) -> list[str]:

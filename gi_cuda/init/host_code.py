@@ -10,7 +10,7 @@ from functools import cached_property
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
+from gi_cuda.grammar.frontends.cuda.file import first_macro
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.host import (
     HostCode,
@@ -20,12 +20,13 @@ from gi_cuda.init.host import (
     parameters,
     plain_name,
     template_names,
+    without_casts,
 )
-from gi_cuda.init.sizes import bare, bracketed, divided_up, is_count_name
+from gi_cuda.init.host_calls import value_of_call
+from gi_cuda.init.sizes import bare, bracketed, is_count_name
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 
-_DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
 _OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
@@ -120,6 +121,13 @@ class Resolver:
             return self.expression(size)
         passed = self._passed(name)
         return None if passed is None else passed[0].bytes(passed[1])
+
+    def origin(self, node: Node) -> str:
+        """What host code passes, as the outermost caller that is known has it."""
+        node = without_casts(node)
+        own = " ".join(self._code.of(node).split())
+        passed = self._passed(own) if node.type == "identifier" else None
+        return own if passed is None else passed[0].origin(passed[1])
 
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""
@@ -229,7 +237,12 @@ class Resolver:
         if kind == "sizeof_expression":
             return self._size(node)
         if kind == "call_expression":
-            return self._call(node, depth)
+            return value_of_call(
+                self._host,
+                node,
+                lambda one: self.expression(one, depth + 1),
+                lambda name: self._name(name, depth + 1),
+            )
         if kind in _LISTS and len(node.named_children) == 1:
             return self.expression(node.named_children[0], depth + 1)
         return None
@@ -343,50 +356,6 @@ class Resolver:
             return None
         element = self._types.element(self._locals.declared.get(name, name))
         return None if element is None or "*" in name else str(element.bytes)
-
-    def _call(self, node: Node, depth: int) -> str | None:
-        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if called is None or given is None:
-            return None
-        name = self._code.of(called).rpartition("::")[2].partition("<")[0]
-        nodes = [child for child in given.named_children if child.type != "comment"]
-        if name in ("ceil", "ceilf") and len(nodes) == 1:
-            return self._ceiling(nodes[0], depth)
-        if name.startswith("static_cast") and len(nodes) == 1:
-            return self.expression(nodes[0], depth + 1)
-        if len(nodes) != 2:
-            return None
-        a, b = (self.expression(one, depth + 1) for one in nodes)
-        if a is None or b is None:
-            return None
-        a, b = bracketed(a), bracketed(b)
-        if name in ("min", "max"):
-            return f"({a} {'<' if name == 'min' else '>'} {b} ? {a} : {b})"
-        return divided_up(a, b) if _DIVIDED_UP.fullmatch(name) else None
-
-    def _ceiling(self, node: Node, depth: int) -> str | None:
-        """``ceil(n / (float)b)`` as a division of integers."""
-        while node.type == "parenthesized_expression":
-            node = node.named_children[0]
-        operator = node.child_by_field_name("operator")
-        if node.type != "binary_expression" or operator is None or operator.type != "/":
-            return self.expression(node, depth + 1)
-        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
-        if left is None or right is None:
-            return None
-        a = self.expression(_without_one(self._code, left), depth + 1)
-        b = self.expression(right, depth + 1)
-        return None if a is None or b is None else divided_up(a, b)
-
-
-def _without_one(code: CudaFile, node: Node) -> Node:
-    """``n`` of ``1.0 * n`` or ``n * 1.0f``."""
-    if node.type == "binary_expression":
-        for one, other in (("left", "right"), ("right", "left")):
-            factor, rest = node.child_by_field_name(one), node.child_by_field_name(other)
-            if factor and rest and re.fullmatch(r"1\.0*[fF]?", code.of(factor)):
-                return rest
-    return node
 
 
 def _is_zero(text: str) -> bool:

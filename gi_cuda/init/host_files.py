@@ -92,12 +92,11 @@ def _mentions(text: str, kernel: KernelSource) -> bool:
 
 
 def _launches(host: HostCode, kernels: Sequence[KernelSource]) -> bool:
-    """Whether a file launches one of the kernels, or at least one that gets as many arguments."""
-    return any(
-        len(call.arguments) in (0, len(kernel.arguments))
-        for kernel in kernels
-        for call in launch_calls(host, kernel.definition.name)
-    )
+    """Whether a file launches one of the kernels, with as many arguments as that gets."""
+    counts: dict[str, set[int]] = {}
+    for kernel in kernels:
+        counts.setdefault(kernel.definition.name, {0}).add(len(kernel.arguments))
+    return any(len(call.arguments) in counts[name] for name, call in launch_calls(host, counts))
 
 
 def _candidates(source: Path) -> Iterator[Path]:

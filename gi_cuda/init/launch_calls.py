@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, walk
-from gi_cuda.init.host import HostCode, enclosing_function, plain_name
+from gi_cuda.init.host import HostCode, enclosing_function, plain_name, without_casts
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _RUNTIME = frozenset({"cudaLaunchKernel", "cudaLaunchCooperativeKernel"})
 _DRIVER = frozenset({"cuLaunchKernel", "cuLaunchCooperativeKernel"})
 _NAMING = frozenset({"cuModuleGetFunction", "cuLibraryGetKernel"})
+LAUNCHING = _RUNTIME | _DRIVER
+"""Functions that launch a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +39,17 @@ class LaunchCall:
     arguments: tuple[Node, ...]
 
 
-def launch_calls(host: HostCode, kernel: str) -> Iterator[LaunchCall]:
-    """The launches of a kernel, by its name without scope, in order."""
+def launch_calls(host: HostCode, kernels: Collection[str]) -> Iterator[tuple[str, LaunchCall]]:
+    """The launches of some kernels in order, each with the kernel's name, without scope."""
     code = host.code
     for node in walk(code.root):
         found = _launch(code, node) if node.type == "call_expression" else None
         if found is None:
             continue
         for called in _called(code, found):
-            if _kernel_name(code, called) == kernel:
-                yield replace(found, called=called)
+            name = _kernel_name(code, called)
+            if name in kernels:
+                yield name, replace(found, called=called)
                 break
 
 
@@ -79,9 +82,9 @@ def _plain(node: Node) -> Iterator[Node]:
 
 def _called(code: CudaFile, launch: LaunchCall) -> Iterator[Node]:
     """What may name the launched kernel: as it stands, or what a variable is set to."""
-    called = _without_casts(launch.called)
+    called = without_casts(launch.called)
     yield called
-    yield from map(_without_casts, _set_to(code, launch.node, _kernel_name(code, called)))
+    yield from map(without_casts, _set_to(code, launch.node, _kernel_name(code, called)))
 
 
 def _kernel_name(code: CudaFile, called: Node) -> str:
@@ -120,13 +123,13 @@ def _named_by_driver(code: CudaFile, node: Node, name: str) -> Node | None:
 
 def _packed(code: CudaFile, packed: Node) -> tuple[Node, ...]:
     """The arguments of ``void *args[] = {&a, &n}``."""
-    packed = _without_casts(packed)
+    packed = without_casts(packed)
     listed = packed.child_by_field_name("value") or packed
     if packed.type == "identifier":
         listed = _array(code, packed) or packed
     if listed.type != "initializer_list":
         return ()
-    pointed = (_without_casts(node) for node in _plain(listed))
+    pointed = (without_casts(node) for node in _plain(listed))
     return tuple(
         node.child_by_field_name("argument") or node if node.type == "pointer_expression" else node
         for node in pointed
@@ -144,21 +147,3 @@ def _array(code: CudaFile, name: Node) -> Node | None:
         if before and declarator and code.of(name) in _WORD.findall(code.of(declarator)):
             found = node.child_by_field_name("value")
     return found
-
-
-def _without_casts(node: Node) -> Node:
-    """What is cast, also by ``reinterpret_cast``, and without brackets."""
-    while True:
-        inner = None
-        if node.type == "cast_expression":
-            inner = node.child_by_field_name("value")
-        elif node.type == "parenthesized_expression" and node.named_children:
-            inner = node.named_children[0]
-        elif node.type == "call_expression":
-            called = node.child_by_field_name("function")
-            given = node.child_by_field_name("arguments")
-            casts = called is not None and b"_cast" in (called.text or b"")
-            inner = given.named_children[0] if casts and given and given.named_children else None
-        if inner is None:
-            return node
-        node = inner

@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import Argument, KernelSource
+from gi_cuda.grammar.frontends.cuda.file import Argument, CudaFile, KernelSource
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_code import Resolver, is_name
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
@@ -28,10 +28,12 @@ class LaunchSite:
         shared: bytes of dynamic shared memory, None where that cannot be told.
         loose: the three, with names for numbers that only a run tells; empty where not even that
             can be said.
+        branch: what names are in the branch of a switch that the launch is in.
         templates: template arguments, as the host code writes them.
         values: what the host code passes for a parameter, where that is a number.
         computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
+        passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
     """
 
@@ -40,10 +42,12 @@ class LaunchSite:
     block: tuple[str, ...] | None
     shared: str | None
     loose: tuple[tuple[str, ...], tuple[str, ...], str] = ((), (), "")
+    branch: Mapping[str, str] = field(default_factory=dict)
     templates: tuple[str, ...] = ()
     values: Mapping[str, int | float] = field(default_factory=dict)
     computed: Mapping[str, str] = field(default_factory=dict)
     types: Mapping[str, str] = field(default_factory=dict)
+    passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -55,8 +59,52 @@ def launch_sites(
     Args:
         known: what may stay a name; the kernel's own scalars need not be said.
     """
-    calls = launch_calls(host, kernel.definition.name)
-    return [_site(host, kernel, types, known, call) for call in calls]
+    calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
+    # In branches that are taken, if there are such.
+    reached = [call for call in calls if _is_reached(host, types, call.node)]
+    return [_site(host, kernel, types, known, call) for call in reached or calls]
+
+
+def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
+    """Whether host code gets to a launch, unless it is known that it does not."""
+    resolver = Resolver(host, node, types, KnownNames(starts=True, free=True))
+    child, parent = node, node.parent
+    while parent is not None and parent.type != "function_definition":
+        if parent.type == "if_statement":
+            taken = _condition(resolver, parent)
+            in_else = child == parent.child_by_field_name("alternative")
+            if taken is not None and bool(taken) == in_else:
+                return False
+        elif parent.type == "case_statement":
+            value = parent.child_by_field_name("value")
+            switch = None if parent.parent is None else parent.parent.parent
+            found = None if switch is None else _condition(resolver, switch)
+            wanted = None if value is None else resolver.number(value)
+            if wanted is not None and found is not None and wanted != found:
+                return False
+        child, parent = parent, parent.parent
+    return True
+
+
+def _branch(code: CudaFile, node: Node) -> dict[str, str]:
+    """What names are where a switch gets to a launch."""
+    found: dict[str, str] = {}
+    parent = node.parent
+    while parent is not None and parent.type != "function_definition":
+        value = parent.child_by_field_name("value") if parent.type == "case_statement" else None
+        switch = None if parent.parent is None else parent.parent.parent
+        clause = None if switch is None else switch.child_by_field_name("condition")
+        if value is not None and clause is not None and code.of(value).isdigit():
+            found[code.of(clause).strip("() ")] = code.of(value)
+        parent = parent.parent
+    return found
+
+
+def _condition(resolver: Resolver, statement: Node) -> int | float | None:
+    """The value of what an ``if`` or a ``switch`` asks for."""
+    clause = statement.child_by_field_name("condition")
+    value = None if clause is None else clause.child_by_field_name("value")
+    return None if value is None else resolver.number(value)
 
 
 def _site(
@@ -86,10 +134,12 @@ def _site(
             _extent(loose, call.block) or (),
             ("0" if call.shared is None else loose.expression(call.shared)) or "",
         ),
+        branch=_branch(code, node),
         templates=tuple(resolver.template_arguments(call.called)),
         values=values,
         computed=dict(_computed(resolver, passed, known.kept)),
         types=declared,
+        passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
     )
 

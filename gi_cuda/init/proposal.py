@@ -14,8 +14,9 @@ from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import ProposedScalar, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, variables
-from gi_cuda.init.compilation import Compilation, Headers
+from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.init.headers import Headers
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import (
     Extent,
@@ -37,6 +38,15 @@ _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """One launch of a target: a kernel, how it is launched, and the names of what it gets."""
+
+    kernel: str
+    launching: Launching
+    arguments: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Proposal:
     """All that the files of a target are written from.
 
@@ -45,6 +55,8 @@ class Proposal:
         kept: headers that hold what the kernel reaches, and cannot.
         files: by name of a function that evolves, the file that it stands in.
         headers: what else is included.
+        use: the launch that it was read from.
+        further: launches of other kernels behind that of the first.
         mark: what stands where something was assumed.
     """
 
@@ -64,7 +76,14 @@ class Proposal:
     arguments: tuple[str, ...]
     extents: tuple[Extent, ...]
     launching: Launching
+    use: LaunchSite | None = None
+    further: tuple[Step, ...] = ()
     mark: str = MARK
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """All launches, in order."""
+        return (Step(self.kernel, self.launching, self.arguments), *self.further)
 
     @property
     def counts(self) -> tuple[str, ...]:
@@ -82,11 +101,15 @@ def propose(
         hosts: files that launch it, if they are not to be searched for.
 
     Raises:
-        UserError: no such kernel, a header that is not found, a parameter no target can pass.
+        UserError: no such kernel, a header that is needed and not found, a parameter no target can
+            pass.
     """
     source = choose(path, wanted, compilation, hosts)
     named = source.launches(source.fixed)
-    parameters = tunables(source.code, source.functions, compilation.define, _words(named))
+    blocks = frozenset(
+        word for one in named for text in one.block or () for word in _WORD.findall(text)
+    )
+    parameters = tunables(source.code, source.functions, compilation.define, _words(named), blocks)
     defaults = {p.name: p.default for p in parameters if p.active}
     active = frozenset(defaults)
     found = source.launches(active)
@@ -129,6 +152,7 @@ def propose(
         arguments=arguments,
         extents=large_enough(sizes, [*launch.grid, *_known(buffers)], defaults),
         launching=launch,
+        use=use,
     )
 
 

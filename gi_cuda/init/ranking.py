@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
-from gi_cuda.init.host import HostCode, plain_name, read_host_code
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource
+from gi_cuda.grammar.frontends.cuda.file import kernels as kernels_of
+from gi_cuda.init.host import HostCode, enclosing_function, read_host_code
+from gi_cuda.init.launch_calls import LAUNCHING, launch_calls
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^;{}()]*>)?\s*<<<")
-_LAUNCHES = re.compile(r"cuda?Launch\w*|.*(?:launch|LAUNCH)\w*")
+_LAUNCHES = re.compile(r".*(?:[lL]aunch|LAUNCH)\w*")
 """Functions that get a kernel to launch as an argument."""
 
 _LOOPS = frozenset({"for_statement", "while_statement", "do_statement", "for_range_loop"})
@@ -82,7 +84,7 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
     headers, come last. Otherwise the order is that of launches times work of one thread, and
     among equals that of the source.
     """
-    every = kernels(code)
+    every = kernels_of(code)
     names = frozenset(k.definition.name for k in every)
     launches = _Launches()
     for host in hosts or (read_host_code(code),):
@@ -118,47 +120,51 @@ def ranked(code: CudaFile, hosts: Sequence[HostCode] = ()) -> tuple[Ranked, ...]
 def _count(found: _Launches, host: HostCode, names: frozenset[str]) -> None:
     """Count the launches in functions that are no kernels."""
     code = host.code
+    kernels = [d.node for d in code.definitions if d.kernel]
     for definition in code.definitions:
-        if definition.kernel:
+        if not definition.kernel:
+            words = _WORD.findall(code.of(definition.node))
+            found.named |= {word for word in words if word in names}
+    switched: set[tuple[str, Node]] = set()
+    for name, node in (*_launches(host, names), *_handed_over(host, names)):
+        if enclosing_function(node) in kernels:
             continue
-        body = code.of(definition.node)
-        found.named |= {word for word in _WORD.findall(body) if word in names}
-        switched: set[tuple[str, int]] = set()
-        for node, loops, switch in _calls(definition.node):
-            for name in sorted(_launched(code, node, names)):
-                # Of the branches of a switch one is taken.
-                if switch is None or (name, switch) not in switched:
-                    found.add(name, loops)
-                if switch is not None:
-                    switched.add((name, switch))
+        loops, switch = _around(node)
+        # Of the branches of a switch one is taken.
+        if switch is None or (name, switch) not in switched:
+            found.add(name, loops)
+        if switch is not None:
+            switched.add((name, switch))
     # Of what the parser made nothing.
     for name in _LAUNCHED.findall(code.text):
         if name in names and not found.places[name]:
             found.add(name, 0)
 
 
-def _launched(code: CudaFile, node: Node, names: frozenset[str]) -> frozenset[str]:
-    """The kernels that a call launches, or gets to launch."""
-    called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-    name = "" if called is None else plain_name(code.of(called))
-    if any(child.type == "kernel_call_syntax" for child in node.children):
-        return names & {name}
-    if given is None or not _LAUNCHES.fullmatch(name):
-        return frozenset()
-    return names & frozenset(_WORD.findall(code.of(given)))
+def _launches(host: HostCode, names: frozenset[str]) -> Iterator[tuple[str, Node]]:
+    return ((name, call.node) for name, call in launch_calls(host, names))
 
 
-def _calls(node: Node) -> Iterator[tuple[Node, int, int | None]]:
-    """The calls in a function, each with the number of loops and the outermost switch around it."""
-    stack: list[tuple[Node, int, int | None]] = [(node, 0, None)]
-    while stack:
-        one, loops, switch = stack.pop()
-        if one.type == "call_expression":
-            yield one, loops, switch
-        loops += one.type in _LOOPS
-        if one.type == "switch_statement" and switch is None:
-            switch = one.start_byte
-        stack.extend((child, loops, switch) for child in reversed(one.children))
+def _handed_over(host: HostCode, names: frozenset[str]) -> Iterator[tuple[str, Node]]:
+    """Calls of functions that get a kernel to launch."""
+    for function, nodes in host.calls.items():
+        if not _LAUNCHES.fullmatch(function) or function in LAUNCHING:
+            continue
+        for node in nodes:
+            given = node.child_by_field_name("arguments")
+            words = set() if given is None else set(_WORD.findall(host.code.of(given)))
+            yield from ((name, node) for name in sorted(names & words))
+
+
+def _around(node: Node) -> tuple[int, Node | None]:
+    """The number of loops, and the outermost switch, around a node."""
+    loops, switch, parent = 0, None, node.parent
+    while parent is not None and parent.type != "function_definition":
+        loops += parent.type in _LOOPS
+        if parent.type == "switch_statement":
+            switch = parent
+        parent = parent.parent
+    return loops, switch
 
 
 class _Work:

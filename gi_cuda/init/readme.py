@@ -1,4 +1,4 @@
-"""The words that lie beside a target."""
+"""What is said of a target to people, beside its keys."""
 
 from __future__ import annotations
 
@@ -29,9 +29,11 @@ def readme(proposal: Proposal, folder: Path) -> str:
     name = folder
     headers = ", ".join(f"`{path.name}`" for path in proposal.headers.own)
     fixed = f"\n\nFrom headers, and so not changed: {headers}." if headers else ""
+    names = [f"`{step.kernel}`" for step in proposal.steps]
+    kernels = f"{'s'[: len(names) > 1]} {', '.join(names)}"
     return f"""# {proposal.name}
 
-A target for `gi-cuda`: the kernel `{proposal.kernel}` of
+A target for `gi-cuda`: the kernel{kernels} of
 [{proposal.source.name}]({relative(proposal.source, folder)}), which stays where it is.
 
 Functions that evolve:
@@ -45,3 +47,21 @@ Functions that evolve:
 2. `gi-cuda check {name}` runs the unmodified kernel, and says if it can be evolved.
 3. `gi-cuda evolve {name}` starts the search.
 """
+
+
+def origins(proposal: Proposal, folder: Path) -> list[str]:
+    """Where options come from that nobody gave by hand, and why headers are left out."""
+    compilation = proposal.compilation
+    folders = {str(path): relative(path, folder) for path in compilation.include}
+    known = {**folders, **dict.fromkeys(compilation.define, ""), "-std": ""}
+    lines = [
+        f"{shown or name}: {_told(compilation.origins[name], folder)}"
+        for name, shown in known.items()
+        if name in compilation.origins
+    ]
+    return lines + [f"without {name}: {why}" for name, why in proposal.headers.without.items()]
+
+
+def _told(origin: str, folder: Path) -> str:
+    file, colon, line = origin.partition(":")
+    return relative(Path(file), folder) + colon + line if Path(file).is_absolute() else origin

@@ -12,9 +12,12 @@ from gi_cuda.grammar import (
     Grammar,
     KeptInclude,
     LineIndex,
+    Source,
     Tree,
+    Wanted,
     convert,
     read_files,
+    read_source,
     read_tree,
 )
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
@@ -26,8 +29,11 @@ from gi_cuda.grammar.frontends.cuda.file import (
     read_cuda_file,
     source_constants,
 )
+from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.scope import FILE_LEVEL
-from gi_cuda.init.compilation import Compilation, Headers, find_headers
+from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.conditions import without_dead_code
+from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
@@ -98,16 +104,18 @@ def choose(
     include = compilation.include
     tree = _tree(path, compilation)
     whole = tree.joined.source
-    kernel = choose_kernel(of_source(path, whole), wanted)
+    kernel = choose_kernel(_read(path, whole, compilation), wanted)
     grammar = convert(whole, [kernel.name])
     evolving = tuple(tree.paths[name] for name in _needed(tree, grammar))
     words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
-    headers = find_headers(path, source, compilation)
-    code = replace(of_source(path, source), around=tuple(map(read_cuda_file, headers.own)))
+    program = read_cuda(source, Wanted((kernel.name,)))
+    headers = find_headers(path, source, program.text, compilation)
+    around = (_read(file, read_source(file), compilation) for file in headers.own)
+    code = replace(_read(path, source, compilation), around=tuple(around))
     kernel = choose_kernel(code, kernel.shown)
-    functions = convert(source, [kernel.name]).functions
+    functions = program.grammar.functions
     types = read_element_types((code, *code.around))
     launching = find_hosts(code, [kernel], hosts)
     return Chosen(code, kernel, functions, types, evolving, kept, headers, launching)
@@ -119,7 +127,17 @@ def read_whole(path: Path, compilation: Compilation) -> CudaFile:
     Raises:
         UserError: a file cannot be read.
     """
-    return of_source(path, _tree(path, compilation).joined.source)
+    return _read(path, _tree(path, compilation).joined.source, compilation)
+
+
+def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
+    """What is compiled of a source; all of it where no kernel is."""
+    alive = without_dead_code(source, path, compilation.compiled)
+    read = of_source(path, alive)
+    if alive.text == source.text or any(one.kernel for one in read.definitions):
+        return read
+    whole = of_source(path, source)
+    return whole if any(one.kernel for one in whole.definitions) else read
 
 
 def _tree(path: Path, compilation: Compilation) -> Tree:

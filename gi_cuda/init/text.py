@@ -11,8 +11,8 @@ from typing import NamedTuple
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Fill, ProposedBuffer
-from gi_cuda.init.proposal import Proposal, python_name
-from gi_cuda.init.readme import readme, relative
+from gi_cuda.init.proposal import Proposal, Step, python_name
+from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
 
@@ -38,7 +38,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_buffers(proposal),
         *_textures(proposal),
         *_scalars(proposal),
-        _launch(proposal),
+        *(_launch(step, proposal.mark) for step in proposal.steps),
         *_oracles(proposal),
         *_cases(proposal),
     ]
@@ -75,6 +75,7 @@ def _table(header: str, comment: str = "", **keys: object) -> str:
 
 
 def _target(proposal: Proposal, folder: Path) -> str:
+    kernels = [step.kernel for step in proposal.steps]
     evolved = f"evolved: {', '.join(dict.fromkeys(f.name for f in proposal.functions))}"
     if proposal.instances:
         evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
@@ -82,10 +83,10 @@ def _target(proposal: Proposal, folder: Path) -> str:
     return _table(
         "[target]",
         name=proposal.name,
-        description=f"{proposal.kernel} of {proposal.source.name}",
+        description=f"{', '.join(kernels)} of {proposal.source.name}",
         source=_Noted(relative(proposal.source, folder), "stays where it is"),
         headers=_Noted(headers, "they evolve with it") if headers else None,
-        kernels=_Noted([proposal.kernel], evolved),
+        kernels=_Noted(kernels, evolved),
         data="data.py",
     )
 
@@ -94,7 +95,9 @@ def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
     table = _table(
         "[build]",
+        "\n".join(origins(proposal, folder)),
         include=[relative(path, folder) for path in compilation.include] or None,
+        without=[*proposal.headers.without] or None,
         define=compilation.define or None,
         standard=compilation.standard,
         host=["-O2"],
@@ -120,11 +123,11 @@ def _parameter(one: Tunable) -> str:
 
 def _constraints(proposal: Proposal) -> Iterator[str]:
     active = {p.name for p in proposal.parameters if p.active}
-    block = proposal.launching.block
-    if len(block) > 1 and active & set(block):
-        product = " * ".join(bracketed(one) for one in block)
-        why = "a block has at most 1024 threads"
-        yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
+    for block in dict.fromkeys(step.launching.block for step in proposal.steps):
+        if len(block) > 1 and active & set(block):
+            product = " * ".join(bracketed(one) for one in block)
+            why = "a block has at most 1024 threads"
+            yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
 def _times(items: str, parts: int) -> str:
@@ -205,25 +208,27 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
         yield _table(header, name=scalar.name, type=kind)
 
 
-def _launch(proposal: Proposal) -> str:
-    launching = proposal.launching
-    comment = f"{proposal.mark}: the source does not say how it is launched, or not plainly."
+def _launch(step: Step, mark: str) -> str:
+    launching = step.launching
+    comment = f"{mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    if launching.guessed:
+        comment += f"\n{mark}: the grid is a guess; a run of the host code would tell it."
     comment = "\n".join([comment, *launching.notes])
     if launching.assumed:
         said = ", ".join(f"{name} = {value}" for name, value in launching.assumed.items())
-        comment += f"\n{proposal.mark}: what only a run of the host code tells; assumed: {said}."
+        comment += f"\n{mark}: what only a run of the host code tells; assumed: {said}."
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
     return _table(
         "[[launch]]",
         comment,
-        kernel=proposal.kernel,
+        kernel=step.kernel,
         grid=launching.grid,
         block=launching.block,
         shared=None if launching.shared == "0" else _Noted(launching.shared, "bytes"),
-        args=proposal.arguments,
+        args=step.arguments,
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
@@ -28,6 +28,7 @@ _SPEED = re.compile(
 _NOT_SPEED = re.compile(r"(?i).*(?:debug|verbose|print|check|test|assert|profil|timing|log).*")
 _FIXED = re.compile(r"(?i).*mask.*|full|all|.*pi|warp(?:_?(?:size|sz|width|threads))?|lanes?")
 """Names of what the hardware or mathematics says."""
+_UNSURE = "does it change speed and not the result?"
 _COUNT = re.compile(
     r"(?i)(?:num_?|n_?|max_?|total_?)?(?:[nmkwhdl]|size|length|len|width|height|depth|rows|cols|dim|"
     r"elements|count|points|nx|ny|nz|data_?size|array_?size|array_?length|vector_?size|"
@@ -70,6 +71,7 @@ def tunables(
     functions: Sequence[Function],
     define: Mapping[str, str],
     launched: frozenset[str],
+    blocks: frozenset[str] = frozenset(),
 ) -> tuple[Tunable, ...]:
     """What the functions to be evolved use of macros, in order.
 
@@ -77,12 +79,13 @@ def tunables(
         code: the source; a macro that headers around it use is the same for all variants.
         define: macros given on the command line.
         launched: macros that the kernel's launches use.
+        blocks: those of them that say how large a block is.
     """
     shared = frozenset(word for header in code.around for word in _WORD.findall(header.text))
     found = list(_of_constants(code, functions, launched))
     for name in _used(code, functions, launched):
         if (one := _tunable(code, name, define, name in shared)) is not None:
-            found.append(one)
+            found.append(_of_block(one) if name in blocks else one)
     return tuple(found)
 
 
@@ -154,8 +157,13 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
             name, "macro", values, value, f"first put #ifndef {name} / #endif around its #define"
         )
     if why is None:
-        return Tunable(name, "macro", values, value, "does it change speed and not the result?")
+        return Tunable(name, "macro", values, value, _UNSURE)
     return Tunable(name, "macro", values, value, why, active=True)
+
+
+def _of_block(one: Tunable) -> Tunable:
+    """A guarded macro that a launch takes the size of its blocks from is a parameter."""
+    return replace(one, active=True, why="size of a block") if one.why == _UNSURE else one
 
 
 def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) -> Tunable | None:
@@ -173,7 +181,7 @@ def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) 
     why = (
         "a header uses it too, and all variants share headers"
         if shared
-        else ("switches code" if safe else "does it change speed and not the result?")
+        else ("switches code" if safe else _UNSURE)
     )
     if flag:
         return Tunable(name, "flag", (), min(value, 1), why, active=bool(safe))

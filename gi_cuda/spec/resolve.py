@@ -77,6 +77,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         oracle=_oracle(file.oracle, files, file.buffers),
         cases=_placed(file.cases, "case", places),
         timing=file.timing,
+        warps=file.warps,
         textures=tuple(
             _texture(item, ("texture", index), names, buffers)
             for index, item in enumerate(file.textures)

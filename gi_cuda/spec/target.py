@@ -271,12 +271,14 @@ class BuildOptions(Table):
 
     Attributes:
         include: folders searched for headers, absolute.
+        without: headers, as includes spell them, that are left out: nothing of them is needed.
         define: macros with fixed values.
         standard: C++ standard, e.g. ``c++17``.
         options: further compiler options, by back end; in the file the back ends are keys.
     """
 
     include: tuple[key.Folder, ...] = ()
+    without: tuple[key.Text, ...] = ()
     define: dict[key.Name, key.ExpressionText] = field(default_factory=dict)
     standard: key.Standard = "c++17"
     options: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -296,6 +298,19 @@ class Timing(Table):
     """``[timing]``: with what in the second-level cache launches are timed."""
 
     cache: Literal["warm", "flushed"] = "warm"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Warps(Table):
+    """``[warps]``: what the host back end does where the mask of a warp function leaves out the
+    thread that calls it; CUDA leaves open what that gives.
+
+    Attributes:
+        masks: ``checked`` refuses the launch; ``device`` does what devices do, and takes the
+            threads that are at the same place together.
+    """
+
+    masks: Literal["checked", "device"] = "checked"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -344,6 +359,7 @@ class Tables(Table):
     oracle: Oracle
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
+    warps: Warps = field(default_factory=Warps)
 
 
 @dataclass(frozen=True, kw_only=True)

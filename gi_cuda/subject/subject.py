@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -34,6 +35,8 @@ from gi_cuda.spec import (
 )
 from gi_cuda.spec.load import keys_of
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,11 +197,14 @@ class Subject:
     def upstream(self, genotype: Genotype) -> Source:
         """A variant's source, in its files, as a maintainer would adopt it.
 
-        No loop guards; configuration values that differ are the source's new defaults.
+        No loop guards; configuration values that differ are the source's new defaults, but for
+        those of which it knows nothing.
         """
         changes: dict[str, str | None] = {}
         for name, value in genotype.configuration.changed.items():
             kind = self.kinds[name]
+            if name in self.launch_only:
+                continue
             if kind is ParameterKind.MACRO:
                 changes[name] = str(value)
             elif kind is ParameterKind.FLAG:
@@ -244,6 +250,12 @@ class Subject:
                 expressions += [*step.grid, *step.block, step.shared]
         used = frozenset[str]().union(*(e.names for e in expressions if e is not None))
         return [p.name for p in self.target.parameters if p.name in used]
+
+    @cached_property
+    def launch_only(self) -> frozenset[str]:
+        """The parameters that only launches and sizes use, and no file of the source."""
+        words = frozenset(_WORD.findall(self.grammar.source.text))
+        return frozenset(name for name in self._launch_names if name not in words)
 
     def launch_values(self, configuration: Configuration) -> str:
         """The values that decide launches and buffers, as text: part of a phenotype."""

@@ -56,7 +56,6 @@ def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:
     def fixed(text: str) -> str:
         return re.sub(r"[A-Za-z_]\w*", lambda m: values.get(m[0], m[0]), text)
 
-    launching = proposal.launching
     return replace(
         proposal,
         parameters=tuple(
@@ -66,10 +65,8 @@ def without(proposal: Proposal, parameters: frozenset[str]) -> Proposal:
             replace(s, computed=None if s.computed is None else fixed(s.computed))
             for s in proposal.scalars
         ),
-        launching=replace(
-            launching,
-            grid=tuple(map(fixed, launching.grid)),
-            block=tuple(map(fixed, launching.block)),
-            shared=fixed(launching.shared),
+        launching=proposal.launching.rewritten(fixed),
+        further=tuple(
+            replace(step, launching=step.launching.rewritten(fixed)) for step in proposal.further
         ),
     )

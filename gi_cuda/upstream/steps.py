@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,13 +72,12 @@ def elsewhere(subject: Subject, genotype: Genotype, given: Collection[str] = ())
     options = subject.options(configuration)
     usual = subject.options(subject.original.configuration)
     words = [f"compile with {option}" for option in options if option not in usual]
-    text = subject.grammar.source.text
     for name, value in configuration.changed.items():
         if subject.kinds[name] is ParameterKind.OPTION:
             continue
         if name in given:
             off = subject.kinds[name] is ParameterKind.FLAG and not value
             words.append(f"compile without -D{name}" if off else f"compile with -D{name}={value}")
-        elif not re.search(rf"\b{name}\b", text):
+        elif name in subject.launch_only:
             words.append(f"launch with {name} = {value}")
     return words

@@ -8,7 +8,7 @@ afterwards what it was before, so that nothing leaks into the next.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 import xxhash
@@ -17,18 +17,28 @@ from gi_cuda.backends.compile.reach import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 
 _MARKER = "#pragma gi_cuda variant "
-_DIRECTIVE = re.compile(
-    r"^[ \t]*#(?:[^\\\n]|\\(?!\r?\n))*(?:\\\r?\n(?:[^\\\n]|\\(?!\r?\n))*)*", re.M
+_TOKEN = re.compile(
+    r"""//(?:\\\r?\n|[^\n])* | /\*.*?(?:\*/|\Z)
+      | R"(?P<fence>[^()\\\s"]{0,16})\(.*?\)(?P=fence)"
+      | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n]){1,6}'
+      | (?P<directive>^[ \t]*\#
+          (?:\\\r?\n|//(?:\\\r?\n|[^\n])*|/\*.*?(?:\*/|\Z)|"(?:\\.|[^"\\\n])*"|[^\n])*)
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
 )
+"""What must be known to find directives: a comment may hold what looks like one."""
 _CHANGED = re.compile(
-    r"#[ \t]*(?:(?P<gone>include|pragma[ \t]+once)\b[^\n]*|(?:define|undef)[ \t]+(?P<macro>\w+)"
+    r"#[ \t]*(?:(?P<gone>include|pragma[ \t]+once)\b(?:[^/\n]|/(?![/*]))*"
+    r"|(?:define|undef)[ \t]+(?P<macro>\w+)"
     r'|(?P<line>line[ \t]+\d+[ \t]+")(?!v\d+/))'
 )
 """What a variant's text is changed for. Includes go: the prelude includes for all of them, and once
-is not enough. Begins with a plain character, which makes it fast to find."""
+is not enough; comments behind them stay. Begins with a plain character, which makes it fast to
+find."""
 _IN_PLACE = re.compile(r"[ \t]*#[ \t]*include\b[^\n]*\n(?=[ \t]*#[ \t]*line\b)")
 """An include that is done with (see :mod:`gi_cuda.grammar.frontends.cuda.several`)."""
 _MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
+_INCLUDED = re.compile(r"""[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)""")
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
 _LINE_MARKER = re.compile(r"\n#(?:line)? \d+[^\n]*")
 
@@ -36,7 +46,9 @@ _LINE_MARKER = re.compile(r"\n#(?:line)? \d+[^\n]*")
 NO_MACROS: Mapping[str, str] = MappingProxyType({})
 
 
-def prelude(source: str, macros: Mapping[str, str] = NO_MACROS) -> str:
+def prelude(
+    source: str, macros: Mapping[str, str] = NO_MACROS, without: Collection[str] = ()
+) -> str:
     """The directives of a source alone, for the front of a batch.
 
     They bring in what the source includes, under the source's own conditions; the macros it
@@ -46,12 +58,18 @@ def prelude(source: str, macros: Mapping[str, str] = NO_MACROS) -> str:
     Args:
         source: the unmodified source text.
         macros: what is defined while the headers are read, normally the default configuration.
+        without: headers that are left out, as they are spelled.
     """
     lines = [_keep(macros), _defined(macros)]
     names = []
-    for match in _DIRECTIVE.finditer(source):
-        directive = match.group()
-        if _KEPT.match(directive) and not _IN_PLACE.match(source, match.start()):
+    for match in _TOKEN.finditer(source):
+        directive = match["directive"]
+        if directive is None or _IN_PLACE.match(source, match.start()):
+            continue
+        included = _INCLUDED.match(directive)
+        if included is not None and (included[1] or included[2]) in without:
+            continue
+        if _KEPT.match(directive):
             changed = _MACRO.findall(directive)
             lines += [_keep(changed), f"{directive}\n"]
             names += changed

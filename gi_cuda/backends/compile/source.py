@@ -16,6 +16,7 @@ from gi_cuda.backends.compile.identity import (
     without_places,
 )
 from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.overloads import said_as_functions
@@ -82,10 +83,13 @@ class SourceCompiler(ABC):
             own: the attributes that this kind of compiler has besides.
         """
         source, target = subject.grammar.source, subject.target
-        folders = (*target.build.include, target.source.parent)
+        without = target.build.without
+        folders = [*target.build.include, target.source.parent]
+        if without:
+            folders.insert(0, empty_headers(without))
         return cls(
             file_name=source.name,
-            front=prelude(source.text, subject.macros(subject.space.default)),
+            front=prelude(source.text, subject.macros(subject.space.default), without),
             options=(f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders)),
             jobs=jobs,
             kernels=target.kernels,
@@ -203,6 +207,7 @@ def _roots(subject: Subject) -> frozenset[str]:
     for rule in sorted(subject.grammar.rules, key=lambda rule: (rule.start, -rule.end)):
         said.append(source.text[max(at, rule.start) : rule.end])
         at = max(at, rule.end)
+    said += subject.grammar.specials.values()
     said += [*target.kernels, *(b.symbol for b in target.buffers if b.symbol is not None)]
     # What follows a variant's text to make kernels and variables known.
     names = {f"{KERNEL}{number}" for number in range(len(target.kernels))}

@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 
 from gi_cuda.backends.compile.process import run
@@ -28,10 +28,15 @@ INSTALL = f"pip install {' '.join(PACKAGES)}"
 
 
 HEADERS = re.compile(
-    r"cu(?:da|rand|blas|sparse|fft|solver|tensor|dnn|pti|pip)\w*(?:\.h|/)|(?:thrust|cub|nv|cuda)/"
-    r"|cooperative_groups|mma\.h|nvToolsExt|nvrtc|texture_|surface_|sm_\d|math_constants|crt/"
+    r"cu(?:da|rand|blas|sparse|fft|solver|tensor|dnn|pti|pip)\w*(?:\.h|/)"
+    r"|(?:thrust|cub|nv|cuda|nvtx3|crt)/|cooperative_groups|mma\.h|nvToolsExt|nvrtc|nvml|npp"
+    r"|texture_|surface_|vector_|device_|driver_|sm_\d|math_constants|math_functions|cuComplex"
+    r"|channel_descriptor|library_types"
 )
 """Headers that come with CUDA's toolkit."""
+
+_INCLUDES = re.compile(r'"?-(?:I|isystem"? ")([^"\s]+)"')
+"""Folders of headers, as nvcc says what it would do."""
 
 LIMIT = 60.0
 """Seconds of wall time in which nvcc says what it is."""
@@ -67,6 +72,26 @@ class Toolkit:
                 return folder / name
         found = shutil.which(name)
         return Path(found) if found else None
+
+
+@cache
+def _header_folders() -> tuple[Path, ...] | None:
+    """Where the toolkit that is installed has its headers; None where none is."""
+    try:
+        nvcc = find_toolkit().nvcc
+    except UserError:
+        return None
+    said = run([nvcc, "--dryrun", "-E", "-x", "cu", os.devnull], limit=LIMIT)
+    folders = dict.fromkeys(Path(name).resolve() for name in _INCLUDES.findall(said.stderr))
+    return tuple(folder for folder in folders if folder.is_dir()) or None
+
+
+def brings_header(name: str) -> bool:
+    """Whether a header comes with CUDA's toolkit: the one installed, else any."""
+    folders = _header_folders()
+    if folders is None:
+        return HEADERS.match(name) is not None
+    return any((folder / name).is_file() for folder in folders)
 
 
 def find_toolkit(environment: Mapping[str, str] | None = None) -> Toolkit:

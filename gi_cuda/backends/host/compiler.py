@@ -15,9 +15,11 @@ from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished, run, write_text
+from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
+from gi_cuda.backends.host.headers import own_headers
 from gi_cuda.backends.host.library import (
     INCLUDE,
     NVCC_MACROS,
@@ -26,7 +28,7 @@ from gi_cuda.backends.host.library import (
     poisons_locals,
 )
 from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
-from gi_cuda.backends.host.preamble import preamble
+from gi_cuda.backends.host.preamble import preamble, preamble_with
 from gi_cuda.backends.host.prepare import (
     export_references,
     mark_unrolls,
@@ -41,10 +43,11 @@ _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 _PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
 """Words of the command line of the compiler proper that say what it compiles for."""
 
-_UNDONE = "".join(
-    f"#undef {word}\n" for word in ("__global__", "__device__", "__host__", "__constant__")
+_SAID = "".join(
+    f"#undef {word}\n#define {word} {word}\n"
+    for word in ("__global__", "__device__", "__host__", "__constant__")
 )
-"""Ends the prelude where variants are preprocessed, so that they go on saying what runs where."""
+"""Makes what is preprocessed go on saying what runs where."""
 
 SIZES = Sizes(smallest=16, largest=32)
 """Of shards; in each of them the compiler reads all headers."""
@@ -93,7 +96,7 @@ class HostCompiler(SourceCompiler):
         def preprocess(text: str) -> Finished:
             return run(command, limit=PREPROCESS_LIMIT, stdin=mark_unrolls(text))
 
-        return f"{self.front}{_UNDONE}", preprocess
+        return f"{self.front}{_SAID}", preprocess
 
     def _builtin(self) -> str:
         return _language(self.cxx)
@@ -152,7 +155,7 @@ class HostCompiler(SourceCompiler):
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
     overloads = chain.from_iterable(one.overloads for one in shard)
-    parts = [preamble(compiler.front, [phenotype.text for phenotype in shard])]
+    parts = [_headers(compiler, shard)]
     parts += [declared(compiler.namespaces), outside(overloads)]
     joint = joined(compiler.namespaces)
     for phenotype in shard:
@@ -164,6 +167,20 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
             export_references(name, compiler.kernels, compiler.symbols, phenotype.lent),
         ]
     return "".join(parts)
+
+
+def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
+    """The prelude, as far as a shard needs it where that is known."""
+    texts = [phenotype.text for phenotype in shard]
+    headers = None
+    if compiler.reach is not None and shard:
+        options = (*NVCC_MACROS, *compiler.options, *shard[0].options)
+        headers = own_headers(compiler.cxx, options, f"{_SAID}{compiler.front}")
+    if compiler.reach is None or headers is None:
+        return preamble(compiler.front, texts)
+    said = map(identifiers, (*texts, *compiler.namespaces))
+    needed = headers.within_reach_of(compiler.reach.roots.union(*said))
+    return preamble_with(f"{needed}\n", texts)
 
 
 @lru_cache(maxsize=4)

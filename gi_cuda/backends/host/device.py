@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zlib import crc32
 
 import numpy as np
@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.host.library import build_library
 from gi_cuda.backends.host.placement import Reserved, elsewhere
-from gi_cuda.backends.host.runtime import BoundLaunch, Deadlock, HostLaunchError, Overrun, Runtime
+from gi_cuda.backends.host.runtime import (
+    BadMask,
+    BoundLaunch,
+    Deadlock,
+    HostLaunchError,
+    Overrun,
+    Runtime,
+)
 from gi_cuda.backends.host.shard import LoadedKernel, Shard
 from gi_cuda.backends.host.variables import Libraries, OpenLibrary
 from gi_cuda.backends.protocol.device import (
@@ -33,6 +40,11 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, Texture
 from gi_cuda.spec.kernel_names import identifier
+
+_MASKS: Final = (
+    "CUDA leaves open what that gives. Mend the mask, or have it done as devices do, by the threads"
+    ' that are at this line together: masks = "device" in [warps] of target.toml'
+)
 
 
 @cache
@@ -84,6 +96,8 @@ class HostDevice:
         self._place = Reserved()  # what is mapped from now on lies elsewhere in each process
         self._runtime = Runtime(build_library())
         self._runtime.report(slot.words)
+        if target.warps.masks == "device":
+            self._runtime.take_masks_as_devices()
         self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
         self._textures: dict[tuple[str, Texture], np.uint64] = {}
@@ -177,6 +191,8 @@ class HostDevice:
             raise LaunchHung(str(error)) from None
         except Overrun as error:
             raise LaunchCrashed(str(error)) from None
+        except BadMask as error:
+            raise LaunchRefused(f"{error.kernel}, {error}; {_MASKS}") from None
         except HostLaunchError as error:
             raise LaunchRefused(str(error)) from None
         finally:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gi_cuda.backends.host.library import INCLUDE
 
 _CUDA: Final = '#include "gi_cuda_host.hpp"\n'
 
-_VARIANTS: Final = "#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
+_SHARED: Final = "#define __shared__ GI_SHARED(front)\n"
+"""For headers that do not evolve: what is shared in them is one memory, which nobody poisons."""
+
+_VARIANTS: Final = "#undef __shared__\n#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
 
 _INCLUDE: Final = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*)', re.M)
 _BY_ITSELF: Final = frozenset(
@@ -19,6 +22,7 @@ _BY_ITSELF: Final = frozenset(
 )
 """Headers of C, which need none of the others."""
 _PARTS: Final = {
+    "gi_ptx.hpp": re.compile(r"\basm\b|\b__asm|\b__cvta_|\b__is(?:Global|Shared|Local|Constant)\b"),
     "gi_rounding.hpp": re.compile(r"\b__\w+_r[nzud]\b"),
     "gi_simd.hpp": re.compile(r"\b__(?:v\w+[24]|vi\w+|fns|dp[24]a\w*)\b"),
     "gi_special.hpp": re.compile(
@@ -43,8 +47,26 @@ def preamble(front: str, texts: Sequence[str]) -> str:
         texts: of the variants.
     """
     own = not all(_alone(name) for name in _INCLUDE.findall(front))
-    parts = [name for name, said in _PARTS.items() if own or any(map(said.search, texts))]
-    return "".join([_CUDA, *(f'#include "{name}"\n' for name in parts), front, _VARIANTS])
+    return _before(front, _PARTS if own else _said(texts))
+
+
+def preamble_with(headers: str, texts: Sequence[str]) -> str:
+    """The text of a shard up to its variants.
+
+    Args:
+        headers: the text of the source's own headers, and includes of others.
+        texts: of the variants.
+    """
+    return _before(headers, _said([headers, *texts]))
+
+
+def _said(texts: Sequence[str]) -> Sequence[str]:
+    return [name for name, said in _PARTS.items() if any(map(said.search, texts))]
+
+
+def _before(front: str, parts: Iterable[str]) -> str:
+    included = [f'#include "{name}"\n' for name in parts]
+    return "".join([_CUDA, *included, _SHARED, front, _VARIANTS])
 
 
 def _alone(header: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final, TypeAlias
 
 from gi_cuda.backends.compile.lending import KERNEL, SYMBOL
+from gi_cuda.backends.host.ptx import Unknown, translated
 from gi_cuda.spec.kernel_names import identifier, reference
 
 Change: TypeAlias = tuple[int, int, str]
@@ -43,7 +44,8 @@ _ASSEMBLY: Final = re.compile(
 )
 _BOUNDS: Final = re.compile(r"__launch_bounds__\s*\(")
 _BRACKET: Final = re.compile(r"""[(){}]|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""")
-_STRING: Final = re.compile(r'"(?:\\.|[^"\\\n])*"')
+_OPERAND: Final = re.compile(r"gi_operand_(\d+)")
+_BARRIER: Final = re.compile(r'\s*""\s*:\s*:\s*:')
 # What a line may hold that only looks like code.
 _NOT_CODE: Final = re.compile(
     r"""//.* | /\*.*?(?:\*/|$)
@@ -69,7 +71,7 @@ def prepare(text: str) -> str:
     Lines stay where they are. ``extern __shared__`` arrays become pointers to the launch's dynamic
     shared memory, ``#pragma unroll`` what the compiler understands (directly before a loop, else it
     goes), launch bounds go, ``extern "C"`` goes since every variant has functions of the same name,
-    and inline PTX becomes an error that says so.
+    and inline PTX becomes C++, or an error that says what is not known of it.
     """
     text = changed(text, "unroll", _unroll)
     text = changed(text, "extern", _extern)
@@ -198,13 +200,15 @@ def _assembly(text: str, at: int) -> Change | None:
     if match is None or not _is_code(text, start):
         return None
     end = closing(text, match.end() - 1)
-    template = "".join(part[1:-1] for part in _STRING.findall(text[start:end].split(":")[0]))
-    if not template.strip():
-        return None  # a compiler barrier
-    what = template.replace("\\n", " ").replace("\\t", " ").split(";")[0].strip()
-    quoted = what.replace("\\", "").replace('"', "'")
-    message = f'static_assert(false, "the host backend has no inline PTX: {quoted}")'
-    return start, end, message + _lines(text[start:end])
+    if _BARRIER.match(text, match.end()):
+        return None
+    try:
+        done = translated(text[match.end() : end - 1])
+    except Unknown as unknown:
+        said = _OPERAND.sub(r"%\1", str(unknown)).replace("\\", "").replace('"', "'")
+        quoted = " ".join(said.split())
+        done = f'static_assert(false, "the host backend does not know this PTX: {quoted}")'
+    return start, end, done + _lines(text[start:end])
 
 
 def _lines(text: str) -> str:

@@ -21,7 +21,16 @@ Argument: TypeAlias = Array | np.generic
 
 
 class HostLaunchError(Exception):
-    """A launch did not end as it should; the process is as good as before."""
+    """A launch did not end as it should; the process is as good as before.
+
+    Args:
+        message: what happened.
+        kernel: to which one; empty where that is not known.
+    """
+
+    def __init__(self, message: str, kernel: str = "") -> None:
+        super().__init__(message)
+        self.kernel = kernel
 
 
 class BadLaunch(HostLaunchError):
@@ -106,6 +115,7 @@ class Runtime:
         api.gi_switches.restype = ctypes.c_uint64
         api.gi_limit.argtypes = [ctypes.c_double]
         api.gi_schedule.argtypes = [ctypes.c_int, ctypes.c_uint64]
+        api.gi_masks.argtypes = [ctypes.c_bool]
         api.gi_report.argtypes = [ctypes.c_int]
         api.gi_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t, ctypes.c_char_p]
         api.gi_alloc.restype = ctypes.c_void_p
@@ -236,12 +246,18 @@ class Runtime:
             ctypes.byref(self._nanoseconds),
         )
         if status:
-            raise _ERRORS[status](self._library.gi_message().decode(errors="replace"))
+            message = self._library.gi_message().decode(errors="replace")
+            raise _ERRORS[status](message, call.kernel.name)
         return self._nanoseconds.value * 1e-9
 
     def limit(self, seconds: float) -> None:
         """Processor time that each later launch may use before SIGPROF ends the process; 0: any."""
         self._library.gi_limit(seconds)
+
+    def take_masks_as_devices(self) -> None:
+        """Later launches may call warp functions with masks that leave out the caller: what is done
+        is done by the threads that are at the same place together."""
+        self._library.gi_masks(True)
 
     @contextmanager
     def scheduled(self, schedule: Schedule | None, seed: int = 0) -> Iterator[None]:

@@ -50,7 +50,8 @@ class Preprocessor:
     @classmethod
     def of(cls, subject: Subject, compiler: Compiler) -> Preprocessor:
         """The preprocessor that belongs to a compiler of the subject."""
-        front = prelude(subject.grammar.source.text, subject.target.build.define)
+        build = subject.target.build
+        front = prelude(subject.grammar.source.text, build.define, build.without)
         bare = compiler.of_sources(front)
         nothing = bare.preprocess([Variant(0, "", {})])[0]
         needs_more = isinstance(nothing, BuildFailure)

@@ -108,7 +108,7 @@ class Host:
         textures: Mapping[str, tuple[str, int, bool]] | None = None,
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
-        prelude: str = "",
+        masks: str = "checked",
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
@@ -122,7 +122,6 @@ class Host:
                 text,
                 kernels,
                 list(symbols or ()),
-                prelude=prelude,
                 exports=exports,
                 options=options,
             ),
@@ -134,6 +133,7 @@ class Host:
             "symbols": dict(symbols or {}),
             "textures": dict(textures or {}),
             "schedule": self.schedule,
+            "masks": masks,
         }
         report = self.folder / "report"
         receiver, sender = _FORK.Pipe(duplex=False)
@@ -155,6 +155,8 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
     runtime = Runtime(job["library"])
     runtime.report(2)
     runtime.limit(job["limit"])
+    if job["masks"] == "device":
+        runtime.take_masks_as_devices()
     shard = Shard(job["shard"])
     for name, value in job["symbols"].items():
         shard.symbol("v0", name)[:] = value.view(np.uint8)

@@ -13,6 +13,7 @@ RNG = np.random.default_rng(7)
 
 
 def without_lane(message: str) -> str:
+    message = re.sub(r"line \d+: thread \(\d+,", "a line: thread (#,", message)
     return re.sub(r"lane \d+", "a lane", message)
 
 
@@ -296,11 +297,13 @@ def test_a_lock_is_given_up_by_a_sleeping_thread(host):
         ),
         (
             "__syncwarp(0x0000ffffu);",
-            "BadMask: lane 16 calls a warp function with the mask 0x0000ffff, which leaves it out",
+            "BadMask: line 1: thread (16,0,0) of block (1,0,0), lane 16 of its warp, calls a warp"
+            " function with the mask 0x0000ffff, which leaves it out",
         ),
         (
             "*out = __shfl_down_sync(threadIdx.x & 64, 1, 1);",
-            "BadMask: lane 0 calls a warp function with the mask 0x00000000, which leaves it out",
+            "BadMask: line 1: thread (0,0,0) of block (1,0,0), lane 0 of its warp, calls a warp"
+            " function with the mask 0x00000000, which leaves it out",
         ),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 
 import numpy as np
@@ -36,6 +37,21 @@ def test_accesses_beside_a_buffer(host, statement, report):
     if report:
         assert outcome.report == f"{report} in thread (0,0,0) of block (0,0,0)\n"
     assert outcome.report.count("\n") == 1
+
+
+def test_accesses_beyond_static_shared_memory(host):
+    # One page after the other: the first that is not there, or nobody's to write, ends it.
+    text = """__global__ void k(int *in, int *out) {
+      __shared__ volatile int s[64];
+      for (int i = 64; i < 1 << 20; i += 1024 * in[1]) s[i] = 1;
+    }"""
+    outcome = host.run(text, OUT, (1,), (1,))
+    assert outcome.status == -signal.SIGSEGV
+    assert re.fullmatch(
+        r"write \d+ bytes past the end of 'static shared memory' \(256 bytes\)"
+        r" in thread \(0,0,0\) of block \(0,0,0\)\n",
+        outcome.report,
+    )
 
 
 def test_the_report_names_the_thread(host):

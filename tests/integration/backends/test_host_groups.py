@@ -26,7 +26,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def run(host, text, arguments, grid, block, **how):
-    return host.run(text, arguments, grid, block, prelude=PRELUDE, **how)
+    return host.run(PRELUDE + text, arguments, grid, block, **how)
 
 
 def ints(count, low=-1000, high=1000):

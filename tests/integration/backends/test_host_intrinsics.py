@@ -88,7 +88,8 @@ def test_roots_round_as_their_names_say(host):
     __global__ void k(const double *in, double *out, float *narrow) {{
       int i = threadIdx.x;
       {" ".join(f"out[4 * i + {at}] = __dsqrt_{how}(in[i]);" for at, how in enumerate(ways))}
-      {" ".join(f"narrow[4 * i + {a}] = __fsqrt_{how}(float(in[i]));" for a, how in enumerate(ways))}
+      float x = in[i];
+      {" ".join(f"narrow[4 * i + {at}] = __fsqrt_{how}(x);" for at, how in enumerate(ways))}
     }}"""
     given = np.array([2.0, 3.0, 4.0, 1e-3, 0.25, 7e10, 0.0, np.inf])
     buffers = {"in": given, "out": np.zeros(32), "narrow": np.zeros(32, np.float32)}
@@ -115,7 +116,8 @@ def test_what_does_not_fit_becomes_the_nearest_integer(host):
       o[3] = __double2ll_rz(x); o[4] = __double2ull_rz(x); o[5] = __float2int_rn(y);
       o[6] = __float2uint_rz(y); o[7] = __float2ll_rd(y); o[8] = __float2ull_rn(y);
       o[9] = __hiloint2double(__double2hiint(x), __double2loint(x)) == x;
-      o[10] = __double_as_longlong(__ll2double_ru((1ll << 53) + 1)) - __double_as_longlong(9007199254740992.0);
+      double two_to_53 = 9007199254740992.0, next = __ll2double_ru((1ll << 53) + 1);
+      o[10] = __double_as_longlong(next) - __double_as_longlong(two_to_53);
       o[11] = __float_as_int(__int2float_rd(16777217)) - __float_as_int(16777216.0f);
     }"""
     given = np.array([2.5, -2.5, 1e30, -1e30, np.nan])
@@ -140,9 +142,12 @@ def test_special_functions(host):
       double x = in[threadIdx.x], s, c, *o = out + 14 * threadIdx.x;
       float fs, fc;
       sincospi(x, &s, &c); sincospif(x, &fs, &fc);
-      o[0] = s; o[1] = c; o[2] = erf(erfinv(x)); o[3] = erfc(erfcinv(x)); o[4] = normcdf(normcdfinv(x));
-      o[5] = erfcx(x); o[6] = rhypot(x, 2 * x); o[7] = norm3d(x, x, x); o[8] = j0(x); o[9] = cyl_bessel_i0(x);
-      o[10] = rcbrt(x); o[11] = cyl_bessel_i1f(x); o[12] = fs - sinpif(x); o[13] = fc - cospi(float(x));
+      o[0] = s; o[1] = c; o[2] = erf(erfinv(x)); o[3] = erfc(erfcinv(x));
+      o[4] = normcdf(normcdfinv(x));
+      o[5] = erfcx(x); o[6] = rhypot(x, 2 * x); o[7] = norm3d(x, x, x);
+      o[8] = j0(x); o[9] = cyl_bessel_i0(x);
+      o[10] = rcbrt(x); o[11] = cyl_bessel_i1f(x); o[12] = fs - sinpif(x);
+      o[13] = fc - cospi(float(x));
     }"""
     x = np.array([0.5, 0.125, 0.97, 1e-6, 0.25])
     got = host.run(text, {"in": x, "out": np.zeros(70)}, (1,), (5,)).outputs["out"]
@@ -181,7 +186,8 @@ def test_integers_in_parts(host):
     __global__ void k(const unsigned *in, unsigned *out) {{
       unsigned a = in[threadIdx.x], b = in[32 + threadIdx.x], *o = out + {n} * threadIdx.x;
       {" ".join(f"o[{at}] = {call};" for at, call in enumerate(calls))}
-      o[{n - 3}] = __vsadu4(a, b); o[{n - 2}] = __dp4a(int(a), int(b), 5); o[{n - 1}] = __fns(a, 7, -2);
+      o[{n - 3}] = __vsadu4(a, b); o[{n - 2}] = __dp4a(int(a), int(b), 5);
+      o[{n - 1}] = __fns(a, 7, -2);
     }}"""
     buffers = {"in": given, "out": np.zeros(32 * n, np.uint32)}
     got = host.run(text, buffers, (1,), (32,)).outputs["out"].reshape(32, n)

@@ -47,6 +47,23 @@ def test_shared_memory_that_nobody_writes_is_no_constant(host):
     np.testing.assert_array_equal(outcome.outputs["out"], [POISON, POISON, 0])
 
 
+def test_shared_memory_of_a_header_that_does_not_evolve_is_one_for_a_block(host):
+    header = """
+    __device__ int turned(int value) {
+      __shared__ int s[32];
+      s[threadIdx.x] = value;
+      __syncthreads();
+      return s[31 - threadIdx.x];
+    }
+    """
+    (host.folder / "turned.cuh").write_text(header)
+    text = f"""
+    #include "{host.folder / "turned.cuh"}"
+    __global__ void k(int *out) {{ out[threadIdx.x] = turned(threadIdx.x); }}"""
+    outcome = host.run(text, {"out": np.zeros(32, np.int32)}, (1,), (32,))
+    np.testing.assert_array_equal(outcome.outputs["out"], np.arange(32)[::-1])
+
+
 def test_dynamic_shared_memory_is_one_array_and_poisoned_in_every_block(host):
     text = """
     extern __shared__ __align__(16) unsigned char raw[];
@@ -311,8 +328,10 @@ def test_floating_point_functions(host):
 def test_what_is_not_offered_is_named(host):
     with pytest.raises(RuntimeError, match=r"__nv_made_up.+was not declared"):
         host.compile("__global__ void k(int *o) { *o = __nv_made_up(3); }", ["k"])
-    with pytest.raises(RuntimeError, match=r"the host backend has no inline PTX: mov\.u32"):
-        host.compile('__global__ void k(int *o) { asm("mov.u32 %0, 1;" : "=r"(*o)); }', ["k"])
+    with pytest.raises(
+        RuntimeError, match=r"the host backend does not know this PTX: tcgen05\.ld %0"
+    ):
+        host.compile('__global__ void k(int *o) { asm("tcgen05.ld %0;" : "=r"(*o)); }', ["k"])
 
 
 def test_a_function_that_is_nowhere_defined_is_named(host, library):

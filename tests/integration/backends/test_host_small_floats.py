@@ -47,7 +47,8 @@ def test_half_is_what_numpy_has(host):
       half a = __float2half(x[i]), b = y[i];
       half2 both = __halves2half2(a, b);
       o += 8 * i;
-      o[0] = __half_as_ushort(a); o[1] = __half_as_ushort(a + b); o[2] = __half_as_ushort(__hmul(a, b));
+      o[0] = __half_as_ushort(a); o[1] = __half_as_ushort(a + b);
+      o[2] = __half_as_ushort(__hmul(a, b));
       o[3] = __half_as_ushort(__hdiv(a, b)); o[4] = __half_as_ushort(hsqrt(__habs(a)));
       o[5] = __half_as_ushort(__high2half(__hsub2(both, __half2half2(a))));
       o[6] = __hlt(a, b); o[7] = __half_as_ushort(__float2half(__half2float(a)));

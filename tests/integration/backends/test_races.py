@@ -14,6 +14,13 @@ from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, races
 from gi_cuda.grammar import Source
 
 THREADS = 64
+GROUPS = """
+#include <cooperative_groups.h>
+#include <cooperative_groups/reduce.h>
+#include <cuda/barrier>
+namespace cg = cooperative_groups;
+#define TILES(size) cg::tiled_partition<size>(cg::this_thread_block())
+"""
 
 TILE = """
   __shared__ float tile[64];
@@ -73,6 +80,25 @@ LAST_BLOCK = """
     in[300] = sum;
   }
 """
+GRID = """
+  int t = threadIdx.x, others = 1 - blockIdx.x;
+  __shared__ int own[64];
+  own[t] = t;
+  out[blockIdx.x * 64 + t] = in[t];
+  MEET
+  in[256 + blockIdx.x * 64 + t] = out[others * 64 + 63 - t] + own[t];
+"""
+ARRIVE = """
+  __shared__ cuda::barrier<cuda::thread_scope_block> bar;
+  __shared__ float tile[64];
+  int t = threadIdx.x;
+  if (t == 0) init(&bar, 64);
+  __syncthreads();
+  tile[t] = in[t];
+  auto token = bar.arrive();
+  WAIT
+  out[blockIdx.x * 64 + t] = tile[63 - t];
+"""
 FLAG = """
   if (threadIdx.x) return;
   volatile int *flag = count;
@@ -111,6 +137,17 @@ RACES = {
     "dynamic shared memory": "extern __shared__ float d[]; d[threadIdx.x] = 1;"
     " out[threadIdx.x] = d[63 - threadIdx.x];",
     "a variable": "total += in[threadIdx.x];",
+    "tiles that meet": TILE.replace("BARRIER", "TILES(16).sync();"),
+    "tiles of two warps that meet": TILE.replace("BARRIER", "")
+    .replace("t > 0", "t < 63")
+    .replace("t - 1", "(t + 32) % 64")
+    .replace("out[i]", "TILES(32).sync(); out[i]"),
+    "a block that meets, not the grid": GRID.replace("MEET", "cg::this_thread_block().sync();"),
+    "a barrier where nobody waits": ARRIVE.replace("WAIT", ""),
+    "a relaxed flag": FLAG.replace("FENCE", "").replace(
+        "flag[blockIdx.x] = 1",
+        "cuda::atomic_ref<int>(count[blockIdx.x]).store(1, cuda::memory_order_relaxed)",
+    ),
 }
 NONE = {
     "a tile": TILE.replace("BARRIER", "__syncthreads();"),
@@ -126,6 +163,16 @@ NONE = {
     "a flag": FLAG.replace("FENCE", "__threadfence();"),
     "arrays of a thread": "float own[9]; for (int i = 0; i < 9; ++i) own[i] = in[i] * threadIdx.x;"
     " out[blockIdx.x * 64 + threadIdx.x] = own[int(in[0]) & 7];",
+    "a warp that meets as a tile": TREE.replace("MEET", "TILES(32).sync();"),
+    "a warp that reduces": TREE.replace("MEET", "cg::reduce(TILES(32), t, cg::plus<int>());"),
+    "a warp that came together": TREE.replace("MEET", "cg::coalesced_threads().sync();"),
+    "a tile of two warps": TILE.replace("BARRIER", "TILES(64).sync();"),
+    "the grid": GRID.replace("MEET", "cg::this_grid().sync();"),
+    "a barrier in two steps": ARRIVE.replace("WAIT", "bar.wait(std::move(token));"),
+    "a released flag": FLAG.replace("FENCE", "").replace(
+        "flag[blockIdx.x] = 1",
+        "cuda::atomic_ref<int>(count[blockIdx.x]).store(1, cuda::memory_order_release)",
+    ),
     "one shared memory, block after block": "__shared__ int one; if (threadIdx.x == 0) {"
     " one = blockIdx.x; out[blockIdx.x] = one; }",
 }
@@ -174,7 +221,12 @@ def watched(host, body: str) -> list[SanitizerFinding]:
         "count": np.zeros(512, np.int32),
     }
     outcome = host.run(
-        f'# 1 "v0/kernel.cu"\n{text}', arguments, (2,), (THREADS,), shared=256, options=WATCHED
+        f'{GROUPS}# 1 "v0/kernel.cu"\n{text}',
+        arguments,
+        (2,),
+        (THREADS,),
+        shared=256,
+        options=WATCHED,
     )
     assert (outcome.error, outcome.status) == ("", 0)
 

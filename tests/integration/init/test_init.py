@@ -424,9 +424,10 @@ def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
     assert "not text" in refused(tmp_path, str(source))
     source.write_text("int main() { return 0; }\n__global__ void declared(int);\n")
     assert "no kernel" in refused(tmp_path, str(source))
-    source.write_text('#include "gone.h"\n__global__ void k(int *a) { *a = 1; }\n')
+    source.write_text('#include "gone.h"\n__global__ void k(int *a) { *a = GONE; }\n')
     message = refused(tmp_path, str(source))
-    assert f"{source}:1: the header 'gone.h' is not found" in message
+    assert f"{source}:1: the header 'gone.h' is not found, and what the kernel" in message
+    assert "needs of it: GONE" in message
     source.write_text("struct P { int a; float b; };\n__global__ void k(P p, int *a) { *a = 1; }\n")
     message = refused(tmp_path, str(source))
     assert "k.cu:2: the parameter 'p' of k is of type `P`" in message
@@ -459,9 +460,10 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 
 def test_headers_of_the_toolkit_are_only_noted(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
-    source.write_text("#include <cusparse.h>\n__global__ void k(int *a) { *a = 1; }\n")
+    lines = ["#include <mma.h>", "__global__ void k(int *a) {", "nvcuda::wmma::layout_t l; *a = l;"]
+    source.write_text("\n".join([*lines, "}", ""]))
     init(str(source), tmp_path / "t")
-    assert "no <cusparse.h>" in (tmp_path / "t" / "target.toml").read_text()
+    assert "no <mma.h>" in (tmp_path / "t" / "target.toml").read_text()
 
 
 SORT = """const unsigned WIDE = 512;
@@ -507,3 +509,94 @@ def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: s
         f"data.py:{number}" in listed for number, line in enumerate(marked, 1) if "FILL IN" in line
     )
     assert "data.py:1," in f"{listed},"
+
+
+def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_with(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "flip.cu"
+    source.write_text(
+        "#ifndef TX\n#define TX 16\n#endif\n#ifndef TY\n#define TY 8\n#endif\n"
+        "enum { PER = 2 };\n"
+        "__global__ void flip(float *a, int w, int h) {\n"
+        "    int x = blockIdx.x * TX + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "    if (x < w && y < h) a[y * w + x] *= -1; }\n"
+        "void run(float *a, int w, int h) {\n"
+        "    dim3 block(TX, TY), grid((w + TX - 1) / TX, PER * h / TY);\n"
+        "    flip<<<grid, block>>>(a, w, h); }\n"
+    )
+    said(source, tmp_path / "t")
+    target = load_target(tmp_path / "t")
+    assert {p.name: (p.default, p.values) for p in target.parameters} == {
+        "TX": (16, (8, 16, 32)),
+        "TY": (8, (4, 8, 16)),
+    }
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.block] == ["TX", "TY"]
+    assert [e.text for e in step.grid] == ["(w + TX - 1) / TX", "2 * h / TY"]
+    assert [c.that.text for c in target.constraints] == ["TX * TY <= 1024"]
+
+
+CHAIN = """__global__ void add(const float *x, const float *y, float *z, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) z[i] = x[i] + y[i];
+}
+__global__ void scale(float *x, float by, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= by;
+}
+__global__ void count(const int *x, int *n, int size) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < size) n[i] = x[i] + 1;
+}
+int main() {
+    int m = 5000, *from, *to;
+    float *a, *b, *c;
+    cudaMalloc(&a, m * sizeof(float));
+    cudaMalloc(&b, m * sizeof(float));
+    cudaMalloc(&c, m * sizeof(float));
+    cudaMalloc(&from, m * sizeof(int));
+    cudaMalloc(&to, m * sizeof(int));
+    add<<<(m + 255) / 256, 256>>>(a, b, c, m);
+    scale<<<(m + 63) / 64, 64>>>(c, 0.5f, m);
+    count<<<(m + 127) / 128, 128>>>(from, to, m);
+}
+"""
+
+
+def test_several_kernels_are_launched_as_host_code_does(tmp_path: Path) -> None:
+    source = tmp_path / "chain.cu"
+    source.write_text(CHAIN)
+    named = [word for name in ("count", "scale", "add") for word in ("--kernel", name)]
+    lines = said(source, tmp_path / "t", *named)
+    assert lines[0] == (
+        "launches add, then scale, then count: once each, in the order of the host code"
+    )
+    assert lines[1] == "  z is shared by add, scale"
+    target = load_target(tmp_path / "t")
+    assert target.kernels == ("add", "scale", "count")
+    steps = [step for sequence in target.launches for step in sequence.steps]
+    assert [step.args for step in steps] == [
+        ("x", "y", "z", "n"),
+        ("z", "by", "n"),
+        ("from", "to", "n"),
+    ]
+    assert [step.grid[0].text for step in steps] == [
+        *("(n + 255) / 256", "(n + 63) / 64", "(n + 127) / 128")
+    ]
+    assert roles(target) == {
+        **{"x": "input", "y": "input", "z": "output"},
+        **{"from": "input", "to": "output"},
+    }
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_several_kernels_without_host_code_share_by_name(tmp_path: Path) -> None:
+    source = tmp_path / "chain.cu"
+    source.write_text(CHAIN.partition("int main")[0])
+    lines = said(source, tmp_path / "t", "--kernel", "scale", "--kernel", "add")
+    assert lines[0] == "launches scale, then add: once each, in an order that is to be confirmed"
+    assert roles(load_target(tmp_path / "t")) == {"x": "inout", "y": "input", "z": "output"}
+    message = refused(tmp_path, str(source), "--kernel", "add", "--kernel", "count")
+    assert "count takes `x` as int32, and another kernel as float32" in message
+    assert "name fewer kernels" in message

@@ -43,8 +43,8 @@ from gi_cuda.backends.host.prepare import mark_unrolls, prepare, variant_text
         ('R"x(asm("a"))x"; extern int i;', 'R"x(asm("a"))x"; extern int i;'),
         ('asm volatile("" ::: "memory");', 'asm volatile("" ::: "memory");'),
         (
-            'asm volatile("bar.sync %0;" :: "r"(f(1)));',
-            'static_assert(false, "the host backend has no inline PTX: bar.sync %0");',
+            'asm volatile("bra L%0;" :: "r"(f(1)));',
+            'static_assert(false, "the host backend does not know this PTX: bra L %0");',
         ),
     ],
 )

@@ -26,6 +26,22 @@ def test_the_prelude_keeps_directives_and_restores_what_they_define() -> None:
     assert not any("int f" in line for line in lines)
 
 
+def test_directives_in_comments_are_none() -> None:
+    text = (
+        '/*#if OLD\n#include "gone.h"\n#endif*/\n// a \\\n#define A\n#include "b.h" /* of\n c */\n'
+    )
+    assert prelude(text).splitlines() == ['#include "b.h" /* of', " c */"]
+    # What stands behind an include stays where it is.
+    within = batch_text("", [Variant(1, text, {})], "k.cu").split('"v1/k.cu"\n')[1]
+    assert "\n/* of\n c */\n" in within
+    assert "\n#endif*/\n" in within
+
+
+def test_headers_can_be_left_out_of_the_prelude() -> None:
+    text = '#include <a.h>\n# include "b/c.h"  // for d\n#include "c.h"\n'
+    assert prelude(text, {}, ("b/c.h", "a.h")) == '#include "c.h"\n'
+
+
 def test_a_batch_sets_macros_before_each_variant_and_removes_them_after_it() -> None:
     variants = [Variant(1, SOURCE, {"N": "4"}), Variant(2, SOURCE, {})]
     text = batch_text("", variants, "k.cu")

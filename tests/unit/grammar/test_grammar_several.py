@@ -210,7 +210,6 @@ ONCE = "#pragma once\n"
         ({"k.cu": 'int a[] =\n#include "a.cuh"\n;\n', "a.cuh": "{1, 2}\n"}, "middle of something"),
         ({"k.cu": 'void f() {\n#include "a.cuh"\n}\n', "a.cuh": "f();\n"}, "middle of something"),
         ({"k.cu": '#include "a.cuh"\n}\n', "a.cuh": "void f() {\n"}, "whole declarations"),
-        ({"k.cu": '#include "a.cuh"\n', "a.cuh": "\ufeffint a;\n"}, "byte order mark"),
         ({"k.cu": '#include "a@b.cuh"\n', "a@b.cuh": "int a;\n"}, "white space"),
     ],
 )
@@ -351,8 +350,17 @@ def _with_next(lines: list[str]) -> list[tuple[str, str]]:
     return list(zip(lines, [*lines[1:], ""], strict=True))
 
 
-def test_a_source_that_begins_with_a_byte_order_mark(tmp_path: Path) -> None:
-    main = tmp_path / "main.cu"
-    main.write_text("\ufeff__global__ void k() {}\n", encoding="utf-8")
-    with pytest.raises(UserError, match="byte order mark"):
-        read_files(main)
+def test_byte_order_marks_are_in_the_files_and_not_in_the_text(tmp_path: Path) -> None:
+    files = {"k.cu": '\ufeff#include "a.cuh"\nvoid k() {}\n', "a.cuh": "\ufeffint a;\n"}
+    write(tmp_path, files)
+    for headers in ([], [tmp_path / "a.cuh"]):
+        source = read_files(tmp_path / "k.cu", headers).source
+        assert "\ufeff" not in source.text
+        assert source.files == {name: files[name] for name in source.names}
+        changed = source.with_texts(
+            [source.text[part.start : part.end].replace("void", "int") for part in source.stretches]
+        )
+        assert changed.files["k.cu"] == files["k.cu"].replace("void", "int")
+    paths = {tmp_path / name: text for name, text in files.items()}
+    again = read_files(tmp_path / "k.cu", [tmp_path / "a.cuh"], (), paths).source
+    assert again.files == files

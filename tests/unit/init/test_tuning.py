@@ -15,7 +15,7 @@ def proposed(
     code: CudaFile, define: Mapping[str, str], launched: frozenset[str] = frozenset()
 ) -> dict[str, Tunable]:
     functions = convert(code.source, None).functions
-    return {one.name: one for one in tunables(code, functions, define, launched)}
+    return {one.name: one for one in tunables(code, functions, define, launched, launched)}
 
 
 def guarded(name: str, value: str) -> str:
@@ -89,3 +89,13 @@ def test_constants_are_offered_as_what_could_be_macros(read: Callable[[str], Cud
     assert {one.active for one in found.values()} == {False}
     assert (found["TILE"].values, found["TILE"].default) == ((4, 8, 16), 8)
     assert "#define TILE 8" in found["TILE"].why
+
+
+def test_a_guarded_macro_that_blocks_are_made_of_is_a_parameter(
+    read: Callable[[str], CudaFile],
+) -> None:
+    code = read(guarded("TX", "16") + "#define TY 4\n__global__ void k(int *a) { a[0] = TX; }")
+    found = proposed(code, {}, frozenset({"TX", "TY"}))
+    assert (found["TX"].active, found["TX"].values) == (True, (8, 16, 32))
+    assert not found["TY"].active
+    assert not proposed(code, {})["TX"].active

@@ -210,10 +210,16 @@ def test_what_a_patch_cannot_change_is_said(scale: Subject) -> None:
         "compile with -DCHECKED=1",
     ]
     nowhere = replace(scale.grammar, source=replace(scale.grammar.source, text="int nothing;"))
-    assert elsewhere(replace(scale, parsed=CudaText(nowhere)), genotype) == [
-        "launch with BLOCK = 128",
-        "launch with CHECKED = 1",
-    ]
+    bare = replace(scale, parsed=CudaText(nowhere))
+    assert elsewhere(bare, genotype) == ["launch with BLOCK = 128"]
+
+
+def test_what_only_a_launch_uses_leaves_no_definition(scale: Subject) -> None:
+    text = scale.grammar.source.text.replace("BLOCK", "WIDTH")
+    source = replace(scale.grammar, source=replace(scale.grammar.source, text=text))
+    bare = replace(scale, parsed=CudaText(source))
+    assert bare.upstream(scale.read("BLOCK=128")).text == text
+    assert "BLOCK 128" in scale.upstream(scale.read("BLOCK=128")).text
 
 
 def test_what_git_does_not_take_is_refused(tmp_path: Path) -> None:

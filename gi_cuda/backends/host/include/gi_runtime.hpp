@@ -112,11 +112,13 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
 // A barrier of `count` threads from that one on, whole warps; what they gave, by warp of the block.
 const gi_table *gi_meet(unsigned first, unsigned count, uint64_t value);
 void gi_grid_barrier(void);  // of all threads of the launch
-__attribute__((noreturn)) void gi_empty_mask(void);  // ends the launch
+unsigned gi_left_out(unsigned mask, unsigned line);  // ends the launch, or says which mask to go on with
 void gi_yield(void);
 unsigned gi_lane(void) __attribute__((const));  // within one thread it is
 void gi_fence(gi_reach reach);                               // these two in watched code only
 void gi_atomic(void *address, size_t bytes, void *place);  // place: in the code
+// Of Marsaglia's xorwow: forwards by so many numbers, and by so many sequences of 2^67 numbers.
+void gi_xorwow_skip(uint32_t *words, uint64_t steps, uint64_t sequences);
 extern unsigned gi_loop_most[GI_LOOPS];  // most iterations seen of each instrumented loop
 extern unsigned gi_chosen;                // which of its variants a schema is
 extern gi_texture gi_textures[GI_TEXTURES];
@@ -130,6 +132,7 @@ const char *gi_message(void);    // about the last launch that did not end with 
 uint64_t gi_switches(void);      // fibre switches since the library was loaded
 void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 0: none
 void gi_schedule(int order, uint64_t seed);  // of later launches
+void gi_masks(bool as_devices);  // whether later launches take masks that leave out the caller
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
 void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
 void gi_free(void *buffer);

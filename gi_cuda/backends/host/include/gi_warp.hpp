@@ -11,13 +11,18 @@ static inline int __syncthreads_and(int predicate) {
   return votes.yes == votes.all;
 }
 
-// A call with a mask. An empty one leaves out the thread itself; to gi_warp it would mean something else.
-static inline uint64_t gi_masked_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument) {
-  if (!mask) gi_empty_mask();
+// A call with a mask, whose place in the code tells it from others. The line is asked for where the mask may leave out
+// the thread itself, and nowhere else: lines in the code of all calls would make variants differ that are the same.
+#define GI_INLINE static inline __attribute__((always_inline))
+GI_INLINE uint64_t gi_masked_warp(gi_warp_function function, unsigned mask, uint64_t value, unsigned argument,
+                                  unsigned line = 0) {
+  if (!(__builtin_constant_p(mask) && mask == 0xffffffffu) && !(mask >> gi_lane() & 1)) mask = gi_left_out(mask, line);
   return gi_warp(function, mask, value, argument);
 }
 
-static inline void __syncwarp(unsigned mask = 0xffffffffu) { gi_masked_warp(GI_SYNC, mask, 0, 0); }
+GI_INLINE void __syncwarp(unsigned mask = 0xffffffffu, unsigned line = __builtin_LINE()) {
+  gi_masked_warp(GI_SYNC, mask, 0, 0, line);
+}
 
 template <class T>
 static inline uint64_t gi_bits(T value) {
@@ -56,8 +61,8 @@ static inline unsigned gi_source_xor(int lanes, int width) {
 // The forms without a mask are about the threads that are at the same line together.
 #define GI_SHUFFLES(name, source_of, how)                                                                  \
   template <class T>                                                                                       \
-  static inline T name##_sync(unsigned mask, T value, how, int width = 32) {                               \
-    return gi_from_bits<T>(gi_masked_warp(GI_SHUFFLE, mask, gi_bits(value), source_of(other, width)));     \
+  GI_INLINE T name##_sync(unsigned mask, T value, how, int width = 32, unsigned line = __builtin_LINE()) { \
+    return gi_from_bits<T>(gi_masked_warp(GI_SHUFFLE, mask, gi_bits(value), source_of(other, width), line)); \
   }                                                                                                        \
   template <class T>                                                                                       \
   static inline T name(T value, how, int width = 32, unsigned line = __builtin_LINE()) {                   \
@@ -71,11 +76,15 @@ GI_SHUFFLES(__shfl_xor, gi_source_xor, int other)
 
 #undef GI_SHUFFLES
 
-static inline unsigned __ballot_sync(unsigned mask, int predicate) {
-  return unsigned(gi_masked_warp(GI_BALLOT, mask, predicate != 0, 0));
+GI_INLINE unsigned __ballot_sync(unsigned mask, int predicate, unsigned line = __builtin_LINE()) {
+  return unsigned(gi_masked_warp(GI_BALLOT, mask, predicate != 0, 0, line));
 }
-static inline int __any_sync(unsigned mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
-static inline int __all_sync(unsigned mask, int predicate) { return __ballot_sync(mask, !predicate) == 0; }
+GI_INLINE int __any_sync(unsigned mask, int predicate, unsigned line = __builtin_LINE()) {
+  return __ballot_sync(mask, predicate, line) != 0;
+}
+GI_INLINE int __all_sync(unsigned mask, int predicate, unsigned line = __builtin_LINE()) {
+  return __ballot_sync(mask, !predicate, line) == 0;
+}
 
 static inline unsigned __ballot(int predicate, unsigned line = __builtin_LINE()) {
   return unsigned(gi_warp(GI_BALLOT, 0, predicate != 0, line * 32));
@@ -85,19 +94,19 @@ static inline int __all(int predicate, unsigned line = __builtin_LINE()) { retur
 static inline unsigned __activemask(unsigned line = __builtin_LINE()) { return __ballot(1, line); }
 
 template <class T>
-static inline unsigned __match_any_sync(unsigned mask, T value) {
-  return unsigned(gi_masked_warp(GI_MATCH_ANY, mask, gi_bits(value), 0));
+GI_INLINE unsigned __match_any_sync(unsigned mask, T value, unsigned line = __builtin_LINE()) {
+  return unsigned(gi_masked_warp(GI_MATCH_ANY, mask, gi_bits(value), 0, line));
 }
 template <class T>
-static inline unsigned __match_all_sync(unsigned mask, T value, int *all_equal) {
-  unsigned same = __match_any_sync(mask, value);
-  *all_equal = __all_sync(mask, same == (same | __ballot_sync(mask, 1)));
+GI_INLINE unsigned __match_all_sync(unsigned mask, T value, int *all_equal, unsigned line = __builtin_LINE()) {
+  unsigned same = __match_any_sync(mask, value, line);
+  *all_equal = __all_sync(mask, same == (same | __ballot_sync(mask, 1, line)), line);
   return *all_equal ? same : 0;
 }
 
-#define GI_REDUCE(name, type, function)                        \
-  static inline type name(unsigned mask, type value) {         \
-    return type(gi_masked_warp(function, mask, unsigned(value), 0)); \
+#define GI_REDUCE(name, type, function)                                                        \
+  GI_INLINE type name(unsigned mask, type value, unsigned line = __builtin_LINE()) {      \
+    return type(gi_masked_warp(function, mask, unsigned(value), 0, line));                    \
   }
 GI_REDUCE(__reduce_add_sync, int, GI_ADD)
 GI_REDUCE(__reduce_add_sync, unsigned, GI_ADD)
@@ -111,7 +120,7 @@ GI_REDUCE(__reduce_xor_sync, unsigned, GI_XOR)
 #undef GI_REDUCE
 
 // What the lanes of a mask hold. To be read before this thread waits again.
-static inline const gi_table &gi_gather(unsigned mask, uint64_t value) {
+GI_INLINE const gi_table &gi_gather(unsigned mask, uint64_t value) {
   return *reinterpret_cast<const gi_table *>(gi_masked_warp(GI_GATHER, mask, value, 0));
 }
 

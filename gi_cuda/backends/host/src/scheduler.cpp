@@ -41,6 +41,7 @@ bool launched;
 double limit_seconds;
 Schedule schedule;
 bool usual = true;  // whether that is the natural order, and nobody watches
+bool as_devices;    // masks that leave out the caller are taken
 uint64_t switches;
 size_t dynamic_bytes;
 
@@ -154,11 +155,24 @@ void met(Warp &warp, unsigned group) {
   if (watching) watch_warp(unsigned(&warp - warps), group);
 }
 
+// Those of a warp who are at one place.
+GI_SELDOM void release_place(Warp &warp) {
+  unsigned group = group_of_place(warp);
+  if (!group) return;
+  met(warp, group);
+  wake(warp, group);
+  together -= unsigned(__builtin_popcount(group));
+}
+
 // Nobody can go on. Threads that wait for those "that are here together" need not wait for more: on the device,
 // what a warp does between two points where its threads diverge and meet again. The lanes at the place of the
 // lowest waiting one form the group.
 bool release_together() {
   if (!together) return false;
+  if (as_devices) {
+    for (Warp *warp = warps; warp < warps + (size + 31) / 32; ++warp) release_place(*warp);
+    return true;
+  }
   for (Warp *warp = warps; warp < warps + (size + 31) / 32; ++warp) {
     unsigned group = 0;
     const Fibre *first = nullptr;
@@ -279,6 +293,15 @@ GI_SELDOM void release_meeting(Meeting &meeting) {
   ready.append(queue);
 }
 
+GI_SELDOM uint64_t meet_at_place(Warp &warp, const void *place) {
+  running->place = place;
+  running->number = number;
+  ++together;
+  if (warp.waiting == warp.live) release_place(warp);
+  wait_for(next_fibre);
+  return running->result;
+}
+
 bool is_complete(const Meeting &one) { return one.arrived == living(warps, one.first, one.count); }
 
 GI_SELDOM uint64_t go_on_in_turn(Warp &warp, unsigned group) {
@@ -294,12 +317,22 @@ GI_SELDOM uint64_t go_on_in_turn(Warp &warp, unsigned group) {
   return self->result;
 }
 
+void tell_meetings() {
+  for (unsigned i = meetings.count; i-- > 0;)
+    if (is_complete(meetings.open[i])) release_meeting(meetings.open[i]);
+}
+
 // A thread that exits may be the one that others were waiting for.
 void exit_thread() {
   Warp &warp = warps[number / 32];
   warp.live &= ~(1u << number % 32);
   --live;
   if (arrived && arrived == live) open_barrier();
+  if (!GI_ALWAYS(!meetings.count)) tell_meetings();
+  if (!GI_ALWAYS(!as_devices)) {
+    if (warp.waiting == warp.live) release_place(warp);
+    return;
+  }
   for (unsigned rest = warp.waiting; rest;) {
     unsigned lane = unsigned(__builtin_ctz(rest));
     rest &= rest - 1;
@@ -309,8 +342,6 @@ void exit_thread() {
       rest &= ~group;
     }
   }
-  for (unsigned i = meetings.count; i-- > 0;)
-    if (is_complete(meetings.open[i])) release_meeting(meetings.open[i]);
 }
 
 void begin_block() {
@@ -414,12 +445,6 @@ void carry_threads() {
   }
 }
 
-__attribute__((noreturn)) void refuse_mask(unsigned mask) {
-  snprintf(message, sizeof message, "lane %u calls a warp function with the mask 0x%08x, which leaves it out",
-           number % 32, mask);
-  abandon(GI_BAD_MASK);
-}
-
 bool acceptable(const unsigned grid[3], const unsigned block[3], size_t shared) {
   for (int i = 0; i < 3; ++i)
     if (!grid[i] || !block[i]) return refuse("a grid and a block have at least one element in each dimension");
@@ -475,6 +500,14 @@ bool is_on_stack(const void *address) {
   return size_t(static_cast<const unsigned char *>(address) - stacks) < kStride * kMostFibres;
 }
 
+Place find_shared(const void *address) {
+  if (!launched || kernel->shared_begin == kernel->shared_end) return {};
+  size_t bytes = size_t(kernel->shared_end - kernel->shared_begin);
+  bool near = size_t(static_cast<const unsigned char *>(address) - kernel->shared_begin + kNearShared) <
+              bytes + 2 * kNearShared;
+  return near ? Place{"static shared memory", kernel->shared_begin, bytes} : Place{};
+}
+
 unsigned running_thread() { return number; }
 
 Where where() { return {launched, gi_block_index, gi_thread_index}; }
@@ -506,12 +539,10 @@ uint64_t gi_warp(gi_warp_function function, unsigned mask, uint64_t value, unsig
   self->mask = mask;
   self->value = value;
   self->argument = argument;
-  if (!mask)
-    ++together;
-  else if (!(mask >> lane & 1))
-    refuse_mask(mask);
   warp.lanes[lane] = self;
   warp.waiting |= 1u << lane;
+  if (!GI_ALWAYS(!as_devices)) return meet_at_place(warp, __builtin_return_address(0));
+  if (!mask) ++together;
   if (unsigned group = complete_group(warp, lane)) {
     exchange(warp, group);
     if (!GI_ALWAYS(usual)) return go_on_in_turn(warp, group);
@@ -541,7 +572,16 @@ void gi_grid_barrier(void) {
   wait_for(next_fibre);
 }
 
-void gi_empty_mask(void) { refuse_mask(0); }
+unsigned gi_left_out(unsigned mask, unsigned line) {
+  if (as_devices) return mask ? mask : 1u << number % 32;
+  int length = line ? snprintf(message, sizeof message, "line %u: ", line) : 0;
+  snprintf(message + length, sizeof message - size_t(length),
+           "thread (%u,%u,%u) of block (%u,%u,%u), lane %u of its warp, calls a warp function with the mask 0x%08x, which"
+           " leaves it out",
+           gi_thread_index.x, gi_thread_index.y, gi_thread_index.z, gi_block_index.x, gi_block_index.y, gi_block_index.z,
+           number % 32, mask);
+  abandon(GI_BAD_MASK);
+}
 
 void gi_yield(void) {
   ready.push(running);
@@ -599,6 +639,7 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
 const char *gi_message(void) { return message; }
 uint64_t gi_switches(void) { return switches; }
 void gi_limit(double seconds) { limit_seconds = seconds; }
+void gi_masks(bool take_them) { as_devices = take_them; }
 void gi_schedule(int order, uint64_t seed) {
   schedule.order = gi_order(order);
   schedule.seed = seed;

@@ -70,6 +70,7 @@ void describe_access(Line &line, const siginfo_t *info, const void *context) {
     return;
   }
   Place place = find_buffer(address);
+  if (!place.name) place = find_shared(address);
   if (place.name) {
     const unsigned char *begin = static_cast<const unsigned char *>(place.begin);
     line << kind << " ";

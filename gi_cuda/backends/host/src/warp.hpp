@@ -16,6 +16,7 @@ struct Fibre {
   unsigned mask;
   unsigned argument;  // the source lane of a shuffle; above its five bits, the line of a call without a mask
   uint64_t value, result;
+  const void *place;  // in the code; known only where masks are taken as devices take them
 };
 
 struct Queue {
@@ -123,6 +124,27 @@ inline unsigned complete_group(const Warp &warp, unsigned lane) {
   for (unsigned rest = group; rest; rest &= rest - 1)
     if (!same_call(call, *warp.lanes[__builtin_ctz(rest)])) return 0;
   return group;
+}
+
+// As devices do it: threads that are at the same place together, whatever their masks say. That those come together whom
+// a mask names, is seen to first. Of a warp all of whose threads wait, or where nobody else can go on.
+inline unsigned group_of_place(const Warp &warp) {
+  unsigned any = 0, found = 0;
+  each_lane(warp.waiting, [&](unsigned lane) {
+    if (found) return;
+    const Fibre &call = *warp.lanes[lane];
+    unsigned group = 0, named = 0;
+    each_lane(warp.waiting, [&](unsigned other) {
+      const Fibre &one = *warp.lanes[other];
+      bool here = call.mask ? call.place == one.place || call.mask == one.mask : call.argument / 32 == one.argument / 32;
+      if (one.function != call.function || !one.mask != !call.mask || !here) return;
+      group |= 1u << other;
+      named |= one.mask;
+    });
+    if (!any) any = group;
+    if (!(named & warp.live & ~group)) found = group;
+  });
+  return found ? found : any;
 }
 
 }  // namespace gi

@@ -201,14 +201,8 @@ def _squeezed(text: str) -> str:
 
 
 def _kernel(code: CudaFile, definition: Definition) -> KernelSource:
-    scopes: list[str] = []
-    node = definition.node.parent
-    while node is not None:
-        if node.type == "namespace_definition" and (name := node.child_by_field_name("name")):
-            scopes.insert(0, code.of(name))
-        node = node.parent
     return KernelSource(
-        "::".join([*scopes, definition.name]),
+        definition.qualified,
         definition,
         tuple(_templates(code, definition.outer)),
         tuple(signature(code, definition)),

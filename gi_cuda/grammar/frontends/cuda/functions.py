@@ -26,7 +26,8 @@ class Definition:
         node: its ``function_definition``.
         outer: the node with its template or linkage head.
         words: the words before its name, macros of the source expanded.
-        qualified: its name with the namespaces it stands in.
+        qualified: its name with the namespaces it stands in, and what it is a member of.
+        owner: what its head says it is a member of: ``a::b`` of ``void a::b::f()``.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Definition:
     outer: Node
     words: frozenset[str]
     qualified: str
+    owner: str = ""
 
     @property
     def kernel(self) -> bool:
@@ -103,16 +105,21 @@ def _definition(
     inner = None if head is None else head.child_by_field_name("declarator")
     if head is None or inner is None or (body or node.child_by_field_name("body")) is None:
         return None
+    owners: list[str] = []
     while inner.type in ("qualified_identifier", "template_function"):
         deeper = inner.child_by_field_name("name")
         if deeper is None:
             return None
+        if (scope := inner.child_by_field_name("scope")) is not None:
+            owners.append(text[scope.start_byte : scope.end_byte])
         inner = deeper
     words = set(_WORD.findall(text[node.start_byte : head.start_byte]))
     for word in tuple(words):
         words |= macros.get(word, frozenset())
     name = text[inner.start_byte : inner.end_byte]
-    return Definition(name, node, outer, frozenset(words), within + name)
+    owner = "::".join(owners)
+    qualified = "::".join([*owners, name])
+    return Definition(name, node, outer, frozenset(words), within + qualified, owner)
 
 
 def function_declarator(node: Node) -> Node | None:

@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.includes import Include, IncludingText
-from gi_cuda.grammar.source import FileSpan, Source, SourceLine, read_source
+from gi_cuda.grammar.source import FileSpan, Source, SourceLine, of_text, read_source
 
 UNCHANGED: Mapping[Path, str] = MappingProxyType({})
 
@@ -70,24 +70,10 @@ def read_files(
             file that is not among the headers includes one of them.
     """
     if not headers:
-        source = Source(main.name, changed[main]) if main in changed else read_source(main)
-        return Joined(_unmarked(source, main))
+        return Joined(of_text(main.name, changed[main]) if main in changed else read_source(main))
     reader = _Reader(main, tuple(include), changed)
     wanted = {reader.read(header): None for header in headers}
-    joined = _joined(reader, wanted, _Strict(reader))
-    _unmarked(joined.source, main)
-    return joined
-
-
-def _unmarked(source: Source, main: Path) -> Source:
-    """Refuse a text that compilers would not take behind other text."""
-    if source.text.startswith("\ufeff"):
-        raise UserError(
-            "the source begins with a byte order mark, and variants have other code in front",
-            where=f"{main}:1",
-            hint="save it as UTF-8 without one: sed -i '1s/^\\xef\\xbb\\xbf//' FILE",
-        )
-    return source
+    return _joined(reader, wanted, _Strict(reader))
 
 
 @dataclass(frozen=True)
@@ -138,7 +124,9 @@ def _joined(reader: _Reader, wanted: Mapping[_File, None], policy: _Strict | _Le
         kept[refused[0]] = refused[1]
     writer = _Writer(reader, walk)
     writer.write(reader.main)
-    source = Source(reader.main.name, "".join(writer.pieces), tuple(writer.parts))
+    parts = tuple(writer.parts)
+    marked = reader.marked & {part.file for part in parts}
+    source = Source(reader.main.name, "".join(writer.pieces), parts, marked)
     return Joined(source, tuple(kept.values()))
 
 
@@ -170,6 +158,8 @@ class _Reader:
         self._changed = {path.resolve(): text for path, text in changed.items()}
         self._include = include
         self._files: dict[Path, _File] = {}
+        self.marked: frozenset[str] = frozenset()
+        """Names of the files that begin with a byte order mark."""
         self.main = self.read(main, main.name)
 
     def read(self, path: Path, name: str | None = None) -> _File:
@@ -179,9 +169,9 @@ class _Reader:
         if found is None:
             shown = name or Path(os.path.relpath(real, self._folder)).as_posix()
             text = self._changed.get(real)
-            found = _File(
-                real, shown, IncludingText(read_source(path).text if text is None else text)
-            )
+            source = read_source(path, shown) if text is None else of_text(shown, text)
+            self.marked |= source.marked
+            found = _File(real, shown, IncludingText(source.text))
             self._files[real] = found
         return found
 
@@ -322,8 +312,6 @@ def _reason(header: _File, inclusions: Sequence[_Inclusion]) -> str | None:
     first, *later = inclusions
     if not _PLAIN_NAME.fullmatch(header.name):
         return "its path has white space, quotes, '<', '>' or '@' in it"
-    if header.text.startswith("\ufeff"):
-        return "it begins with a byte order mark"
     if not first.file.read.is_between_declarations(first.include.start):
         return "it is included in the middle of something"
     if not header.read.is_made_of_declarations:

@@ -1,0 +1,113 @@
+"""A source's own headers on the host, without what its variants cannot reach.
+
+Headers that stay includes stand in front of a shard. Those of the compiler and its libraries are
+read as they are. The others hold host code for libraries that are not there, like a variant's own
+text, and lose it in the same way (see :mod:`gi_cuda.backends.compile.reach`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from gi_cuda.backends.compile.host_code import without_host_code
+from gi_cuda.backends.compile.items import Items, code_lines, read_items
+from gi_cuda.backends.compile.needs import Needs
+from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.source import PREPROCESS_LIMIT
+from gi_cuda.backends.host.library import INCLUDE
+from gi_cuda.backends.host.preamble import preamble
+
+_BEGIN = "#pragma gi_cuda front"
+_MARKER = re.compile(r'# \d+ "(?P<file>(?:\\.|[^"\\])*)"(?P<flags>[ \d]*)')
+_INCLUDE = re.compile(r'[ \t]*#[ \t]*include(?:_next)?[ \t]*[<"](?P<name>[^">]*)')
+
+
+@dataclass(frozen=True, slots=True)
+class OwnHeaders:
+    """The text of a prelude, preprocessed but for the headers of the compiler.
+
+    Attributes:
+        lines: of it.
+        places: which of them are code.
+        items: what these declare.
+        needs: who needs whom.
+    """
+
+    lines: tuple[str, ...]
+    places: tuple[int, ...]
+    items: Items
+    needs: Needs
+
+    def within_reach_of(self, names: Iterable[str]) -> str:
+        """What variants that say these names may need."""
+        stay = self.needs.reached(names)
+        every, kept = set[int](), set[int]()
+        for at, item in enumerate(self.items.items):
+            (kept if at in stay else every).update(range(item.first, item.last + 1))
+        gone = {self.places[line] for line in every - kept - self.items.gaps}
+        return "\n".join("" if at in gone else line for at, line in enumerate(self.lines))
+
+
+@lru_cache(maxsize=4)
+def own_headers(cxx: str, options: tuple[str, ...], front: str) -> OwnHeaders | None:
+    """Read a prelude; None where it cannot be preprocessed or understood.
+
+    Args:
+        cxx: the compiler.
+        options: that decide how it preprocesses.
+        front: the prelude, with directives that keep apart what runs where.
+    """
+    command = [cxx, "-E", "-dI", "-x", "c++", *options, f"-I{INCLUDE}", "-"]
+    text = preamble(f"{_BEGIN}\n{front}\n", ())
+    finished = run(command, limit=PREPROCESS_LIMIT, stdin=text)
+    if not finished.ok:
+        return None
+    begin = finished.stdout.find(_BEGIN) + len(_BEGIN)
+    text = without_host_code("\n".join(_own_lines(finished.stdout[begin:].split("\n"))))
+    code, places = code_lines(text, 0)
+    items = read_items(code)
+    if items is None:
+        return None
+    return OwnHeaders(tuple(text.split("\n")), tuple(places), items, Needs(items.items))
+
+
+def _own_lines(lines: Sequence[str]) -> Iterator[str]:
+    """A preprocessor's output with the text of compilers' headers left to their includes.
+
+    In front of a header's text comes its include; one that was read before has no text.
+    """
+    own: set[str] = set()
+    waiting: re.Match[str] | None = None
+    depth = 0
+    for line in lines:
+        marker = _MARKER.match(line) if line.startswith("# ") else None
+        flags = marker["flags"].split() if marker else []
+        enters = "1" in flags
+        if enters and waiting and not _is_compilers(marker):
+            own.add(waiting["name"])
+        if waiting and line.strip() and (flags or not marker):
+            if waiting["name"] not in own:
+                yield waiting.string
+            waiting = None
+        if enters and (depth or _is_compilers(marker)):
+            depth += 1
+        elif "2" in flags and depth:
+            depth -= 1
+        if depth:
+            continue
+        waiting = _INCLUDE.match(line) or waiting
+        if marker:
+            yield marker[0][: marker.start("flags")]
+        elif not _INCLUDE.match(line):
+            yield line
+
+
+def _is_compilers(marker: re.Match[str] | None) -> bool:
+    """Whether a line marker is of a header of the compiler, its libraries or CUDA."""
+    if marker is None:
+        return False
+    return "3" in marker["flags"].split() or Path(marker["file"]).is_relative_to(INCLUDE)

@@ -1,0 +1,178 @@
+"""What a project's own build files say of how its sources are compiled.
+
+Makefiles and CMake's lists are read for what stands in them plainly: folders of headers, macros,
+the language standard. Nothing is run, and what only a run would tell is left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.init.repository import Repository
+
+_MAKEFILES = ("Makefile", "makefile", "GNUmakefile", "*.mk", "*.mak")
+_ASSIGNED = re.compile(r"^[ \t]*(?:export[ \t]+)?([\w.-]+)[ \t]*[:?+]{0,2}=[ \t]*(.*)$", re.M)
+_MADE = re.compile(r"\$\(([\w.-]+)\)|\$\{([\w.-]+)\}")
+_OPTION = re.compile(
+    r"""(?<![\w-])(?:-I|-isystem|-D|--?std=)\s*
+        (?:"[^"\n]*"|'[^'\n]*'|(?:\$\([\w.-]+\)|[^\s"';|&)])+)""",
+    re.VERBOSE,
+)
+_PARTS = re.compile(r"(-I|-isystem|-D|--?std=)\s*[\"']?([^\"']*)")
+_COMMAND = re.compile(r"^[ \t]*(\w+)[ \t]*\(((?:[^()]|\([^()]*\))*)\)", re.M)
+_WORDS = re.compile(r'"([^"]*)"|([^\s"]+)')
+_GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
+_SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
+_DEFINITION = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?:=([\w.+-]*))?")
+_STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
+_PROJECT = re.compile(r"(?im)^\s*project\s*\(")
+_DEPTH = 8
+_OLDEST = 17
+"""The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """One thing that a build file says.
+
+    Attributes:
+        option: ``-I``, ``-D`` or ``-std``.
+        value: the folder, the definition, the standard.
+        place: file and line.
+    """
+
+    option: str
+    value: str
+    place: str
+
+
+def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
+    """What the build files beside a source and above it say, the nearest first.
+
+    Macros and the standard are taken of the nearest folder alone that has such a file.
+    """
+    nearest = True
+    for folder in repository.folders_up(source.resolve().parent):
+        found = [*_of_makefiles(folder), *_of_cmake(folder, repository)]
+        for one in found:
+            if nearest or one.option == "-I":
+                yield one
+        nearest = nearest and not found
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def _line(text: str, at: int) -> int:
+    return text.count("\n", 0, at) + 1
+
+
+def _of_makefiles(folder: Path) -> Iterator[Said]:
+    files = sorted({file for name in _MAKEFILES for file in folder.glob(name) if file.is_file()})
+    # A continued line stays as many lines as it is.
+    texts = {file: re.sub(r"\\\r?\n", "  ", _without_comments(_text(file))) for file in files}
+    variables: dict[str, str] = {"CURDIR": str(folder), "PWD": str(folder)}
+    for text in texts.values():
+        for name, value in _ASSIGNED.findall(text):
+            if "+=" in value or f"$({name})" in value:
+                continue
+            variables.setdefault(name, value.strip())
+    for file, text in texts.items():
+        original = _text(file)
+        for match in _OPTION.finditer(text):
+            part = _PARTS.match(match[0])
+            value = None if part is None else _expanded(part[2], variables)
+            if part is not None and value is not None:
+                at = original.find(match[0])
+                place = f"{file}:{_line(original, at)}" if at >= 0 else str(file)
+                yield from _said(part[1], value, folder, place)
+
+
+def _without_comments(text: str) -> str:
+    return re.sub(r"(?m)(?<!\\)#.*$", "", text)
+
+
+def _expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | None:
+    """With variables put in; None where one is not known."""
+    unknown = False
+
+    def value(match: re.Match[str]) -> str:
+        nonlocal unknown
+        body = variables.get(match[1] or match[2])
+        inner = None if body is None or depth > _DEPTH else _expanded(body, variables, depth + 1)
+        unknown = unknown or inner is None
+        return inner or ""
+
+    expanded = _MADE.sub(value, text)
+    return None if unknown or "$" in expanded else expanded
+
+
+def _said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
+    if option in ("-I", "-isystem"):
+        if value.strip() and (found := (folder / value.strip()).resolve()).is_dir():
+            yield Said("-I", str(found), place)
+    elif option == "-D":
+        if _DEFINITION.fullmatch(value):
+            yield Said("-D", value, place)
+    elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
+        yield Said("-std", value, place)
+
+
+def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
+    file = folder / "CMakeLists.txt"
+    if not file.is_file():
+        return
+    variables = _cmake_folders(folder, repository)
+    text = re.sub(r"(?m)#.*$", "", _text(file))
+    for match in _COMMAND.finditer(text):
+        command = match[1].lower()
+        words = [quoted or plain for quoted, plain in _WORDS.findall(match[2])]
+        place = f"{file}:{_line(text, match.start())}"
+        if command == "set" and len(words) > 1:
+            value = _expanded(" ".join(words[1:]), variables)
+            if value is not None:
+                variables.setdefault(words[0], value)
+            if words[0] in ("CMAKE_CUDA_STANDARD", "CMAKE_CXX_STANDARD"):
+                yield from _said("-std", f"c++{words[1]}", folder, place)
+            continue
+        option = {
+            "include_directories": "-I",
+            "target_include_directories": "-I",
+            "cuda_include_directories": "-I",
+            "add_definitions": "-D",
+            "add_compile_definitions": "-D",
+            "target_compile_definitions": "-D",
+        }.get(command)
+        if option is None:
+            continue
+        for word in words[command.startswith("target") :]:
+            if word in _SCOPES:
+                continue
+            value = _expanded(_GENERATED.sub(r"\1", word), variables)
+            for one in (value or "").replace(";", " ").split():
+                plain = one.removeprefix("-D") if option == "-D" else one
+                yield from _said(option, plain, folder, place)
+
+
+def _cmake_folders(folder: Path, repository: Repository) -> dict[str, str]:
+    """What CMake's own variables say of folders."""
+    lists = [up for up in repository.folders_up(folder) if (up / "CMakeLists.txt").is_file()]
+    projects = (
+        up for up in lists if re.search(r"(?im)^\s*project\s*\(", _text(up / "CMakeLists.txt"))
+    )
+    project = str(next(projects, lists[-1]))
+    top = str(lists[-1])
+    return {
+        "CMAKE_CURRENT_SOURCE_DIR": str(folder),
+        "CMAKE_CURRENT_LIST_DIR": str(folder),
+        "PROJECT_SOURCE_DIR": project,
+        "CMAKE_SOURCE_DIR": top,
+        "CMAKE_HOME_DIRECTORY": top,
+    }

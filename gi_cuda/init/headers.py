@@ -1,0 +1,198 @@
+"""The headers of a source: where they are, and which of them its kernel needs nothing of.
+
+A header that is not found, or that the host back end lacks or cannot read, is left out where the
+device code compiles without it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePosixPath
+
+from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.cuda.toolkit import brings_header
+from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
+from gi_cuda.errors import UserError
+from gi_cuda.grammar import Source, read_source
+from gi_cuda.init.compilation import Compilation, of_project
+from gi_cuda.init.conditions import compiled_lines
+from gi_cuda.init.rehearsal import Rehearsed, rehearse
+from gi_cuda.init.repository import Repository, repository_of
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
+_LIMIT = 60.0
+_ROUNDS = 8
+"""How often headers are looked for that those found before include in turn."""
+_OF_CUDA = re.compile(
+    r"_|cu[A-Z]|cu(?:da|rand|b|blas|fft|sparse)|cg\b|atomic|tex|surf|wmma|thrust|nv"
+)
+"""Names that CUDA may declare, and no header of a project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Headers:
+    """What a source includes.
+
+    Attributes:
+        own: files that are not the system's, absolute.
+        toolkit: headers of CUDA's toolkit that are needed and that the host back end lacks.
+        without: those that are left out, as they are spelled, each with the reason.
+    """
+
+    own: tuple[Path, ...]
+    toolkit: tuple[str, ...] = ()
+    without: Mapping[str, str] = field(default_factory=dict)
+
+
+def as_built(path: Path, given: Compilation) -> Compilation:
+    """How a source is compiled: what was given by hand, then what the project's own files say.
+
+    Raises:
+        UserError: the source cannot be read, or its directives cannot be preprocessed.
+    """
+    repository = repository_of(path)
+    found = located(path, of_project(path, given, repository), repository)
+    text = read_source(path).text
+    missing = _missing(_listed(path, text, found, "-M"))
+    return replace(found, compiled=compiled_lines(path, text, found, missing))
+
+
+def located(path: Path, given: Compilation, repository: Repository) -> Compilation:
+    """Options with a folder for every header that the repository has, without those that lead to
+    nothing; of macros those that some file says.
+
+    Args:
+        path: where the source's main file is.
+        given: what was said by hand and by build files.
+    """
+    text = read_source(path).text
+    found = given
+    for _ in range(_ROUNDS):
+        folders: dict[Path, str] = {}
+        for name in _missing(_listed(path, text, found, "-M")):
+            if not brings_header(name) and (folder := _folder(name, path, repository)):
+                folders.setdefault(folder, f"{name} is there")
+        fresh = [folder for folder in folders if folder not in found.include]
+        if not fresh:
+            break
+        origins = {**found.origins, **{str(f): folders[f] for f in fresh}}
+        found = replace(found, include=(*found.include, *fresh), origins=origins)
+    return _used(path, text, found)
+
+
+def _folder(name: str, path: Path, repository: Repository) -> Path | None:
+    """The folder from which an include leads to a file of the repository."""
+    climbs = name.split("/").count("..")
+    parts = [part for part in PurePosixPath(name).parts if part not in ("..", ".")]
+    if climbs >= len(parts) + (climbs == 0) or name.startswith("/"):
+        return None
+    for file in repository.ending_in(name, path.resolve().parent):
+        folder = file.parents[len(parts) - 1].joinpath(*parts[:climbs])
+        if (folder / name).is_file():
+            return folder
+    return None
+
+
+def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
+    """Without the folders that no include leads through, and the macros that no file says."""
+    listed = _listed(path, text, compilation, "-MM")
+    by_hand = [folder for folder in compilation.include if str(folder) not in compilation.origins]
+    include = tuple(
+        folder
+        for folder in compilation.include
+        if folder in by_hand or any(name.startswith(f"{folder}/") for name in listed)
+    )
+    files = [Path(name) for name in listed if Path(name).is_file()]
+    words = set(_WORD.findall(text)).union(*(_WORD.findall(read_source(f).text) for f in files))
+    define = {
+        name: value
+        for name, value in compilation.define.items()
+        if name not in compilation.origins or name in words
+    }
+    return replace(compilation, include=include, define=define)
+
+
+def find_headers(path: Path, source: Source, device: str, compilation: Compilation) -> Headers:
+    """The headers that a source includes, found as a compiler finds them.
+
+    Args:
+        path: where its main file is.
+        source: the source; headers that stand in it are none of those it includes.
+        device: its device code.
+
+    Raises:
+        UserError: one is not there of which the device code needs something.
+    """
+    text = source.text
+    own = [Path(n).resolve() for n in _listed(path, text, compilation, "-MM") if Path(n).exists()]
+    missing = _missing(_listed(path, text, compilation, "-M"))
+    if not own and not missing:
+        return Headers(())
+    toolkit = tuple(name for name in missing if brings_header(name))
+    without = dict.fromkeys(missing, "not found")
+    without |= dict.fromkeys(toolkit, "the host back end has none")
+
+    def tried(names: Iterable[str]) -> Rehearsed:
+        return rehearse(path, source, device, compilation, frozenset(names))
+
+    first = last = tried(without)
+    unread: dict[str, str] = {}
+    while fresh := {n: e for n, e in last.unread.items() if n not in unread}:
+        unread |= fresh
+        last = tried([*without, *unread])
+    if last.own <= first.own:
+        reasons = {name: f"the host back end cannot read it: {e}" for name, e in unread.items()}
+        without |= reasons
+    else:
+        last = first
+    if last.ok:
+        return Headers(tuple(own), (), without)
+    lost = [name for name in missing if name not in toolkit]
+    needed = sorted(name for name in last.undeclared if not _OF_CUDA.match(name))
+    if lost and needed and not toolkit:
+        raise _not_found(path, source, lost, needed)
+    return Headers(tuple(own), toolkit, {n: why for n, why in without.items() if n not in toolkit})
+
+
+def _not_found(path: Path, source: Source, lost: list[str], needed: list[str]) -> UserError:
+    others = f" (nor {', '.join(lost[1:])})" if lost[1:] else ""
+    return UserError(
+        f"the header {lost[0]!r} is not found{others}, and what the kernel needs of it:"
+        f" {', '.join(needed[:5])}",
+        where=_line(path, source, lost[0]),
+        hint="say where it is: -I DIR, or --compile-commands compile_commands.json",
+    )
+
+
+def _missing(listed: Iterable[str]) -> list[str]:
+    return [name for name in listed if not Path(name).exists()]
+
+
+def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list[str]:
+    """What a compiler lists as included: all (``-M``), or all but the system's (``-MM``)."""
+    command = [find_compiler(), "-x", "c++", how, "-MG", f"-std={compilation.standard}"]
+    command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
+    command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
+    finished = run(command, limit=_LIMIT, stdin=prelude(text, compilation.define))
+    if not finished.ok:
+        errors = [line for line in finished.stderr.splitlines() if "error" in line]
+        raise UserError(
+            f"its directives cannot be preprocessed: {errors[0] if errors else 'no message'}",
+            where=str(source),
+            hint="macros that it needs are given with -D NAME[=VALUE]",
+        )
+    _, _, names = finished.stdout.replace("\\\n", " ").partition(":")
+    found = [name.replace("\\ ", " ") for name in _DEPENDENCY.findall(names)]
+    return [name for name in found if name != "-"]
+
+
+def _line(path: Path, source: Source, header: str) -> str:
+    for file, text in source.files.items():
+        for number, line in enumerate(text.splitlines(), 1):
+            if re.match(rf"\s*#\s*include\s*[<\"]{re.escape(header)}[>\"]", line):
+                return f"{path if file == source.name else path.parent / file}:{number}"
+    return str(path)

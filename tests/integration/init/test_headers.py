@@ -1,0 +1,187 @@
+"""``gi-cuda init`` finds headers as the project does; what is not needed is left out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gi_cuda.cli import app
+from gi_cuda.evaluate.baseline import establish
+from gi_cuda.runs.tools import open_tools
+from gi_cuda.spec import Target, load_target
+from gi_cuda.subject import load_subject
+
+KERNEL = """
+__global__ void scale(float *a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        a[i] = FACTOR * a[i];
+}
+"""
+
+
+def written(files: dict[str, str], folder: Path) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+def init(source: Path, folder: Path, *options: str) -> tuple[Target, str]:
+    """The target that is written, and what is printed."""
+    words = ["init", str(source), "--output", str(folder), *options]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return load_target(folder), done.output
+
+
+def passes(folder: Path, scratch: Path) -> bool:
+    """Whether the reference is right on the host back end."""
+    subject = load_subject(folder, "host")
+    with open_tools(subject, scratch, workers=1, jobs=1) as tools:
+        baseline = establish(
+            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+        )
+    return set(baseline.penalties.values()) == {0}
+
+
+COMMANDS = json.dumps(
+    [{"directory": ".", "file": "src/k.cu", "command": "nvcc -I common -DFACTOR=2.0f -c src/k.cu"}]
+)
+
+
+@pytest.mark.parametrize(
+    ("build", "said"),
+    [
+        ({"build/compile_commands.json": COMMANDS.replace('"."', '".."')}, "compile_commands.json"),
+        (
+            {"src/Makefile": "ROOT = ..\\nINC := -I$(ROOT)/common \\\\\\n  -DUNUSED=1\\n"},
+            "Makefile:2",
+        ),
+        (
+            {"make.mk": "# -Inothing\\nINCLUDES += -I ./common -I$(CUDA_PATH)/include\\n"},
+            "make.mk:2",
+        ),
+        ({"src/CMakeLists.txt": "include_directories(../common)"}, "CMakeLists.txt:1"),
+        (
+            {
+                "CMakeLists.txt": "project(p)\\nset(C ${PROJECT_SOURCE_DIR}/common)\\n"
+                "target_include_directories(k PRIVATE\\n  $<BUILD_INTERFACE:${C}>)"
+            },
+            "CMakeLists.txt:3",
+        ),
+        ({}, "factor.h is there"),
+    ],
+)
+def test_a_header_is_found_where_the_build_has_it(
+    build: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    project = tmp_path / "project"
+    build = {name: text.replace("\\\\", "\\").replace("\\n", "\n") for name, text in build.items()}
+    files = {
+        "README": "",
+        "src/k.cu": f'#include "factor.h"\n{KERNEL}',
+        "other/factor.h": "#error\n",
+    }
+    files["common/factor.h"] = "#ifndef FACTOR\n#define FACTOR 3.0f\n#endif\n"
+    if not build:
+        del files["other/factor.h"]
+    written({**files, **build}, project)
+    target, output = init(project / "src" / "k.cu", tmp_path / "t")
+    assert target.build.include == (project / "common",)
+    assert target.build.define == ({"FACTOR": "2.0f"} if "json" in said else {})
+    assert said in "".join(output.split("\n")).replace(" ", "") or said in output
+    assert said in (tmp_path / "t" / "target.toml").read_text()
+
+
+def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None:
+    lines = [
+        "#include <GL/gone.h>",
+        '#include "host_only.h"',
+        '#include "both.h"',
+        "#include <nvtx3/nvToolsExt.h>",
+    ]
+    files = {
+        "k.cu": "\n".join(lines) + KERNEL,
+        "host_only.h": "not C++ for anyone\n",
+        "both.h": "#pragma once\n#include <mpi_gone.h>\n#define FACTOR 2.0f\n",
+    }
+    written(files, tmp_path)
+    target, output = init(tmp_path / "k.cu", tmp_path / "t")
+    left = ["GL/gone.h", "host_only.h", "mpi_gone.h", "nvtx3/nvToolsExt.h"]
+    assert sorted(target.build.without) == left
+    assert all(
+        f"left out, since the kernel needs nothing of it: {name}" in output for name in left[:1]
+    )
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_a_header_that_cannot_be_read_stays_where_operators_of_it_are_used(tmp_path: Path) -> None:
+    kernel = "__global__ void k(float2 *a) { a[0] = a[0] * a[1]; }\n"
+    header = "inline __host__ __device__ float2 operator*(float2 a, float2 b) { return a; }\n"
+    files = {"k.cu": f'#include "math2.h"\n{kernel}', "math2.h": f"{header}not C++\n"}
+    written(files, tmp_path)
+    target, _ = init(tmp_path / "k.cu", tmp_path / "t")
+    assert target.build.without == ()
+
+
+def test_what_is_in_a_comment_is_not_included(tmp_path: Path) -> None:
+    plain = KERNEL.replace("FACTOR", "2.0f")
+    for number, text in enumerate(
+        ('/*\n#include "gone.h"\n*/\n', '/*#if OLD\n#include "gone.h"\n#endif*/\n')
+    ):
+        written({f"{number}/k.cu": text + plain}, tmp_path)
+        target, _ = init(tmp_path / str(number) / "k.cu", tmp_path / f"t{number}")
+        assert target.build.without == ()
+        assert passes(tmp_path / f"t{number}", tmp_path / f"scratch{number}")
+
+
+def test_types_are_those_of_the_branch_that_is_compiled(tmp_path: Path) -> None:
+    types = """#pragma once
+#include "settings.h"
+#if PRECISION == 1 && !defined(WIDE)
+typedef float real;
+#elif defined(WIDE) && AT_LEAST(2)
+typedef double real;
+#define MORE double
+#else
+#error "no precision"
+#endif
+#ifndef MORE
+#define MORE float
+#endif
+"""
+    kernel = """#include "types.h"
+#if 0
+__global__ void old(real *a) { *a = 1; }
+#endif
+__global__ void scale(real *a, MORE f, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        a[i] = f * a[i];
+}
+"""
+    settings = "#define PRECISION 2\n#define AT_LEAST(x) (PRECISION >= (x))\n#ifdef __CUDACC__\n"
+    settings += "#define WIDE\n#endif\n"
+    written({"k.cu": kernel, "types.h": types, "settings.h": settings}, tmp_path)
+    target, _ = init(tmp_path / "k.cu", tmp_path / "t")
+    assert target.kernels == ("scale",)
+    assert {buffer.name: str(buffer.dtype) for buffer in target.buffers} == {"a": "float64"}
+    assert {one.name: str(one.dtype) for one in target.scalars} == {"f": "float64", "n": "int32"}
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_a_source_with_a_byte_order_mark_passes(tmp_path: Path) -> None:
+    text = "\ufeff#ifdef __CUDACC__\n#include <cuda.h>\n#endif\n"
+    written({"k.cu": text + KERNEL.replace("FACTOR", "2.0f")}, tmp_path)
+    init(tmp_path / "k.cu", tmp_path / "t")
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+    subject = load_subject(tmp_path / "t", "host")
+    grammar = subject.grammar
+    rule = next(r.name for r in grammar.rules if "a[i] =" in grammar.text(r.name))
+    changed = subject.upstream(subject.read(f"<{rule}>"))
+    assert changed.files["k.cu"].startswith("\ufeff#ifdef")

@@ -64,12 +64,12 @@ class ProposedBuffer:
             the source says; None where it does not.
         symbol: the variable's name.
         texture: name of the kernel's parameter that reads it as a texture.
-        const: whether the source says that nothing is written to it.
-        copied: whether host code sets the variable.
         fill: what a case's numbers are; None: what is usual for the type.
         begin: how many items it has before that; "" for none.
         grown: what its elements were at first, where they were too few; "" where they were not.
         notes: what was found out about it.
+        const: whether the source says that nothing is written to it.
+        copied: whether host code sets the variable.
     """
 
     name: str
@@ -80,12 +80,12 @@ class ProposedBuffer:
     elements: str | None = None
     symbol: str | None = None
     texture: str | None = None
-    const: bool = False
-    copied: bool = False
     fill: Fill | None = None
     begin: str = ""
     grown: str = ""
     notes: Notes = field(default_factory=Notes)
+    const: bool = False
+    copied: bool = False
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

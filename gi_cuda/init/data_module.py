@@ -33,7 +33,7 @@ def data_py(proposal: Proposal) -> str:
         f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
         *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
         "    return {",
-        *(f"        {_quoted(b.name)}: {_made(proposal, b)},{_data_note(b)}" for b in given),
+        *(f"        {_quoted(b.name)}: {_made(proposal, b)},{_note(b)}" for b in given),
         *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
     ]
     for scalar in proposal.scalars:
@@ -41,6 +41,10 @@ def data_py(proposal: Proposal) -> str:
             why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
             lines.append(f"        {_quoted(scalar.name)}: {_value(scalar)},  # {why}")
     return "\n".join([*lines, "    }", ""])
+
+
+def _note(buffer: ProposedBuffer) -> str:
+    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
 
 
 def _quoted(name: str) -> str:
@@ -95,14 +99,15 @@ def _layout_name(buffer: ProposedBuffer) -> str:
     return f"{buffer.name.upper()}_ITEM"
 
 
-def _data_note(buffer: ProposedBuffer) -> str:
-    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
-
-
 def _random(buffer: ProposedBuffer) -> bool:
-    if buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1:
-        return False
-    return not _zeros(buffer) and not buffer.element.fields
+    return not _same(buffer) and not buffer.element.fields
+
+
+def _same(buffer: ProposedBuffer) -> bool:
+    """Whether all of its numbers are one."""
+    if _zeros(buffer):
+        return True
+    return buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1
 
 
 def _zeros(buffer: ProposedBuffer) -> bool:
@@ -118,16 +123,17 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     items = buffer.items(proposal.counts)
     items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
     size = times(items, element.parts)
-    if element.fields and not _zeros(buffer):
+    if _zeros(buffer):
+        return f"np.zeros({size}, dtype=np.{element.type})"
+    if element.fields:
         return f"random_items({_layout_name(buffer)}, {items}, seed)"
-    if not _random(buffer):
-        low = buffer.fill.low if buffer.fill else 0
+    if _same(buffer) and buffer.fill is not None:
+        low = buffer.fill.low
         made = f"full({size}, {low}" if low else f"zeros({size}"
         return f"np.{made}, dtype=np.{element.type})"
     if buffer.fill is not None and element.type.startswith("float"):
-        return (
-            f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
-        )
+        low, high = buffer.fill.low, buffer.fill.high
+        return f"rng.uniform({low}, {high}, {size}).astype(np.{element.type})"
     if element.type in ("float32", "float64"):
         return f"rng.random({size}, dtype=np.{element.type})"
     if element.type == "float16":

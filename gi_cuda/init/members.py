@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.access import UNKNOWN, Access, accesses, member_accesses
@@ -73,6 +73,11 @@ class ProposedStruct:
     size: int
     align: int
     members: tuple[tuple[str, int], ...]
+
+    def renamed(self, names: Mapping[str, str]) -> ProposedStruct:
+        """The same where some things have other names."""
+        members = tuple((names.get(name, name), at) for name, at in self.members)
+        return replace(self, name=names.get(self.name, self.name), members=members)
 
 
 @dataclass(frozen=True, slots=True)

@@ -132,7 +132,6 @@ def _constraints(proposal: Proposal) -> Iterator[str]:
 
 
 _BEGINS = "the pointer points there: the kernel goes back so far"
-
 _ROLES = {
     "scratch": "not looked at",
     "input": "only read",

@@ -44,7 +44,7 @@ def sizes(target: Target) -> dict[str, str]:
     [
         *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
         *("filter_rows", "transpose", "sum_blocks", "life", "wave", "look_up"),
-        *("sums/main", "srad/main", "given"),
+        *("sums/main", "srad/main", "given", "group_sums"),
     ],
 )
 def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:
@@ -135,6 +135,16 @@ def test_a_launch_in_another_file_is_found(place: str, tmp_path: Path) -> None:
     (step,) = load_target(tmp_path / "t").launches[0].steps
     assert ([e.text for e in step.grid], step.block[0].text) == (["(n + 95) / 96"], "96")
     assert f"As in line 3 of {place}" in (tmp_path / "t" / "target.toml").read_text()
+
+
+def test_a_file_that_launches_is_read_with_its_headers(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    source.write_text(DOUBLE)
+    (tmp_path / "sizes.h").write_text("#define THREADS 96\n")
+    driver = '#include "sizes.h"\n' + DRIVER.replace("blocks, 96", "blocks, THREADS")
+    (tmp_path / "driver.cpp").write_text(driver)
+    said(source, tmp_path / "t")
+    assert load_target(tmp_path / "t").launches[0].steps[0].block[0].text == "96"
 
 
 def test_a_file_that_launches_can_be_named(tmp_path: Path) -> None:
@@ -369,8 +379,10 @@ def test_of_several_kernels_one_is_chosen(tmp_path: Path) -> None:
 
 def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
-    best = "__global__ void best(int *a, int (*f)(int)) { while (f(*a)) a[0] += f(1) * f(2); }\n"
-    worse = "__global__ void worse(int *a, int (*f)(int)) { a[0] = f(1) + f(2); }\n"
+    best = (
+        "__global__ void best(int (*f)(int), int *a) { for (int i = 0; i < 9; i++) a[i] = f(i); }\n"
+    )
+    worse = "__global__ void worse(int (*f)(int), int *a) { a[0] = f(1); }\n"
     source.write_text(best + worse + "__global__ void simple(int *a) { a[0] = 1; }\n")
     lines = said(source, tmp_path / "t")
     assert lines[0].startswith("passed over best (no launch of it was found, most work): the para")
@@ -379,7 +391,7 @@ def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
     assert not lines[3].startswith("other kernels")
     source.write_text(best + worse)
     message = refused(tmp_path, str(source))
-    assert "k.cu:1: best: the parameter 'f' of best is of type `int (*f)(int)`" in message
+    assert "k.cu:1: best: the parameter 'a' of best is of type `int **`" in message
     assert "none of its 1 other kernels can become a target either" in message
 
 

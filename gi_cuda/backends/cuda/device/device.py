@@ -193,6 +193,7 @@ class CudaDevice(Solid):
         return BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
 
     def _value(self, plan: CasePlan, argument: Argument) -> bytes:
+        """What a kernel gets for an argument."""
         if isinstance(argument, Packed):
             return argument.bytes(lambda one: self._value(plan, one))
         if isinstance(argument, str):

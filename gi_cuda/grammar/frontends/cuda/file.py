@@ -143,15 +143,30 @@ def of_source(path: Path, source: Source) -> CudaFile:
     names = study(presence.macros()).names
     root = parse(read(source.text, presence).code)
     macros: dict[str, Macro] = {}
-    for macro in presence.macros():
+    active = presence.active({})
+    # Of several definitions the first that counts.
+    for macro in sorted(presence.macros(), key=lambda one: not active[one.directive.region]):
         macros.setdefault(macro.name, macro)
     found = tuple(definitions(root, source.text, names))
     return CudaFile(path, source, root, presence, macros, names, found)
 
 
 def kernels(code: CudaFile) -> tuple[KernelSource, ...]:
-    """All kernels of a source, in order."""
-    found = [_kernel(code, d) for d in code.definitions if d.kernel]
+    """All kernels of a source, in order.
+
+    Of several definitions of a kernel, each under an ``#if`` of its own, that one counts which is
+    compiled where nothing is defined; all of them evolve.
+    """
+    active = code.presence.active({})
+    known: dict[str, KernelSource] = {}
+    for definition in sorted(
+        (d for d in code.definitions if d.kernel),
+        key=lambda d: not active[code.presence.region(d.node.start_byte)],
+    ):
+        kernel = _kernel(code, definition)
+        types = ", ".join(argument.text for argument in kernel.arguments)
+        known.setdefault(f"{kernel.name}({types})", kernel)
+    found = sorted(known.values(), key=lambda kernel: kernel.definition.node.start_byte)
     names = [kernel.name for kernel in found]
     return tuple(replace(k, overloaded=names.count(k.name) > 1) for k in found)
 

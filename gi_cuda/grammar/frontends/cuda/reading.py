@@ -23,6 +23,7 @@ _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", 
 _CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
 _TURNS_BLOCK = re.compile(r"[{}]|^\s*else\s*$|:\s*$")
 _BRACKETS = re.compile(r"[()\[\]{}]")
+_BRACES = re.compile(r"[{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _CONDITIONAL = frozenset({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"})
 
@@ -135,6 +136,16 @@ def _blocks_by_macro(bare: str, presence: Presence) -> Iterator[Hidden]:
             end = _closing(bare, bare.index("(", end))
         if bare[end:].lstrip()[:1] not in (";", ""):
             yield Hidden(start, end, (start, start), until)
+
+
+def block_end(bare: str, at: int) -> int:
+    """Behind the brace that closes the one at ``at``, or the text's end."""
+    depth = 0
+    for match in _BRACES.finditer(bare, at):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return match.end()
+    return len(bare)
 
 
 def _closing(bare: str, at: int) -> int:

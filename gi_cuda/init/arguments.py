@@ -13,8 +13,8 @@ from gi_cuda.init.access import accesses
 from gi_cuda.init.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
-from gi_cuda.init.members import ProposedScalar, ProposedStruct, take_apart
-from gi_cuda.init.shapes import declared_shape, element_of, opaque
+from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
+from gi_cuda.init.shapes import declared_shape, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.textures import is_texture, memory_of
 
@@ -121,10 +121,7 @@ class _Reader:
         if shape.kind == "number":
             self.scalars.append(_scalar(name, Element(shape.name, truth=shape.truth), self._use))
         elif shape.kind == "pointer" and not argument.reference:
-            element = element_of(shape.inner)
-            access = accesses(self._source.code, self._source.kernel.definition, name)
-            const = shape.const or argument.const
-            self.buffers.append(of_pointer(name, element, access, argument.text, const=const))
+            self.buffers += pointed(self._source, name, name, shape, self._taken)
         elif shape.kind == "struct" and not argument.reference:
             parts = take_apart(self._source, name, shape, self._taken)
             if parts is None:

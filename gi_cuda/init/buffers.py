@@ -68,6 +68,7 @@ class ProposedBuffer:
         begin: how many items it has before that; "" for none.
         grown: what its elements were at first, where they were too few; "" where they were not.
         notes: what was found out about it.
+        addresses: buffers into which its items point, and at which byte of an item.
         const: whether the source says that nothing is written to it.
         copied: whether host code sets the variable.
     """
@@ -84,6 +85,7 @@ class ProposedBuffer:
     begin: str = ""
     grown: str = ""
     notes: Notes = field(default_factory=Notes)
+    addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False
     copied: bool = False
 

@@ -6,12 +6,17 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.members import ProposedScalar, ProposedStruct
 
 _PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
 _WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|dim_?x|n")
 _OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
+_POINTERS = Element("uint64", addresses=True)
+_ROW = 16
+"""Items in a row, where nothing says how many."""
+
 _LARGEST = 16
 """Bytes of the largest item of a row, which a pitch in bytes has room for."""
 
@@ -74,3 +79,22 @@ def of_structs(
         own = [values[name] for name, _ in struct.members if name in values]
         sizes |= {name: " * ".join(own) for name, _ in struct.members if own}
     return tuple(replace(b, elements=b.elements or sizes.get(b.name)) for b in buffers)
+
+
+def with_rows(
+    buffers: Sequence[ProposedBuffer], counting: Sequence[str]
+) -> tuple[ProposedBuffer, ...]:
+    """The buffers; of pointers to rows there are as many as of the first of what counts."""
+    tables = [one for one in buffers if one.addresses and one.element == _POINTERS]
+    rows = {name for one in tables for name, _ in one.addresses}
+    if not counting or not tables:
+        return tuple(buffers)
+    whole = None if len(counting) > 1 else f"{counting[0]} * {_ROW}"
+    return tuple(
+        replace(one, elements=counting[0])
+        if one in tables
+        else replace(one, elements=one.elements or whole)
+        if one.name in rows
+        else one
+        for one in buffers
+    )

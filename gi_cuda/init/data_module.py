@@ -114,15 +114,17 @@ def _zeros(buffer: ProposedBuffer) -> bool:
     """Whether it starts as zeros: what atomics add to, variables that nobody sets, addresses."""
     unset = buffer.symbol is not None and buffer.role == "inout" and buffer.elements == "1"
     unset = unset and not buffer.copied
-    addresses = buffer.element.addresses and not buffer.element.fields
+    addresses = buffer.element.addresses and not (buffer.element.fields or buffer.addresses)
     return buffer.access is Access.ATOMIC or unset or addresses
 
 
 def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     element = buffer.element
     items = buffer.items(proposal.counts)
-    items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
+    items = _in_python(items)
     size = times(items, element.parts)
+    if buffer.addresses and not element.fields:
+        return _numbers_of_elements(proposal, buffer, items)
     if _zeros(buffer):
         return f"np.zeros({size}, dtype=np.{element.type})"
     if element.fields:
@@ -140,6 +142,20 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         return f"rng.random({size}).astype(np.float16)"
     fill = buffer.fill or Fill(0, 2 if element.truth else 100)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
+
+
+def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str) -> str:
+    """Numbers of elements that pointers in memory point to: one part of it after another."""
+    if buffer.element.type != "uint64" or buffer.element.parts > 1:
+        return f"np.zeros({times(items, buffer.element.parts)}, dtype=np.{buffer.element.type})"
+    name = buffer.addresses[0][0]
+    behind = next(one for one in proposal.buffers if one.name == name)
+    size = _in_python(times(behind.items(proposal.counts), behind.element.parts))
+    return f"np.arange({items}, dtype=np.uint64) * (({size}) // ({items}))"
+
+
+def _in_python(text: str) -> str:
+    return re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), text).replace("/", "//")
 
 
 def times(items: str, parts: int) -> str:

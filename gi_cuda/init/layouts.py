@@ -121,8 +121,7 @@ class _Reader:
                     kind = self._referred(entry, "DW_AT_type")
                     variables.setdefault(_name(entry), self._shape(kind))
                 elif parameters is None and self._is(entry, kernel):
-                    own = [c for c in entry.iter_children() if c.tag == "DW_TAG_formal_parameter"]
-                    kinds = [self._referred(one, "DW_AT_type") for one in own]
+                    kinds = [self._referred(one, "DW_AT_type") for one in _parameters(entry)]
                     parameters = tuple(map(self._shape, kinds))
         return None if parameters is None else Found(parameters, variables)
 
@@ -205,6 +204,15 @@ class _Reader:
                 yield from ((name, at + inner, one) for name, inner, one in shape.members)
             else:
                 yield _name(child), at, shape
+
+
+def _parameters(function: Any) -> Iterator[Any]:
+    """A function's parameters, those of packs one by one."""
+    for child in function.iter_children():
+        if child.tag == "DW_TAG_formal_parameter":
+            yield child
+        elif child.tag == "DW_TAG_GNU_formal_parameter_pack":
+            yield from _parameters(child)
 
 
 def _outside(entry: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -9,8 +10,11 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init.access import UNKNOWN, Access, accesses, member_accesses
 from gi_cuda.init.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.layouts import Shape
-from gi_cuda.init.shapes import HALF, element_of
+from gi_cuda.init.shapes import HALF, element_of, has_addresses
 from gi_cuda.init.sources import Chosen
+
+_FOLLOWED = 1
+"""Pointers to pointers that are followed, from the first one on."""
 
 _MOST = 64
 """Members that are no numbers, in arrays of a struct, each of which is named."""
@@ -110,9 +114,9 @@ def take_apart(source: Chosen, name: str, shape: Shape, taken: set[str]) -> Part
     """
     members, scalars, buffers = [], [], []
     for path, at, one in _leaves(shape, "", 0):
-        own = _free(f"{name}_{path.replace('.', '_').replace('[', '_').replace(']', '')}", taken)
+        own = _free(f"{name}_{_joined(path)}", taken)
         if one.kind == "pointer":
-            buffers.append(_pointed(source, own, f"{name}.{path}", one))
+            buffers += pointed(source, own, f"{name}.{path}", one, taken)
         elif (count := _values(one)) is not None:
             element, number = count
             scalars.append(ProposedScalar.guessed(own, element, number, f"{name}.{path}"))
@@ -150,17 +154,43 @@ def _values(shape: Shape) -> tuple[Element, int] | None:
     return None
 
 
-def _pointed(source: Chosen, name: str, path: str, shape: Shape) -> ProposedBuffer:
-    """What a pointer in a struct points to."""
+def pointed(
+    source: Chosen, name: str, written: str, shape: Shape, taken: set[str], depth: int = 0
+) -> list[ProposedBuffer]:
+    """The buffer that a pointer points to, and those into which what lies there points.
+
+    Args:
+        name: of the first.
+        written: how the kernel's text names the pointer.
+        taken: names that are in use; those of further buffers are added.
+    """
     function = source.kernel.definition
-    access = member_accesses(source.code, function, path.partition("[")[0])
-    whole = accesses(source.code, function, path.partition(".")[0])
-    if access is Access.NONE and whole is not Access.NONE:
-        # The struct goes to a function, or to one of its own methods.
-        access = UNKNOWN
-    element = element_of(shape.inner)
-    shown = f"pointer {path}"
-    return of_pointer(name, element, access, shown, const=shape.const)
+    whole = re.split(r"\.|->|\[", written)[0]
+    access = accesses(source.code, function, whole)
+    if written != whole:
+        own = member_accesses(source.code, function, written.partition("[")[0])
+        # Else the struct goes to a function, or to one of its own methods.
+        access = own if own is not Access.NONE or access is Access.NONE else UNKNOWN
+    inner = shape.inner
+    buffer = of_pointer(name, element_of(inner), access, f"pointer {written}", const=shape.const)
+    if inner is None or depth > _FOLLOWED or not has_addresses(inner):
+        return [buffer]
+    found, places = [], []
+    for path, at, one in _leaves(inner, "", 0):
+        behind = "" if one.inner is None else one.inner.name
+        if one.kind != "pointer" or behind == inner.name != "":
+            continue  # lists and trees end at once
+        own_name = _free(f"{name}_{_joined(path) or 'data'}", taken)
+        further = f"{written}->{path}" if path else f"{written}[]"
+        found += pointed(source, own_name, further, one, taken, depth + 1)
+        places.append((own_name, at))
+    # What kernels write to is at the end of pointers; the pointers are set by the case.
+    first = replace(buffer, role="input" if places else buffer.role, addresses=tuple(places))
+    return [first, *found]
+
+
+def _joined(path: str) -> str:
+    return re.sub(r"\W+", "_", path).strip("_")
 
 
 def _free(name: str, taken: set[str]) -> str:

@@ -14,7 +14,7 @@ from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged, variables
 from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.consistent import consistent, of_structs
+from gi_cuda.init.consistent import consistent, of_structs, with_rows
 from gi_cuda.init.geometry import Launching, launching
 from gi_cuda.init.headers import Headers
 from gi_cuda.init.instances import instance_of
@@ -142,6 +142,7 @@ def propose(
         counted = sorted(own - active - {*arguments, *source.fixed})
     within = of_structs(given.structs, given.buffers, scalars, saying)
     buffers = tuple(_sized(buffer, use, counted) for buffer in within)
+    buffers = with_rows(buffers, counting)
     taken = (*arguments, *named_too, *(one.name for one in symbols))
     written = {s.name: s.written for s in scalars}
     sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)

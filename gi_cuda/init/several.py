@@ -165,6 +165,7 @@ def _buffer(
         name=names[buffer.name],
         elements=None if buffer.elements is None else change(buffer.elements),
         texture=None if buffer.texture is None else names[buffer.texture],
+        addresses=tuple((names.get(name, name), at) for name, at in buffer.addresses),
     )
 
 

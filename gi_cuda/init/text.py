@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
@@ -164,6 +166,8 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
             role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
+            item=parts * np.dtype(buffer.element.type).itemsize if buffer.addresses else None,
+            addresses=dict(buffer.addresses) or None,
             begin=_Noted(times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
         comment = ""

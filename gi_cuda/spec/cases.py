@@ -272,5 +272,12 @@ def _array(buffer: Buffer, value: Any, known: Mapping[str, Any], where: str) -> 
                 f"but its size `{buffer.size.text}` is {size}",
                 where=where,
             )
+    item = buffer.item or buffer.dtype.itemsize
+    if buffer.addresses and array.nbytes % item:
+        raise UserError(
+            f"the buffer {buffer.name!r} has {array.nbytes} bytes, and its items {item} each",
+            where=where,
+            hint="Addresses lie in whole items: make the array longer, or mend `item`.",
+        )
     array.flags.writeable = False
     return array

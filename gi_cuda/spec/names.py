@@ -183,12 +183,41 @@ def _check_buffers(buffers: Iterable[Buffer], names: NameResolver) -> None:
                 f"{'a' if scratch else 'an'} {item.role} buffer needs a size",
                 'The number of elements, e.g. size = "n_reads * 2".',
             )
+        _check_addresses(item, index, {one.name: one for one in buffers}, names)
     if not any(buffer.role.judged for buffer in buffers):
         raise names.places.error(
             ("buffer", 0),
             "no buffer is an output",
             'What the kernel computes has role = "output" or "inout".',
         )
+
+
+def _check_addresses(
+    item: Buffer, index: int, buffers: Mapping[str, Buffer], names: NameResolver
+) -> None:
+    """Pointers in a buffer lead to others, and nobody but the case sets them."""
+    key: Key = ("buffer", index, "addresses")
+    if item.addresses and (item.role is not BufferRole.INPUT or item.symbol is not None):
+        raise names.places.error(
+            key,
+            f"the buffer {item.name!r} cannot hold addresses",
+            'Only a buffer of role "input" without a symbol can: addresses are not judged.',
+        )
+    for name, at in item.addresses.items():
+        pointed = [one.name for one in buffers.values() if one.symbol is None]
+        names.check(name, pointed, key, "buffer")
+        scratch = buffers[name].role is BufferRole.SCRATCH
+        size = item.item or item.dtype.itemsize
+        if scratch or at + _ADDRESS > size:
+            raise names.places.error(
+                key,
+                f"the address of {name!r} ends behind an item of {item.name!r}"
+                if not scratch
+                else f"nothing can point into the scratch buffer {name!r}",
+                f"It begins at byte {at} of {size} and has {_ADDRESS}."
+                if not scratch
+                else "Its size follows parameters, and so it lies elsewhere in each variant.",
+            )
 
 
 def _check_scalars(scalars: Iterable[Scalar], names: NameResolver) -> None:

@@ -273,6 +273,8 @@ def _check_use(target: Target, places: KeyLines) -> None:
     used = {
         name for launch in target.launches for step in launch.steps for name in target.passed(step)
     }
+    for buffer in target.buffers:
+        used.update(buffer.addresses)
     for index, struct in enumerate(target.structs):
         if struct.name not in used:
             raise places.error(

@@ -126,6 +126,9 @@ class Buffer(Table):
             that is as long as the case makes it.
         symbol: name of the ``__constant__`` or ``__device__`` variable that it is, if it is one.
         begin: number of the element that a kernel's pointer points to; None: the first.
+        item: bytes of what there is one or more of, for `addresses`; None: those of an element.
+        addresses: names of buffers into which items point, and at which byte of an item each
+            pointer lies; there the case gives the number of an element.
     """
 
     __pydantic_config__ = renamed(dtype="type")
@@ -136,6 +139,8 @@ class Buffer(Table):
     size: key.IntExpression | None = None
     symbol: key.Text | None = None
     begin: key.IntExpression | None = None
+    item: key.Count | None = None
+    addresses: dict[key.Name, key.Offset] = field(default_factory=dict)
     line: int = 0
 
 

@@ -39,7 +39,8 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Packed, Target, Texture
+from gi_cuda.spec import Argument, Buffer, BufferRole, CaseData, Launch, Packed, Target, Texture
+from gi_cuda.spec.addresses import addressed
 from gi_cuda.spec.kernel_names import identifier
 
 _MASKS: Final = (
@@ -300,10 +301,20 @@ class HostDevice:
         if key not in self._buffers:
             buffer = next(b for b in self._target.buffers if b.name == name)
             array = self._runtime.alloc(name, buffer.dtype, plan.sizes[name])
-            if buffer.role.given:
-                array[:] = self._cases[plan.case].buffers[name]
             self._buffers[key] = array
+            if buffer.role.given:
+                array[:] = self._given(plan, buffer)
         return self._buffers[key]
+
+    def _given(self, plan: CasePlan, buffer: Buffer) -> NDArray[Any]:
+        """What a buffer holds before a launch."""
+
+        def address(name: str) -> int:
+            begin = plan.offsets.get(name, 0)
+            return int(self._buffer(plan, name).__array_interface__["data"][0]) + begin
+
+        values = self._cases[plan.case].buffers[buffer.name]
+        return addressed(self._target, buffer, values, address)
 
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote; views, valid until the next launch."""
@@ -332,10 +343,10 @@ class HostDevice:
         for buffer in self._target.buffers:
             if buffer.role is not BufferRole.INPUT:
                 continue
-            array, pristine = self._buffer(plan, buffer.name), self._cases[plan.case].buffers
-            if not np.array_equal(array.view(np.uint8), pristine[buffer.name].view(np.uint8)):
+            array, pristine = self._buffer(plan, buffer.name), self._given(plan, buffer)
+            if not np.array_equal(array.view(np.uint8), pristine.view(np.uint8)):
                 names.append(buffer.name)
-                array[:] = pristine[buffer.name]
+                array[:] = pristine
         return names
 
     def fate(self) -> None:

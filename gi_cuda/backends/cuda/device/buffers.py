@@ -11,6 +11,7 @@ from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import GUARD, Memory, MemoryCheck, Region, guards
 from gi_cuda.backends.protocol.requests import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
+from gi_cuda.spec.addresses import addressed
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +55,16 @@ class Buffers:
         self._arena: tuple[Arena, Region] | None = None
         self._control = 0
 
-    def original(self, case: str, buffer: Buffer) -> int:
+    def original(self, plan: CasePlan, buffer: Buffer) -> int:
         """Address of a copy, which no launch is told of, of what a case gives."""
-        key = (case, buffer.name)
+
+        def address(name: str) -> int:
+            return self.region(plan, name).address + plan.offsets.get(name, 0)
+
+        key = (plan.case, buffer.name)
         if key not in self._pristine:
-            array = self._cases[case].buffers[buffer.name]
+            given = self._cases[plan.case].buffers[buffer.name]
+            array = addressed(self._target, buffer, given, address)
             self._pristine[key] = self._memory.upload(f"the buffer {buffer.name}", array)
         return int(self._pristine[key])
 
@@ -67,7 +73,7 @@ class Buffers:
         key = (plan.case, name, plan.sizes[name])
         if key not in self._regions:
             buffer = next(b for b in self._target.buffers if b.name == name)
-            pristine = self.original(plan.case, buffer) if buffer.role.given else 0
+            pristine = self.original(plan, buffer) if buffer.role.given else 0
             size = plan.sizes[name] * buffer.dtype.itemsize
             arena, _ = self._cushion(plan) or (None, None)
             self._regions[key] = self._memory.buffer(name, size, pristine, arena)

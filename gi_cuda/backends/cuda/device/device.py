@@ -219,7 +219,7 @@ class CudaDevice(Solid):
             size = plan.sizes[buffer.name] * buffer.dtype.itemsize
             if size > room:
                 raise LaunchRefused(f"{buffer.symbol} has {room} bytes, and the case {size}")
-            pristine = self._buffers.original(plan.case, buffer) if buffer.role.given else 0
+            pristine = self._buffers.original(plan, buffer) if buffer.role.given else 0
             yield buffer.name, Region(buffer.name, int(address), size, False, pristine)
 
     # -- buffers -----------------------------------------------------------------------------

@@ -1,0 +1,195 @@
+"""``gi-cuda init`` on parameters of all types: what it writes loads, and passes ``check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda.spec import Target, load_case
+from tests.integration.init.test_init import init, passes, refused, roles, sizes
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+SOURCES = {
+    "struct by value": """
+        struct Image { int width, height, pitch; const float *in; float *out; };
+        __device__ float at(Image g, int x, int y) { return g.in[y * g.pitch + x]; }
+        __global__ void flip(Image image) {
+          int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+          if (x < image.width && y < image.height)
+            image.out[y * image.pitch + x] = at(image, image.width - 1 - x, y);
+        }
+        void run(Image g) {
+          dim3 block(16, 16);
+          flip<<<dim3((g.width + 15) / 16, (g.height + 15) / 16), block>>>(g);
+        }""",
+    "vectors, arrays and a union by value": f"""
+        union Bits {{ float f; int i; }};
+        struct Taps {{ short weight[5]; bool on; Bits bits; double3 shift; }};
+        __global__ void weigh(float *a, int n, float4 scale, Taps t, dim3 cells) {{
+          {INDEX}
+          if (i < n) a[i] = a[i] * scale.w + t.weight[i % 5] + t.bits.i + t.shift.y + cells.x;
+        }}""",
+    "functor": f"""
+        template <typename T> struct Twice {{
+          __device__ T operator()(T a) const {{ return a + a; }}
+        }};
+        template <typename T, class F> __global__ void map(T *a, int n, F f) {{
+          {INDEX}
+          if (i < n) a[i] = f(a[i]);
+        }}""",
+    "pointers to pointers": f"""
+        __global__ void rows(float **a, const float *const *b, int n, int m) {{
+          {INDEX}
+          if (i < n) for (int j = 0; j < m; j++) a[i][j] = 2 * b[i][j] + j;
+        }}""",
+    "pointers in a struct in memory": f"""
+        struct World {{ int n; const float3 *lamps; float *sums; World *next; }};
+        __global__ void light(const World *world, int n) {{
+          {INDEX}
+          if (i < n && !world->next) world->sums[i] += world->lamps[i].y;
+        }}""",
+    "aliases": f"""
+        typedef unsigned long long big;
+        using real = double;
+        enum Kind {{ SUM, PRODUCT }};
+        __global__ void fold(real *a, big n, Kind kind, const volatile bool yes, size_t step) {{
+          {INDEX}
+          if (i < n && yes) a[i] = kind == SUM ? a[i] + step : a[i] * step;
+        }}""",
+    "aligned": f"""
+        struct __align__(16) Cell {{ float mass; char kind; }};
+        __global__ void grow(Cell *cells, int n) {{
+          {INDEX}
+          if (i < n) {{ cells[i].mass *= 1.5f; cells[i].kind += 1; }}
+        }}""",
+    "pack": f"""
+        template <typename... Ts> __global__ void many(int *a, int n, Ts... more) {{
+          {INDEX}
+          if (i < n) a[i] += (1 + ... + int(4 * more));
+        }}""",
+    "qualifiers": f"""
+        __global__ void half_of(float const *const __restrict from,
+                                float *const __restrict to, int n) {{
+          {INDEX}
+          if (i < n) to[i] = from[i] / 2;
+        }}""",
+    "variables only": """
+        #define ROUND(n) ((n) + 3 & ~3)
+        const int many = ROUND(61);
+        __device__ int squares[many];
+        __device__ unsigned calls = 0;
+        __global__ void tabulate(void) {
+          if (threadIdx.x < many) squares[threadIdx.x] = threadIdx.x * threadIdx.x;
+          atomicAdd(&calls, 1);
+        }
+        void run() { tabulate<<<1, 64>>>(); }""",
+    "written by a macro": f"""
+        #define SET(k, v) place[k] = v
+        __global__ void fill(float *place, int n) {{
+          {INDEX}
+          if (i < n) SET(i, i * 2);
+        }}""",
+    "written by a method": f"""
+        struct Pair {{ int a, b; __device__ void turn() {{ int c = a; a = b; b = c; }} }};
+        __global__ void turn_all(Pair *pairs, int n) {{
+          {INDEX}
+          if (i < n) pairs[i].turn();
+        }}""",
+    "written by a reference": f"""
+        __global__ void negate(float *values, int n) {{
+          {INDEX}
+          if (i < n) {{ auto &one = values[i]; one = -one; }}
+        }}""",
+    "names of python": f"""
+        __global__ void add(float *def, int np, int seed) {{
+          {INDEX}
+          if (i < np) def[i] += seed;
+        }}""",
+}
+
+
+def made(name: str, tmp_path: Path) -> Target:
+    source = tmp_path / "k.cu"
+    source.write_text(SOURCES[name])
+    return init(str(source), tmp_path / "target")
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_what_is_written_passes(name: str, tmp_path: Path) -> None:
+    made(name, tmp_path)
+    passes(tmp_path / "target", tmp_path / "scratch")
+
+
+def test_a_struct_is_put_together_of_its_members(tmp_path: Path) -> None:
+    target = made("struct by value", tmp_path)
+    (image,) = target.structs
+    assert (image.size, image.align) == (32, 8)
+    assert image.members == {
+        "image_width": 0,
+        "image_height": 4,
+        "image_pitch": 8,
+        "image_in": 16,
+        "image_out": 24,
+    }
+    assert roles(target) == {"image_in": "input", "image_out": "output"}
+    assert set(sizes(target).values()) == {"image_width * image_height"}
+    # Rows are as wide as the image, and the launch is that of the host code.
+    assert {s.name: s.value.text for s in target.scalars if s.value} == {
+        "image_pitch": "image_width"
+    }
+    (step,) = target.launches[0].steps
+    assert step.grid[0].text == "(image_width + 15) / 16"
+
+
+def test_arrays_of_a_struct_are_scalars_of_several_values(tmp_path: Path) -> None:
+    target = made("vectors, arrays and a union by value", tmp_path)
+    scale, taps, cells = target.structs
+    assert (scale.size, scale.align, len(scale.members)) == (16, 16, 4)
+    assert list(taps.members.items())[:3] == [("t_weight", 0), ("t_on", 10), ("t_bits_f", 12)]
+    assert (taps.size, cells.size) == (40, 12)
+    assert {s.name: s.count for s in target.scalars if s.count > 1} == {"t_weight": 5}
+
+
+def test_addresses_in_memory_lead_to_buffers(tmp_path: Path) -> None:
+    target = made("pointers in a struct in memory", tmp_path)
+    world, *others = target.buffers
+    # A list ends at once.
+    assert world.addresses == {"world_lamps": 8, "world_sums": 16}
+    assert [one.name for one in others] == ["world_lamps", "world_sums"]
+    rows = made_again("pointers to pointers", tmp_path)
+    assert roles(rows) == {"a": "input", "a_data": "inout", "b": "input", "b_data": "input"}
+    assert sizes(rows)["a"] == "n"
+    case = load_case(rows, rows.cases[0])
+    table, m = case.buffers["a"], int(case.scalars["m"])
+    np.testing.assert_array_equal(table[:3], [0, m, 2 * m])
+
+
+def made_again(name: str, tmp_path: Path) -> Target:
+    further = tmp_path / "further"
+    further.mkdir()
+    return made(name, further)
+
+
+def test_members_are_judged_one_by_one(tmp_path: Path) -> None:
+    made("aligned", tmp_path)
+    text = (tmp_path / "target" / "target.toml").read_text()
+    assert 'members = { mass = ["float32", 0], kind = ["int8", 4] }' in text
+    assert "item = 16     # bytes of a struct" in text
+
+
+def test_a_template_of_a_class_that_is_called(tmp_path: Path) -> None:
+    assert made("functor", tmp_path).kernels == ("map<float, Twice<float>>",)
+
+
+def test_what_writes_nothing_names_another_kernel(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        '__global__ void look(const int *a) { if (*a) printf("%d", *a); }\n'
+        "__global__ void count(int *a) { ++*a; }\n"
+    )
+    message = refused(tmp_path, str(source), "--kernel", "look")
+    assert "k.cu:1: look writes nothing that could be judged" in message
+    assert "--kernel count" in message

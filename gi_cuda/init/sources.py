@@ -31,6 +31,7 @@ from gi_cuda.grammar.frontends.cuda.file import (
     source_constants,
 )
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.conditions import without_dead_code
@@ -42,6 +43,11 @@ from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_OWNER = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?::")
+_SCOPE = re.compile(
+    r"\b(?P<key>namespace|struct|class|union)\s+(?:__align__\s*\([^()]*\)\s*)?"
+    r"(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?(?::[^;{}()]*)?\{"
+)
 _VARIABLE = re.compile(
     r"__(?:constant|device)__\b[^;{}()=\[\]]*\b(?P<name>[A-Za-z_]\w*)\s*(?:\[[^;{}()]*|=[^;]*)?;"
 )
@@ -169,7 +175,7 @@ def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
     source = grammar.source
     places = LineIndex(source)
     needed = {source.name, *(places.at(function.start).file for function in grammar.functions)}
-    needed |= set(_of_variables(grammar, places))
+    needed |= {*_of_variables(grammar, places), *_of_members(grammar, places)}
     starts = {part.file: part.start for part in reversed(source.stretches)}
     words = {name: frozenset(_WORD.findall(text)) for name, text in source.files.items()}
     declared = list(_declared(grammar, places))
@@ -190,6 +196,20 @@ def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
     for match in _VARIABLE.finditer(text):
         if match["name"] in used:
+            yield places.at(match.start()).file
+
+
+def _of_members(grammar: Grammar, places: LineIndex) -> Iterator[str]:
+    """The files of types and namespaces whose members the functions are, and of types that the
+    functions use and that have shared memory, of which each variant has its own."""
+    text = bare_text(grammar.source.text)
+    bodies = [text[f.start : f.end] for f in grammar.functions]
+    used = {word for body in bodies for word in _WORD.findall(body)}
+    owners = {name for body in bodies for name in _OWNER.findall(body.partition("{")[0])}
+    for match in _SCOPE.finditer(text):
+        name, begin = match["name"], match.end()
+        shares = name in used and "__shared__" in text[begin : block_end(text, begin - 1)]
+        if name in owners or (shares and match["key"] != "namespace"):
             yield places.at(match.start()).file
 
 

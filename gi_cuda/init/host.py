@@ -152,6 +152,8 @@ class KnownNames:
 
     Attributes:
         scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
+        members: for a struct that the kernel gets, how one writes a member behind its name
+            (``.width``), and the name of the scalar that it is.
         kept: macros and constants that stay names.
         own: whether numbers that nobody can tell, and whose names say how much data there is, do.
         starts: whether a variable of a loop is what it is at first, instead of unknown.
@@ -161,6 +163,7 @@ class KnownNames:
     """
 
     scalars: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     own: bool = False
     starts: bool = False

@@ -120,6 +120,9 @@ def _site(
     code, node = host.code, call.node
     passed = list(zip(kernel.arguments, call.arguments, strict=False))
     here = {code.of(n).strip(): a.name for a, n in passed if not a.pointers and is_name(n)}
+    for argument, passes in passed:
+        own = known.members.get(argument.name, {})
+        here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
     plain = Resolver(host, node, types, KnownNames(starts=True))
     resolver = Resolver(host, node, types, replace(known, scalars=here))
     # How many threads a block has is no matter of how much data there is.

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
-from gi_cuda.backends.compile.namespaces import namespaces
-from gi_cuda.backends.compile.preprocess import prelude
-from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.interface import Wanted
 from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.rehearsal import compiler_of
 from gi_cuda.init.sources import Chosen
 
 _SIGNED, _UNSIGNED, _FLOAT, _BOOL = (0x05, 0x06, 0x0D), (0x07, 0x08, 0x10), 0x04, 0x02
@@ -63,7 +60,7 @@ class Found:
     variables: Mapping[str, Shape]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layouts:
     """Asks a compiler about a kernel's source, if it is asked itself.
 
@@ -77,8 +74,7 @@ class Layouts:
 
     def parameters(self) -> tuple[Shape, ...] | None:
         """The types of the kernel's parameters; None where its source does not compile."""
-        found = self._found()
-        return None if found is None else found.parameters
+        return None if self._found is None else self._found.parameters
 
     def variable(self, name: str) -> Shape | None:
         """The type of a ``__constant__`` or ``__device__`` variable; None where it is not known.
@@ -86,40 +82,27 @@ class Layouts:
         Args:
             name: without namespaces.
         """
-        found = self._found()
-        return None if found is None else found.variables.get(name)
+        return None if self._found is None else self._found.variables.get(name)
 
+    @cached_property
     def _found(self) -> Found | None:
-        text = self.source.code.source
-        folders = (*self.compilation.include, self.source.code.path.resolve().parent)
-        compiler = HostCompiler(
-            file_name=text.name,
-            front=prelude(text.text, self.compilation.define),
-            options=(f"-std={self.compilation.standard}", *(f"-I{one}" for one in folders)),
-            jobs=1,
-            kernels=(self.instance,),
-            namespaces=namespaces(text.text),
-            cxx=find_compiler(),
+        code, kernels = self.source.code, (self.instance,)
+        program = read_cuda(code.source, Wanted(kernels))
+        without = self.source.headers.without
+        compiler = replace(
+            compiler_of(code.path, program, kernels, self.compilation, without), kernels=kernels
         )
-        device = read_cuda(text, Wanted((self.instance,))).text
-        define = tuple(self.compilation.define.items())
-        return _ask(compiler, device, define, self.source.kernel.definition.name)
-
-
-@lru_cache(maxsize=8)
-def _ask(
-    compiler: HostCompiler, text: str, define: tuple[tuple[str, str], ...], kernel: str
-) -> Found | None:
-    variant = Variant(0, text, dict(define), ("-O0", "-g", "-w"))
-    phenotype = compiler.preprocess([variant])[0]
-    if not isinstance(phenotype, Phenotype):
-        return None
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        path = Path(scratch) / "shapes"
-        if not compiler.compile_object([phenotype], path).ok:
+        variant = Variant(0, program.text, self.compilation.define, ("-O0", "-g", "-w"))
+        phenotype = compiler.preprocess([variant])[0]
+        if not isinstance(phenotype, Phenotype):
             return None
-        with path.with_suffix(".o").open("rb") as file:
-            return _Reader(ELFFile(file).get_dwarf_info()).found(kernel)
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            path = Path(scratch) / "layouts"
+            if not compiler.compile_object([phenotype], path).ok:
+                return None
+            with path.with_suffix(".o").open("rb") as file:
+                reader = _Reader(ELFFile(file).get_dwarf_info())
+                return reader.found(self.source.kernel.definition.name)
 
 
 class _Reader:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
@@ -78,6 +78,19 @@ class ProposedStruct:
         """The same where some things have other names."""
         members = tuple((names.get(name, name), at) for name, at in self.members)
         return replace(self, name=names.get(self.name, self.name), members=members)
+
+
+def written_members(
+    structs: Sequence[ProposedStruct], scalars: Sequence[ProposedScalar]
+) -> dict[str, dict[str, str]]:
+    """For each struct, how one writes a member behind its name, and the scalar that it is."""
+    written = {one.name: one.member for one in scalars if one.member}
+    return {
+        struct.name: {
+            written[name][len(struct.name) :]: name for name, _ in struct.members if name in written
+        }
+        for struct in structs
+    }
 
 
 @dataclass(frozen=True, slots=True)

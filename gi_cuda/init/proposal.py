@@ -10,17 +10,17 @@ from pathlib import Path
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged, variables
 from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.init.consistent import consistent, of_structs
+from gi_cuda.init.geometry import Launching, launching
 from gi_cuda.init.headers import Headers
+from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
-from gi_cuda.init.members import ProposedScalar, ProposedStruct
+from gi_cuda.init.members import ProposedScalar, ProposedStruct, written_members
 from gi_cuda.init.sizes import (
     Extent,
     elements,
@@ -38,7 +38,6 @@ from gi_cuda.spec.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _IN_DATA = ("np", "rng", "seed", "case", "random_items", "dict", "object", "int")
-_INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,22 +118,30 @@ def propose(
     active = frozenset(defaults)
     found = source.launches(active)
     use = found[0] if found else None
-    bound, instance = _instance(source, use, active)
-    instances = [_instance(source, one, active)[1] for one in found]
+    bound, instance = instance_of(source, use, active)
+    instances = [instance_of(source, one, active)[1] for one in found]
     layouts = Layouts(source, instance, compilation)
     given = read_arguments(replace(source, types=bound), use, layouts)
     scalars, arguments = given.scalars, given.names
     named_too = {name for struct in given.structs for name, _ in struct.members}
     symbols = variables(source.code, source.functions, bound, layouts)
+    members = written_members(given.structs, scalars)
+    if members:
+        named = source.launches(source.fixed, members=members)
+        found = source.launches(active, members=members)
+        use = found[0] if found else None
+    saying = _counting(source, scalars, use)
+    scalars = consistent(scalars, saying, source.body)
     counting = counted = _counting(source, scalars, use)
     if not counting and use is not None:
         # How much there is, only the host code knows: by the name that it has there.
-        named = source.launches(source.fixed, own=True)
-        found = source.launches(active, own=True)
+        named = source.launches(source.fixed, own=True, members=members)
+        found = source.launches(active, own=True, members=members)
         use = found[0]
         own = _words([use], [*use.allocated.values()])
         counted = sorted(own - active - {*arguments, *source.fixed})
-    buffers = tuple(_sized(buffer, use, counted) for buffer in given.buffers)
+    within = of_structs(given.structs, given.buffers, scalars, saying)
+    buffers = tuple(_sized(buffer, use, counted) for buffer in within)
     taken = (*arguments, *named_too, *(one.name for one in symbols))
     written = {s.name: s.written for s in scalars}
     sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
@@ -239,54 +246,6 @@ def _rounds_down(
     return any(rounds_down(text, name, others) for text in grid for name in counting)
 
 
-def _instance(
-    source: Chosen, use: LaunchSite | None, active: frozenset[str]
-) -> tuple[ElementTypes, str]:
-    """The types with template parameters bound, and the kernel's name as an instance."""
-    kernel, types = source.kernel, source.types
-    if not kernel.templates:
-        return types, kernel.shown
-    given = () if use is None else use.templates
-    aliases, words = dict(types.aliases), []
-    for index, parameter in enumerate(kernel.templates):
-        text = given[index] if index < len(given) else None
-        if text is None and parameter.type is None:
-            text = _deduced(kernel, parameter.name, use)
-        text = text or parameter.default
-        if parameter.type is None:
-            known = text is not None and types.element(text) is not None
-            text = text if text is not None and known else _likely(kernel, parameter.name)
-            aliases[parameter.name] = text
-        elif text is None or not _is_constant(text, active):
-            text = str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
-            if parameter.type == "bool":
-                text = "true"
-        words.append(text)
-    # Those left out have their defaults.
-    name = f"{kernel.name}<{', '.join(words)}>"
-    return replace(types, aliases=aliases), name
-
-
-def _is_constant(text: str, active: frozenset[str]) -> bool:
-    return set(re.findall(r"\b[A-Za-z_]\w*", text)) <= active | {"true", "false"}
-
-
-def _likely(kernel: KernelSource, name: str) -> str:
-    """What a template's type could be: whole numbers for what counts or is an index."""
-    counts = any(
-        a.type == name and not a.pointers and is_count_name(a.name, compared=False)
-        for a in kernel.arguments
-    )
-    return "int" if counts or _INDEX.fullmatch(name) else "float"
-
-
-def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
-    for argument in kernel.arguments:
-        if argument.type == name and use is not None and argument.name in use.types:
-            return use.types[argument.name]
-    return None
-
-
 def _threads(use: LaunchSite | None) -> int:
     """Four for each thread of a launch that is always the same, 0 for any other."""
     texts = () if use is None else (*(use.grid or ("x",)), *(use.block or ("x",)))
@@ -325,7 +284,8 @@ def _counting(
         further = [*use.allocated.values(), *use.computed.values()]
         told = set(_words([], [*(use.grid or ()), *further])) & set(whole)
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
-        if told and use.grid is not None and pointers <= use.allocated.keys():
+        apart = not any(s.member for s in scalars)
+        if told and use.grid is not None and apart and pointers <= use.allocated.keys():
             # Nothing is left for any other scalar to say.
             return [name for name in whole if name in told]
     kernel = source.kernel.definition

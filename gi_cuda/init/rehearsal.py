@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +52,27 @@ class Rehearsed:
         return not self.own and not self.unread
 
 
+def compiler_of(
+    path: Path,
+    program: ParsedText,
+    kernels: Sequence[str],
+    compilation: Compilation,
+    without: Collection[str],
+) -> HostCompiler:
+    """The host back end's compiler for what kernels reach; as of :func:`rehearse`."""
+    source = program.grammar.source
+    folders = [empty_headers(without), *compilation.include, path.resolve().parent]
+    return HostCompiler(
+        file_name=source.name,
+        front=prelude(source.text, compilation.define, without),
+        options=(f"-std={compilation.standard}", *(f"-I{folder}" for folder in folders)),
+        jobs=1,
+        cxx=find_compiler(),
+        namespaces=namespaces(source.text),
+        reach=Reach(roots(program.grammar, kernels)),
+    )
+
+
 def rehearse(
     path: Path,
     program: ParsedText,
@@ -68,16 +89,7 @@ def rehearse(
         without: headers that are left out, as they are spelled.
     """
     source = program.grammar.source
-    folders = [empty_headers(without), *compilation.include, path.resolve().parent]
-    compiler = HostCompiler(
-        file_name=source.name,
-        front=prelude(source.text, compilation.define, without),
-        options=(f"-std={compilation.standard}", *(f"-I{folder}" for folder in folders)),
-        jobs=1,
-        cxx=find_compiler(),
-        namespaces=namespaces(source.text),
-        reach=Reach(roots(program.grammar, kernels)),
-    )
+    compiler = compiler_of(path, program, kernels, compilation, without)
     variant = Variant(0, program.text, compilation.define, ("-fsyntax-only",))
     read = compiler.preprocess([variant])[0]
     if isinstance(read, BuildFailure):

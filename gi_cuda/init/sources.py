@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from gi_cuda.grammar import (
     Function,
@@ -42,6 +43,7 @@ from gi_cuda.init.launching import LaunchSite, launch_sites
 from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
 
+NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _OWNER = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?::")
 _SCOPE = re.compile(
@@ -90,9 +92,19 @@ class Chosen:
         """Constants that say how much data there is."""
         return constants(self.code, [self.code.text[f.start : f.end] for f in self.functions])
 
-    def launches(self, kept: frozenset[str], *, own: bool = False) -> list[LaunchSite]:
-        """The kernel's launches, with some names kept; with `own`, also the host code's own."""
-        known = KnownNames(kept=kept, own=own)
+    def launches(
+        self,
+        kept: frozenset[str],
+        *,
+        own: bool = False,
+        members: Mapping[str, Mapping[str, str]] = NO_MEMBERS,
+    ) -> list[LaunchSite]:
+        """The kernel's launches, with some names kept; with `own`, also the host code's own.
+
+        Args:
+            members: see :class:`~gi_cuda.init.host_code.KnownNames`.
+        """
+        known = KnownNames(kept=kept, own=own, members=members)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
         return [site for sites in found for site in sites]
 

@@ -190,10 +190,11 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
     for extent in proposal.extents:
         if not extent.passed:
             yield _table("[[scalar]]", comment, name=extent.name, type="int32")
-    for scalar in proposal.scalars:
+    # What is computed comes behind what it is computed from.
+    for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):
         header, kind = "[[scalar]]", scalar.element.type
         if scalar.computed is not None:
-            value = _Noted(scalar.computed, "as in the host code")
+            value = _Noted(scalar.computed, scalar.note or "as in the host code")
             yield _table(header, name=scalar.name, type=kind, value=value)
             continue
         if scalar.name not in proposal.counts:

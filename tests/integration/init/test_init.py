@@ -391,7 +391,7 @@ def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
     assert not lines[3].startswith("other kernels")
     source.write_text(best + worse)
     message = refused(tmp_path, str(source))
-    assert "k.cu:1: best: the parameter 'a' of best is of type `int **`" in message
+    assert "k.cu:1: best: the parameter 'f' of best is of type `int (*f)(int)`" in message
     assert "none of its 1 other kernels can become a target either" in message
 
 

@@ -16,11 +16,14 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
-from gi_cuda.trial.facts import JUDGED, impossible
+from gi_cuda.trial.facts import CASES, JUDGED, bytes_of, impossible, plan
 from gi_cuda.trial.running import Built, built_in, confirmed, explored
-from gi_cuda.trial.troubles import Idle, Impossible, Unjudged
+from gi_cuda.trial.troubles import Idle, Impossible, Slow, Unjudged
 
 _BACKEND = "host"
+
+_A_BYTE = 1e-9
+"""Seconds that go by for each byte of buffers with every launch: they are restored and compared."""
 
 
 def no_compiler() -> str:
@@ -58,6 +61,10 @@ class Bench:
             return Impossible(what)
         if not any(b.role in JUDGED for b in proposal.buffers):
             return Unjudged()
+        for case in CASES:
+            seconds = bytes_of(proposal, plan(proposal, case)) * _A_BYTE
+            if seconds > patience:
+                return Slow(case, seconds, over=False)
         try:
             return self._attempt(proposal, patience)
         except MachineError:

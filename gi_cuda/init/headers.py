@@ -7,7 +7,7 @@ device code compiles without it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -57,7 +57,7 @@ def as_built(path: Path, given: Compilation) -> Compilation:
     repository = repository_of(path)
     found = located(path, of_project(path, given, repository), repository)
     text = read_source(path).text
-    missing = _missing(_listed(path, text, found, "-M"))
+    missing = missing_headers(path, read_source(path), found)
     return replace(found, compiled=compiled_lines(path, text, found, missing))
 
 
@@ -116,16 +116,18 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
     return replace(compilation, include=include, define=define)
 
 
-def find_headers(path: Path, program: ParsedText, kernel: str, compilation: Compilation) -> Headers:
+def find_headers(
+    path: Path, program: ParsedText, kernels: Sequence[str], compilation: Compilation
+) -> Headers:
     """The headers that a source includes, found as a compiler finds them.
 
     Args:
         path: where its main file is.
         program: the source; headers that stand in it are none of those it includes.
-        kernel: what is wanted of it.
+        kernels: names of those that are wanted.
 
     Raises:
-        UserError: one is not there of which the device code needs something.
+        UserError: one is not there of which the kernel needs something.
     """
     source = program.grammar.source
     text = source.text
@@ -138,7 +140,7 @@ def find_headers(path: Path, program: ParsedText, kernel: str, compilation: Comp
     without |= dict.fromkeys(toolkit, "the host back end has none")
 
     def tried(names: Iterable[str]) -> Rehearsed:
-        return rehearse(path, program, kernel, compilation, frozenset(names))
+        return rehearse(path, program, kernels, compilation, frozenset(names))
 
     first = last = tried(without)
     unread: dict[str, str] = {}
@@ -153,7 +155,7 @@ def find_headers(path: Path, program: ParsedText, kernel: str, compilation: Comp
     if last.ok:
         return Headers(tuple(own), (), without)
     lost = [name for name in missing if name not in toolkit]
-    needed = sorted(name for name in last.undeclared if not _OF_CUDA.match(name))
+    needed = sorted(name for name in last.undeclared if not is_of_cuda(name))
     if lost and needed and not toolkit:
         raise _not_found(path, source, lost, needed)
     return Headers(tuple(own), toolkit, {n: why for n, why in without.items() if n not in toolkit})
@@ -167,6 +169,17 @@ def _not_found(path: Path, source: Source, lost: list[str], needed: list[str]) -
         where=_line(path, source, lost[0]),
         hint="say where it is: -I DIR, or --compile-commands compile_commands.json",
     )
+
+
+def missing_headers(path: Path, source: Source, compilation: Compilation) -> list[str]:
+    """The headers that a source includes and that are not found, with those that the host back end
+    lacks."""
+    return _missing(_listed(path, source.text, compilation, "-M"))
+
+
+def is_of_cuda(name: str) -> bool:
+    """Whether CUDA may declare a name, and no header of a project."""
+    return _OF_CUDA.match(name) is not None
 
 
 def _missing(listed: Iterable[str]) -> list[str]:

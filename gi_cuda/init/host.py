@@ -29,16 +29,26 @@ class HostCode:
         codes: the file, then those whose macros and constants it uses.
         constants: what names of constants and of enumerations stand for.
         calls: by a function's name, the calls of it in the file, in order.
+        kernels: the names, without scope, of all kernels that it can see.
     """
 
     codes: tuple[CudaFile, ...]
     constants: Mapping[str, str]
     calls: Mapping[str, tuple[Node, ...]]
+    kernels: frozenset[str]
+    _seen: dict[tuple[int, bool], Locals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def code(self) -> CudaFile:
         """The file itself."""
         return self.codes[0]
+
+    def before(self, at: Node, *, starts: bool) -> Locals:
+        """What is known before a place; asked for often, so it is kept."""
+        key = (at.start_byte, starts)
+        if key not in self._seen:
+            self._seen[key] = Locals(self.code, at, starts=starts)
+        return self._seen[key]
 
 
 def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
@@ -52,7 +62,9 @@ def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
     for node in walk(whole.root):
         if node.type == "call_expression" and (called := node.child_by_field_name("function")):
             calls.setdefault(plain_name(whole.of(called)), []).append(node)
-    return HostCode((whole, *around), constants, {name: (*found,) for name, found in calls.items()})
+    kernels = frozenset(d.name for one in (whole, *around) for d in one.definitions if d.kernel)
+    every = {name: (*found,) for name, found in calls.items()}
+    return HostCode((whole, *around), constants, every, kernels)
 
 
 def plain_name(text: str) -> str:

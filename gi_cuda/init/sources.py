@@ -25,6 +25,7 @@ from gi_cuda.grammar.frontends.cuda.file import (
     CudaFile,
     KernelSource,
     choose_kernel,
+    kernels,
     of_source,
     read_cuda_file,
     source_constants,
@@ -38,6 +39,7 @@ from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
+from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -117,7 +119,7 @@ def choose(
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
     program = read_cuda(source, Wanted((kernel.name,)))
-    headers = find_headers(path, program, kernel.name, compilation)
+    headers = find_headers(path, program, [kernel.name], compilation)
     around = (_read(file, read_source(file), compilation) for file in headers.own)
     code = replace(_read(path, source, compilation), around=tuple(around))
     kernel = choose_kernel(code, kernel.shown)
@@ -136,6 +138,15 @@ def read_whole(path: Path, compilation: Compilation) -> CudaFile:
     return _read(path, _tree(path, compilation).joined.source, compilation)
 
 
+def kernels_in(code: CudaFile, file: Path | None) -> list[KernelSource]:
+    """The kernels of a source that stand in one of its files; None: all."""
+    every = kernels(code)
+    if file is None:
+        return [*every]
+    names = {name: (code.path.parent / name).resolve() for name in code.source.names}
+    return [k for k in every if names[code.place(k.definition.node).file] == file]
+
+
 def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
     """What is compiled of a source; all of it where no kernel is."""
     alive = without_dead_code(source, path, compilation.compiled)
@@ -152,11 +163,10 @@ def _tree(path: Path, compilation: Compilation) -> Tree:
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:
-    """What is in the source's tree: its git work tree, or its folder and those of -I beside it."""
+    """What is in the source's tree: its repository, and folders of -I beside it."""
     folder = path.resolve().parent
-    root = next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)
     beside = [f for f in include if folder.parent in f.parents and len(f.parts) > 2]
-    roots = [root] if root else [folder, *beside]
+    roots = [repository_of(path).root, *beside]
     return lambda file: any(file.is_relative_to(one) for one in roots)
 
 

@@ -7,6 +7,7 @@ from gi_cuda.spec.launches import (
     Argument,
     Launch,
     LaunchError,
+    Packed,
     buffer_begins,
     buffer_sizes,
     final_storage,
@@ -14,6 +15,7 @@ from gi_cuda.spec.launches import (
 )
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
+from gi_cuda.spec.passed import Struct, Texture
 from gi_cuda.spec.target import (
     Buffer,
     BufferRole,
@@ -25,7 +27,6 @@ from gi_cuda.spec.target import (
     Parameter,
     ParameterKind,
     Target,
-    Texture,
     Value,
     compiler_options,
     defaults,
@@ -47,9 +48,11 @@ __all__ = [
     "Launch",
     "LaunchError",
     "Oracle",
+    "Packed",
     "Parameter",
     "ParameterKind",
     "Reference",
+    "Struct",
     "Target",
     "Texture",
     "Value",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy as np
 from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData, typed_scalar
 from gi_cuda.spec.expression import Expression, ExpressionError
-from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target, Texture
+from gi_cuda.spec.passed import Struct, Texture
+from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,50 @@ class Redrawn:
         return typed
 
 
-Argument = str | Texture | np.generic | Redrawn
-"""A kernel argument: the buffer in whose storage it points, a texture object, or a value of its C
-type."""
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A struct that is passed by value.
+
+    Attributes:
+        size, align: bytes.
+        members: at which byte each begins, and what it is; all other bytes are zero.
+    """
+
+    size: int
+    align: int
+    members: tuple[tuple[int, Argument], ...]
+
+    def at(self, draw: int) -> Packed:
+        """The struct in one draw: with the values of that draw."""
+        return replace(self, members=tuple((at, _at(one, draw)) for at, one in self.members))
+
+    def bytes(self, value: Callable[[Argument], bytes]) -> bytes:
+        """What the kernel gets.
+
+        Args:
+            value: the bytes of a member.
+        """
+        whole = bytearray(self.size)
+        for at, one in self.members:
+            own = value(one)
+            whole[at : at + len(own)] = own
+        return bytes(whole)
+
+
+Argument = str | Texture | np.generic | Redrawn | Packed
+"""A kernel argument: the buffer in whose storage it points, a texture object, a value of its C
+type, or a struct."""
+
+
+def _at(argument: Argument, draw: int) -> Argument:
+    return argument.at(draw) if isinstance(argument, Redrawn | Packed) else argument
+
+
+def _redrawn(argument: Argument) -> bool:
+    if isinstance(argument, Packed):
+        return any(_redrawn(one) for _, one in argument.members)
+    return isinstance(argument, Redrawn)
+
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
@@ -69,14 +111,13 @@ class Launch:
     @property
     def redrawn(self) -> bool:
         """Whether an argument differs from draw to draw."""
-        return any(isinstance(argument, Redrawn) for argument in self.args)
+        return any(map(_redrawn, self.args))
 
     def at(self, draw: int) -> Launch:
         """The launch in one draw: with the values of that draw."""
         if not self.redrawn:
             return self
-        values = (a.at(draw) if isinstance(a, Redrawn) else a for a in self.args)
-        return replace(self, args=tuple(values))
+        return replace(self, args=tuple(_at(argument, draw) for argument in self.args))
 
 
 def plan(
@@ -176,6 +217,7 @@ class _Planner:
             texture.name: texture
             for texture in target.textures
         }
+        self._structs: dict[str, Struct] = {struct.name: struct for struct in target.structs}
         self.storage = {buffer.name: buffer.name for buffer in target.buffers}
         for scalar in target.scalars:
             if scalar.value is None:
@@ -254,10 +296,16 @@ class _Planner:
         return grid, block, shared
 
     def _arguments_of(self, step: KernelStep) -> tuple[Argument, ...]:
-        return tuple(
-            self.storage[name] if name in self.storage else self._arguments[name]
-            for name in step.args
-        )
+        return tuple(map(self._argument, step.args))
+
+    def _argument(self, name: str) -> Argument:
+        if name in self.storage:
+            return self.storage[name]
+        if name not in self._structs:
+            return self._arguments[name]
+        one = self._structs[name]
+        members = ((at, self._argument(member)) for member, at in one.members.items())
+        return Packed(one.size, one.align, tuple(members))
 
     def _extent(
         self,

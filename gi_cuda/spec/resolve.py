@@ -12,10 +12,10 @@ from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
 from gi_cuda.spec.names import NameResolver, check_names
 from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.passed import UNTYPED, Texture
 from gi_cuda.spec.schema import TargetFile
 from gi_cuda.spec.table import did_you_mean
 from gi_cuda.spec.target import (
-    UNTYPED,
     Buffer,
     BufferRole,
     BuildOptions,
@@ -27,7 +27,6 @@ from gi_cuda.spec.target import (
     ParameterKind,
     Scalar,
     Target,
-    Texture,
 )
 
 _WIDEST = 4
@@ -70,6 +69,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         constraints=_placed(file.constraints, "constraint", places, "that"),
         buffers=_placed(file.buffers, "buffer", places),
         scalars=_placed(file.scalars, "scalar", places),
+        structs=_placed(file.structs, "struct", places),
         launches=tuple(
             _placed_steps(sequence, ("launch", index), places)
             for index, sequence in enumerate(file.launches)
@@ -172,6 +172,10 @@ def _check_redraw(item: Scalar, key: Key, places: KeyLines) -> None:
     if item.redraw and item.value is not None:
         what = "a scalar with a value cannot be redrawn"
         raise places.error(key, what, "Leave `value` out: the case gives it.")
+    if item.count > 1 and (item.redraw or item.value is not None):
+        raise places.error(
+            key, "several values are neither computed nor redrawn", "The case gives them."
+        )
     if item.redraw and item.dtype.kind not in "iu":
         raise places.error(
             key, f"a {item.dtype} cannot be redrawn", "Only an integer goes up by one."
@@ -266,7 +270,16 @@ def _check_cases(target: Target, places: KeyLines) -> None:
 
 def _check_use(target: Target, places: KeyLines) -> None:
     """A buffer or texture that no kernel sees is a slip of the pen."""
-    used = {name for launch in target.launches for step in launch.steps for name in step.args}
+    used = {
+        name for launch in target.launches for step in launch.steps for name in target.passed(step)
+    }
+    for index, struct in enumerate(target.structs):
+        if struct.name not in used:
+            raise places.error(
+                ("struct", index),
+                f"no launch uses the struct {struct.name!r}",
+                "Put it into `args`, where the kernel takes it.",
+            )
     for index, texture in enumerate(target.textures):
         if texture.name not in used:
             raise places.error(

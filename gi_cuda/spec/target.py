@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.passed import Struct, Texture
 from gi_cuda.spec.table import Table, mistake, own_keys, renamed
 
 if TYPE_CHECKING:
@@ -65,10 +64,6 @@ class CaseRole(StrEnum):
     TRAIN = "train"
     HELD_OUT = "held-out"
     CONFIRM = "confirm"
-
-
-UNTYPED = np.dtype("V")
-"""The type of what has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,36 +140,9 @@ class Buffer(Table):
 
 
 @dataclass(frozen=True, slots=True)
-class Texture(Table):
-    """``[[texture]]``: a one-dimensional texture, an input buffer as ``tex1Dfetch`` reads it.
-
-    Attributes:
-        buffer: name of the buffer, an input that kernels can be passed.
-        dtype: type of one component of a texel, the buffer's if the file does not say; its size
-            is one of the texel's parts.
-        components: of a texel, 1, 2 or 4.
-        normalized: whether integers are read as floats, from 0 to 1 or, signed, from -1 to 1.
-    """
-
-    __pydantic_config__ = renamed(dtype="type", normalized="read")
-
-    name: key.Name
-    buffer: key.Name
-    dtype: key.ComponentType = UNTYPED
-    components: key.Components = 1
-    normalized: key.Normalized = False
-    line: int = 0
-
-    @property
-    def texel_bytes(self) -> int:
-        """Size of one texel."""
-        return self.dtype.itemsize * self.components
-
-
-@dataclass(frozen=True, slots=True)
 class Scalar(Table):
     """``[[scalar]]``: a value passed to kernels by value, and known to launch expressions if it is
-    an integer.
+    one integer.
 
     Attributes:
         value: how to compute it from parameters and the scalars before it; None where the case
@@ -188,6 +156,7 @@ class Scalar(Table):
     name: key.Name
     dtype: key.DType
     value: key.IntExpression | None = None
+    count: key.Count = 1
     redraw: key.Flag = False
     line: int = 0
 
@@ -199,7 +168,7 @@ class KernelStep(Table):
     Attributes:
         grid, block: one to three expressions each, x first.
         shared: bytes of dynamic shared memory.
-        args: names of buffers, textures, scalars and counters, in the kernel's order.
+        args: names of buffers, textures, scalars, structs and counters, in the kernel's order.
     """
 
     kernel: key.Text
@@ -345,6 +314,7 @@ class Tables(Table):
         buffers="buffer",
         textures="texture",
         scalars="scalar",
+        structs="struct",
         launches="launch",
         cases="case",
     )
@@ -355,6 +325,7 @@ class Tables(Table):
     buffers: key.AtLeastOne[Buffer]
     textures: tuple[Texture, ...] = ()
     scalars: tuple[Scalar, ...] = ()
+    structs: tuple[Struct, ...] = ()
     launches: key.AtLeastOne[LaunchSequence]
     oracle: Oracle
     cases: key.AtLeastOne[Case]
@@ -373,6 +344,12 @@ class Target(Description, Tables):
 
     folder: Path
     file: Path
+
+    def passed(self, step: KernelStep) -> Iterator[str]:
+        """Names of what a launch passes; of a struct also what it is put together of."""
+        members = {struct.name: struct.members for struct in self.structs}
+        for name in step.args:
+            yield from (name, *members.get(name, ()))
 
 
 def defaults(target: Target) -> dict[str, Value]:

@@ -9,7 +9,15 @@ from itertools import count
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
-from gi_cuda.backends.protocol.requests import Explore, Explored, Refused
+from gi_cuda.backends.protocol.requests import (
+    Explore,
+    Explored,
+    Measure,
+    Record,
+    Recorded,
+    Refused,
+    Sampling,
+)
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.table import open_backend
 from gi_cuda.backends.workers.pool import Lost
@@ -19,21 +27,33 @@ from gi_cuda.evaluate.baseline import (
     check_against_source,
     compile_reference,
     count_loops,
-    record_reference,
     run_broken,
 )
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.effects import inert, read_effects
 from gi_cuda.init import Proposal, files, write_folder
-from gi_cuda.results.measurement import Survival
+from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
-from gi_cuda.trial.facts import impossible
-from gi_cuda.trial.troubles import Beside, Blind, Died, Idle, Impossible, Roles, Slow, Varying
+from gi_cuda.trial.facts import JUDGED, impossible
+from gi_cuda.trial.troubles import (
+    Beside,
+    Blind,
+    Died,
+    Idle,
+    Impossible,
+    Roles,
+    Slow,
+    Unjudged,
+    Varying,
+)
 
 _BACKEND = "host"
+
+_PAIRS = 4
+"""Launches of a copy of the reference, and of the reference beside it."""
 
 _LIMIT = 2.0
 """Seconds a launch may take where a proposal is tried."""
@@ -72,6 +92,8 @@ class Bench:
         """
         if what := impossible(proposal):
             return Impossible(what)
+        if proposal.buffers and not any(b.role in JUDGED for b in proposal.buffers):
+            return Unjudged()
         try:
             return self._attempt(proposal, patience)
         except MachineError:
@@ -151,7 +173,15 @@ def _confirmed(tools: Tools, binary: Binary) -> troubles.Trouble | None:
     """Whether a check would be content, as far as it need not measure time."""
     subject, compiler, pool = tools.subject, tools.compiler, tools.pool
     cases = (*tools.train(), *tools.held_out())
-    record_reference(subject, pool, unmodified(subject).program(binary, cases), tools.reference)
+    whole = unmodified(subject).program(binary, cases)
+    recorded = pool.one(Record(whole, tools.reference, 2, _LIMIT))
+    if not isinstance(recorded, Recorded):
+        return _lost("", recorded)
+    copied = pool.one(Measure(whole, whole, Sampling(screen=_PAIRS, most=_PAIRS, limit=_LIMIT)))
+    if not isinstance(copied, Measurement):
+        return _lost("", copied)
+    if not copied.correct or any(recorded.penalties.values()):
+        return Varying(frozenset(b.name for b in subject.target.buffers if b.role.judged))
     loops = count_loops(subject, compiler, pool, tools.scratch("counted"))
     scratch, limit = tools.scratch("broken"), max(LEAST_LIMIT, _LIMIT)
     caught = run_broken(subject, compiler, pool, scratch, loops, limit)

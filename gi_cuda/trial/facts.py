@@ -8,12 +8,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.geometry import Launching
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
 TRAIN, HELD_OUT = "train", "held-out"
 CASES = (TRAIN, HELD_OUT)
 """The cases that a proposal has on the host."""
+
+JUDGED = ("output", "inout")
+"""Roles of buffers that the oracle looks at."""
 
 MOST_BYTES = 64 << 20
 """Of all buffers in a case on the host."""
@@ -57,13 +61,16 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
 
 
 def plan(proposal: Proposal, case: str) -> Plan:
-    """What a case comes to.
+    """What a case comes to, with the first launch.
 
     Raises:
         ExpressionError: an expression has no value.
     """
+    return _plan(proposal, case, proposal.launching)
+
+
+def _plan(proposal: Proposal, case: str, launching: Launching) -> Plan:
     known = names(proposal, case)
-    launching = proposal.launching
     return Plan(
         tuple(parse(text).evaluate(known) for text in launching.grid),
         tuple(parse(text).evaluate(known) for text in launching.block),
@@ -75,12 +82,13 @@ def plan(proposal: Proposal, case: str) -> Plan:
 def impossible(proposal: Proposal) -> str:
     """Why a proposal cannot be launched as it is, for people; "" where it can."""
     for case in CASES:
-        try:
-            found = plan(proposal, case)
-        except ExpressionError as error:
-            return error.what
-        if what := _impossible(proposal, found):
-            return f"{what} on the case {case}"
+        for step in proposal.steps:
+            try:
+                found = _plan(proposal, case, step.launching)
+            except ExpressionError as error:
+                return error.what
+            if what := _impossible(proposal, found):
+                return f"{what} on the case {case}"
     return ""
 
 

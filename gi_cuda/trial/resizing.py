@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -13,7 +14,7 @@ from gi_cuda.trial.changes import Mend, resized, whole, with_scalars
 from gi_cuda.trial.facts import impossible, names
 from gi_cuda.trial.troubles import Slow
 
-GOAL = 0.005
+GOAL = 0.002
 """Seconds a case should take on the host: it is run some hundred times by a check."""
 
 _LEAST = 16
@@ -63,6 +64,35 @@ def _smaller_block(proposal: Proposal) -> Proposal | None:
         return None
     notes = (*launching.notes, "The block is smaller than that: it has at most 1024 threads.")
     return replace(proposal, launching=replace(launching, block=tuple(block), notes=notes))
+
+
+_BLOCKS = {1: (("32",), ("16",), ("256",)), 2: (("16", "16"), ("8", "8"), ("32", "32"))}
+"""Of which one is tried where nothing says what a block has."""
+
+
+def other_block(proposal: Proposal) -> Mend | None:
+    """The next size of a block where the source does not say it; None after the last one.
+
+    A kernel that takes another one for granted reads shared memory that nobody has set.
+    """
+    launching = proposal.launching
+    now = tuple(text for text in launching.block if text != "1")
+    tried = _BLOCKS.get(len(launching.block), ())
+    if launching.place is not None or not all(text.isdigit() for text in launching.block):
+        return None
+    at = tried.index(now) + 1 if now in tried else 0
+    if at == len(tried):
+        return None
+    block = tried[at]
+    grid = tuple(
+        re.sub(rf"\b{old}\b", new, text)
+        for text, old, new in zip(launching.grid, launching.block, block, strict=False)
+    )
+    shared = launching.shared
+    if now and not shared.isdigit():
+        shared = shared.replace(" * ".join(now), " * ".join(block))
+    changed = replace(launching, grid=grid, block=block, shared=shared)
+    return Mend(replace(proposal, launching=changed), f"a block of {' x '.join(block)}")
 
 
 def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:

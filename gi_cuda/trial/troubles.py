@@ -48,7 +48,10 @@ class Slow:
     over: bool
 
     def __str__(self) -> str:
-        return f"it takes {'more than ' * self.over}{self.seconds:.2g} s on the case {self.case}"
+        return (
+            f"it takes {'more than ' * self.over}{self.seconds:.2g} s"
+            + f" on the case {self.case}" * bool(self.case)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Died:
     """A launch did not end as it should.
 
     Attributes:
+        case: "" where it is not known.
         signal: that ended it; None where none did.
     """
 
@@ -108,6 +112,14 @@ class Blind:
 
 
 @dataclass(frozen=True, slots=True)
+class Unjudged:
+    """No buffer is an output, as far as the source tells."""
+
+    def __str__(self) -> str:
+        return "nothing that it writes could be looked at"
+
+
+@dataclass(frozen=True, slots=True)
 class Refused:
     """What cannot be mended here: the source does not compile, the target cannot be read."""
 
@@ -131,4 +143,4 @@ class Idle:
         return f"{', '.join(sorted(self.names))}: no parameter of this target"
 
 
-Trouble = Impossible | Beside | Slow | Died | Roles | Varying | Blind | Refused | Idle
+Trouble = Impossible | Beside | Slow | Died | Roles | Varying | Blind | Unjudged | Refused | Idle

@@ -97,7 +97,7 @@ class SourceCompiler(ABC):
             kernels=target.kernels,
             symbols=symbols,
             namespaces=namespaces(source.text),
-            reach=reach_of(subject.grammar, target.kernels, symbols),
+            reach=Reach(roots(subject.grammar, (*target.kernels, *symbols))),
             **own,
         )
 
@@ -202,15 +202,17 @@ class SourceCompiler(ABC):
         """The text in front of a batch, and what preprocesses both."""
 
 
-def reach_of(grammar: Rules, kernels: Sequence[str], symbols: Sequence[str] = ()) -> Reach:
-    """What takes out of variants what no kernel, and no edit, can lead to."""
-    text = grammar.source.text
-    said, at = [*kernels, *symbols, *grammar.specials.values()], 0
-    for rule in sorted(grammar.rules, key=lambda rule: (rule.start, -rule.end)):
+def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
+    """What leads to a variant's kernels, and all that edits may say.
+
+    Args:
+        named: kernels and variables, as C++ has them.
+    """
+    text = rules.source.text
+    said, at = [*named, *rules.specials.values()], 0
+    for rule in sorted(rules.rules, key=lambda rule: (rule.start, -rule.end)):
         said.append(text[max(at, rule.start) : rule.end])
         at = max(at, rule.end)
     # What follows a variant's text to make kernels and variables known.
-    names = {f"{KERNEL}{number}" for number in range(len(kernels))}
-    names |= {f"{SYMBOL}{number}" for number in range(len(symbols))}
-    macros = _CONTINUED.sub(" ", text)
-    return Reach(expanded(names.union(*map(identifiers, said)), macros))
+    names = {f"{kind}{number}" for kind in (KERNEL, SYMBOL) for number in range(len(named))}
+    return expanded(names.union(*map(identifiers, said)), _CONTINUED.sub(" ", text))

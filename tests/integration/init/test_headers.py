@@ -185,3 +185,40 @@ def test_a_source_with_a_byte_order_mark_passes(tmp_path: Path) -> None:
     rule = next(r.name for r in grammar.rules if "a[i] =" in grammar.text(r.name))
     changed = subject.upstream(subject.read(f"<{rule}>"))
     assert changed.files["k.cu"].startswith("\ufeff#ifdef")
+
+
+FRAGMENT = """__global__ void scale(real *a, int n)
+{
+    Range all = {0, n};
+    int i = blockIdx.x * TILE + threadIdx.x;
+    if (i < all.end)
+        a[i] = 2 * a[i];
+}
+"""
+INCLUDER = """typedef float real;
+#define TILE 16
+struct Range { int begin, end; };
+#include "parts/all.h"
+__global__ void other(float *b) { b[threadIdx.x] = 1; }
+void run(real *a, int n) { scale<<<n / TILE, TILE>>>(a, n); }
+"""
+
+
+def test_a_part_of_another_file_has_a_target_of_that_file(tmp_path: Path) -> None:
+    files = {"README": "", "src/main.cu": INCLUDER, "src/parts/all.h": '#include "scale.cu"\n'}
+    written({**files, "src/parts/scale.cu": FRAGMENT, "src/b.cu": "int b;\n"}, tmp_path / "p")
+    source = tmp_path / "p" / "src"
+    target, output = init(source / "parts" / "scale.cu", tmp_path / "t")
+    assert "scale.cu says what it does not declare: taken as a part of" in output
+    assert target.source == source / "main.cu"
+    assert target.headers == (source / "parts" / "all.h", source / "parts" / "scale.cu")
+    assert target.kernels == ("scale",)
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_a_file_that_stands_alone_is_its_own_source(tmp_path: Path) -> None:
+    alone = f"typedef float real;\n#define TILE 16\nstruct Range {{ int begin, end; }};\n{FRAGMENT}"
+    written({"README": "", "main.cu": '#include "k.cuh"\n', "k.cuh": alone}, tmp_path / "p")
+    target, output = init(tmp_path / "p" / "k.cuh", tmp_path / "t")
+    assert target.source == tmp_path / "p" / "k.cuh"
+    assert "taken as a part" not in output

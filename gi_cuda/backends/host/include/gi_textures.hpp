@@ -68,3 +68,12 @@ template <class T>
 static inline void tex1Dfetch(T *value, cudaTextureObject_t object, int index) {
   *value = tex1Dfetch<T>(object, index);
 }
+
+// Gone with CUDA 12, from nvcc too.
+enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
+enum { cudaTextureType1D = 1, cudaTextureType2D = 2, cudaTextureType3D = 3 };
+template <class T, int dimensions = 1, cudaTextureReadMode mode = cudaReadModeElementType>
+struct texture {
+  static_assert(sizeof(T) == 0,
+                "texture references are gone since CUDA 12: pass the kernel a cudaTextureObject_t, or a pointer");
+};

@@ -15,6 +15,9 @@ from typing import NamedTuple
 from gi_cuda.grammar.presence import TOKENS, Directive, Presence
 
 _VISIBLE = re.compile(r"[^\s]")
+_UNKNOWN = re.compile(r"\b__restrict\b(?=[^_(])|\b__align__\s*\([^()]*\)")
+"""Words of compilers that the parser takes for names; they say nothing that it should know."""
+
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
 _CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
@@ -76,7 +79,7 @@ class _Chain:
 
 def read(text: str, presence: Presence) -> ParserView:
     """Prepare a source for the parser."""
-    code = TOKENS.sub(_shown, text)
+    code = _UNKNOWN.sub(lambda match: _blank(match[0]), TOKENS.sub(_shown, text))
     bare = bare_text(text)
     blank: list[Span] = _definitions_by_macro(bare, presence)
     active = presence.active({})

@@ -12,7 +12,8 @@ from gi_cuda.init.access import Access, accesses
 from gi_cuda.init.buffers import ProposedBuffer, role_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sources import Chosen
-from gi_cuda.init.textures import is_texture, memory_of
+from gi_cuda.init.texture_setup import set_up
+from gi_cuda.init.textures import is_object, memory_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,13 @@ def read_arguments(
     code, kernel, types = source.code, source.kernel, source.types
     buffers, scalars, names = [], [], []
     for index, argument in enumerate(kernel.arguments):
-        if is_texture(types, argument) and argument.name:
+        if is_object(types, argument) and argument.name:
             taken = [one.name for one in kernel.arguments]
             names.append(argument.name)
-            buffers.append(memory_of(code, kernel.definition, argument.name, types, taken))
+            memory = memory_of(code, kernel.definition, argument, types, taken)
+            passed = "" if use is None else use.passed.get(argument.name, "")
+            texts = (code.text, *(host.code.text for host in source.hosts))
+            buffers.append(set_up(memory, texts, passed, types))
             continue
         element = types.element(argument.type)
         if element is None and argument.pointers == 1 and argument.type == "void":
@@ -72,7 +76,7 @@ def read_arguments(
 
 
 def _cannot(source: Chosen, what: str, kind: str, members: Sequence[str]) -> UserError:
-    hint = "targets pass numbers, texture objects, and pointers to numbers or plain structs"
+    hint = "targets pass numbers, textures, surfaces, and pointers to numbers or plain structs"
     by_value = bool(members) and kind[-1] not in "*&"
     if by_value:
         hint += (

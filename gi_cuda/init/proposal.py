@@ -29,6 +29,7 @@ from gi_cuda.init.sizes import (
     small_enough,
 )
 from gi_cuda.init.sources import Chosen, choose
+from gi_cuda.init.texture_setup import shaped
 from gi_cuda.init.tuning import Tunable, tunables
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
@@ -127,6 +128,8 @@ def propose(
         counted = sorted(own - active - {*arguments, *source.fixed})
     buffers = tuple(_sized(buffer, use, counted) for buffer in buffers)
     sizes = _sizes(source, counting, counted, arguments, buffers, use, defaults)
+    names, passed = [extent.name for extent in sizes], {} if use is None else use.passed
+    buffers = tuple(shaped(buffer, names, passed) for buffer in buffers)
     launch = launching(
         replace(source, types=bound),
         list(zip(found, named, strict=True)),

@@ -3,6 +3,7 @@
 from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
 from gi_cuda.spec.fingerprint import content_hash, file_hashes
 from gi_cuda.spec.given import Given, given
+from gi_cuda.spec.images import Surface, Texture, View
 from gi_cuda.spec.launches import (
     Argument,
     Launch,
@@ -25,7 +26,6 @@ from gi_cuda.spec.target import (
     Parameter,
     ParameterKind,
     Target,
-    Texture,
     Value,
     compiler_options,
     defaults,
@@ -50,9 +50,11 @@ __all__ = [
     "Parameter",
     "ParameterKind",
     "Reference",
+    "Surface",
     "Target",
     "Texture",
     "Value",
+    "View",
     "buffer_begins",
     "buffer_sizes",
     "cases_for",

@@ -8,10 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
-
 from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.spec.images import Surface, Texture
 from gi_cuda.spec.oracles import Oracle
 from gi_cuda.spec.table import Table, mistake, own_keys, renamed
 
@@ -65,10 +64,6 @@ class CaseRole(StrEnum):
     TRAIN = "train"
     HELD_OUT = "held-out"
     CONFIRM = "confirm"
-
-
-UNTYPED = np.dtype("V")
-"""The type of what has none of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,33 +140,6 @@ class Buffer(Table):
 
 
 @dataclass(frozen=True, slots=True)
-class Texture(Table):
-    """``[[texture]]``: a one-dimensional texture, an input buffer as ``tex1Dfetch`` reads it.
-
-    Attributes:
-        buffer: name of the buffer, an input that kernels can be passed.
-        dtype: type of one component of a texel, the buffer's if the file does not say; its size
-            is one of the texel's parts.
-        components: of a texel, 1, 2 or 4.
-        normalized: whether integers are read as floats, from 0 to 1 or, signed, from -1 to 1.
-    """
-
-    __pydantic_config__ = renamed(dtype="type", normalized="read")
-
-    name: key.Name
-    buffer: key.Name
-    dtype: key.ComponentType = UNTYPED
-    components: key.Components = 1
-    normalized: key.Normalized = False
-    line: int = 0
-
-    @property
-    def texel_bytes(self) -> int:
-        """Size of one texel."""
-        return self.dtype.itemsize * self.components
-
-
-@dataclass(frozen=True, slots=True)
 class Scalar(Table):
     """``[[scalar]]``: a value passed to kernels by value, and known to launch expressions if it is
     an integer.
@@ -199,7 +167,7 @@ class KernelStep(Table):
     Attributes:
         grid, block: one to three expressions each, x first.
         shared: bytes of dynamic shared memory.
-        args: names of buffers, textures, scalars and counters, in the kernel's order.
+        args: names of buffers, textures, surfaces, scalars and counters, in the kernel's order.
     """
 
     kernel: key.Text
@@ -344,6 +312,7 @@ class Tables(Table):
         constraints="constraint",
         buffers="buffer",
         textures="texture",
+        surfaces="surface",
         scalars="scalar",
         launches="launch",
         cases="case",
@@ -354,12 +323,18 @@ class Tables(Table):
     constraints: tuple[Constraint, ...] = ()
     buffers: key.AtLeastOne[Buffer]
     textures: tuple[Texture, ...] = ()
+    surfaces: tuple[Surface, ...] = ()
     scalars: tuple[Scalar, ...] = ()
     launches: key.AtLeastOne[LaunchSequence]
     oracle: Oracle
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
     warps: Warps = field(default_factory=Warps)
+
+    @property
+    def images(self) -> tuple[Texture | Surface, ...]:
+        """The textures, then the surfaces."""
+        return (*self.textures, *self.surfaces)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -43,14 +43,14 @@ from gi_cuda.backends.cuda.device.memory import GUARD, Region
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.spec import Texture
+from gi_cuda.spec import Texture, View
 
 context = Context(WorkerSlot(2))
 textures = Textures(context)
 memory = context.allocate("a test", 2 * GUARD)
 start = int(memory) + GUARD
-texture = Texture("tex", "data", np.dtype("uint32"), 4)
-most = textures._most(texture)
+texture = View(Texture("tex", "data", np.dtype("uint32"), 4), "data")
+most = textures._most(texture.of)
 assert most >= 2**27, most
 one = textures.object(texture, Region("data", start, GUARD, False))
 assert one and textures.object(texture, Region("data", start, GUARD, False)) == one

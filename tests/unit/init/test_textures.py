@@ -9,7 +9,7 @@ import pytest
 from gi_cuda.grammar.frontends.cuda.element_types import read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 from gi_cuda.init.access import Access
-from gi_cuda.init.textures import is_texture, memory_of
+from gi_cuda.init.textures import is_object, memory_of
 
 HELPERS = """
 typedef unsigned char byte_t;
@@ -52,8 +52,8 @@ def test_what_is_fetched(
     code = read(HELPERS + f"__global__ void k(Tex t, Tex u, int i) {{ {body} }}\n")
     (kernel,) = kernels(code)
     types = read_element_types([code])
-    assert [is_texture(types, one) for one in kernel.arguments] == [True, True, False]
-    found = memory_of(code, kernel.definition, "t", types, ["t", "u", "t_data"])
+    assert [is_object(types, one) for one in kernel.arguments] == [True, True, False]
+    found = memory_of(code, kernel.definition, kernel.arguments[0], types, ["t", "u", "t_data"])
     assert (found.name, found.texture, found.role) == ("t_data_", "t", "input")
     assert (found.element.type, found.element.parts) == (expected or ("float32", 1))
     assert found.access == (Access.READ if expected else Access.NONE)

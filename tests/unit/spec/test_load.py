@@ -386,7 +386,7 @@ MISTAKES = {
         '["table", "n", "gain"]',
         line('["a", "n", "gain"]'),
         "launch[1].args",
-        "no buffer, texture or scalar 'table'",
+        "no buffer, texture, surface or scalar 'table'",
     ),
     "function in grid": (
         'grid = "blocks"',

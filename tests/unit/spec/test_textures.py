@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec import Launch, Target, Texture, defaults, load_case, load_target, plan
+from gi_cuda.spec import Launch, Target, Texture, View, defaults, load_case, load_target, plan
 
 from .conftest import DATA, Write
 
@@ -28,11 +28,11 @@ def textured(write: Write, more: str = "", table: str = "np.ones(4, np.float32)"
 def test_a_texture_is_as_its_buffer_if_nothing_else_is_said(write: Write) -> None:
     target = textured(write)
     (texture,) = target.textures
-    assert texture == Texture("tex", "table", np.dtype("float32"), 1, False, texture.line)
+    assert texture == Texture("tex", "table", np.dtype("float32"), line=texture.line)
     assert target.file.read_text().splitlines()[texture.line - 1] == "[[texture]]"
     case = load_case(target, target.cases[0])
     last: Launch = plan(target, defaults(target), case.scalars)[-1]
-    assert last.args[-1] is texture
+    assert last.args[-1] == View(texture, "table")
     assert "tex" not in case.values
 
 
@@ -52,7 +52,7 @@ def test_texels_of_another_type_than_the_buffers(
     target = textured(write, more)
     (texture,) = target.textures
     assert texture.dtype == np.dtype(dtype)
-    assert (texture.components, texture.normalized) == (components, normalized)
+    assert (texture.components, texture.as_float) == (components, normalized)
     assert texture.texel_bytes == np.dtype(dtype).itemsize * components
     load_case(target, target.cases[0])
 

@@ -15,9 +15,9 @@ from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
     Compilation,
     Proposal,
-    as_built,
     check_free,
     files,
+    find_source,
     from_database,
     from_options,
     joined,
@@ -76,8 +76,8 @@ def command(
         compilation = joined(compilation, from_database(database, source))
     if output is not None:
         check_free(output)
-    compilation = as_built(source, compilation)
-    wish = _Wish(source, compilation, tuple(host or ()))
+    built = find_source(source, compilation)
+    wish = _Wish(built.source, built.compilation, tuple(host or ()))
     missing = "" if no_trial else no_compiler()
     named = tuple(kernel or ())
     found = wish.untried(named, missing) if no_trial or missing else wish.tried(named)
@@ -85,7 +85,7 @@ def command(
     folder = output or Path("targets") / proposal.name
     texts = files(proposal, folder)
     write_folder(folder, texts)
-    for line in [*chosen, *report(proposal, folder, texts), *tried]:
+    for line in [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
     say(console, f"then: gi-cuda check {folder}")
 

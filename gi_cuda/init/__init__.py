@@ -2,7 +2,7 @@
 
 from gi_cuda.init.choosing import Choice, propose_best, rank_kernels
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
-from gi_cuda.init.headers import as_built
+from gi_cuda.init.fragments import Built, find_source
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked
 from gi_cuda.init.several import propose_several, said_of_several
@@ -12,13 +12,14 @@ from gi_cuda.spec.load import MARK
 
 __all__ = [
     "MARK",
+    "Built",
     "Choice",
     "Compilation",
     "Proposal",
     "Ranked",
-    "as_built",
     "check_free",
     "files",
+    "find_source",
     "from_database",
     "from_options",
     "joined",

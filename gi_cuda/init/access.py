@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Flag, auto
 from itertools import pairwise
 
@@ -25,6 +26,7 @@ class Access(Flag):
 UNKNOWN = Access.READ | Access.WRITE
 """Of a pointer that goes where it cannot be followed."""
 
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
 _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
@@ -35,9 +37,21 @@ def accesses(code: CudaFile, function: Definition, name: str) -> Access:
     """How ``function`` and what it calls use what the pointer ``name`` points to.
 
     Where a pointer is copied, its copies count as well; where it goes to a function that the file
-    does not define, anything may happen.
+    does not define, or a macro names it, anything may happen.
     """
-    return _Follower(code).follow(function, name)
+    found = _Follower(code).follow(function, name)
+    words = set(_WORD.findall(code.of(function.node)))
+    named = any(name in _WORD.findall(code.macros[w].body) for w in words & code.macros.keys())
+    return found | UNKNOWN if named and name not in code.macros else found
+
+
+def member_accesses(code: CudaFile, function: Definition, member: str) -> Access:
+    """How ``function`` uses what a pointer in a struct points to, where it names that itself.
+
+    Args:
+        member: as one writes it, e.g. ``matrix.data``.
+    """
+    return _Follower(code).follow_member(function, member)
 
 
 class _Follower:
@@ -55,6 +69,14 @@ class _Follower:
         found = Access.NONE
         for node in walk(body):
             if node.type == "identifier" and self._code.of(node) == name:
+                found |= self._pointer(node, function)
+        return found
+
+    def follow_member(self, function: Definition, member: str) -> Access:
+        """All uses of a member in a function."""
+        found = Access.NONE
+        for node in walk(function.node):
+            if node.type == "field_expression" and self._code.of(node) == member:
                 found |= self._pointer(node, function)
         return found
 
@@ -138,7 +160,18 @@ class _Follower:
             return self._pointer(parent, function)
         if parent.type == "argument_list" and parent.parent is not None:
             return self._given(parent, node)
+        if parent.type == "call_expression" and node.type == "field_expression":
+            return UNKNOWN  # a method
+        if parent.type == "init_declarator":
+            return self._bound(parent)
         return Access.READ
+
+    def _bound(self, declares: Node) -> Access:
+        """An element that a reference may be made of."""
+        target, whole = declares.child_by_field_name("declarator"), declares.parent
+        const = whole is not None and "const" in self._code.of(whole).partition("&")[0].split()
+        reference = target is not None and target.type == "reference_declarator"
+        return UNKNOWN if reference and not const else Access.READ
 
     def _given(self, arguments: Node, node: Node) -> Access:
         """An element given to a function, which may take it by reference."""

@@ -1,102 +1,176 @@
-"""What a kernel gets: buffers, scalars, and what the host code passes for them."""
+"""What a kernel gets: buffers, scalars, structs, and what the host code passes for them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
-from gi_cuda.init.access import Access, accesses
-from gi_cuda.init.buffers import ProposedBuffer, role_of
+from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.init.access import accesses
+from gi_cuda.init.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.layouts import Layouts, Shape
+from gi_cuda.init.members import ProposedScalar, ProposedStruct, take_apart
+from gi_cuda.init.shapes import declared_shape, element_of, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
 from gi_cuda.init.textures import is_object, memory_of
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedScalar:
-    """A value that the kernel gets.
+class Arguments:
+    """All that a kernel gets.
 
     Attributes:
-        value: what it is where it does not say how much data there is.
-        source: whether the host code says so.
-        computed: how the host code computes it from other scalars, if it does.
-        note: what was found out about its value.
+        names: of what stands for each parameter, in the kernel's order.
     """
 
-    name: str
-    element: Element
-    value: int | float
-    source: bool
-    computed: str | None = None
-    note: str = ""
+    buffers: tuple[ProposedBuffer, ...]
+    scalars: tuple[ProposedScalar, ...]
+    structs: tuple[ProposedStruct, ...]
+    names: tuple[str, ...]
 
 
-def read_arguments(
-    source: Chosen, use: LaunchSite | None
-) -> tuple[tuple[ProposedBuffer, ...], tuple[ProposedScalar, ...], tuple[str, ...]]:
-    """The buffers and scalars that a kernel gets, and all their names in its order.
+def read_arguments(source: Chosen, use: LaunchSite | None, layouts: Layouts) -> Arguments:
+    """What a kernel gets.
 
     Args:
         use: a launch, for what the host code passes.
+        layouts: of what the text alone does not tell.
 
     Raises:
         UserError: a parameter that no target can pass.
     """
-    code, kernel, types = source.code, source.kernel, source.types
-    buffers, scalars, names = [], [], []
-    for index, argument in enumerate(kernel.arguments):
-        if is_object(types, argument) and argument.name:
-            taken = [one.name for one in kernel.arguments]
-            names.append(argument.name)
-            memory = memory_of(code, kernel.definition, argument, types, taken)
-            passed = "" if use is None else use.passed.get(argument.name, "")
-            texts = (code.text, *(host.code.text for host in source.hosts))
-            buffers.append(set_up(memory, texts, passed, types))
-            continue
+    reader = _Reader(source, use, layouts.parameters)
+    declared = source.kernel.arguments
+    head = function_declarator(source.kernel.definition.node)
+    packed = head is not None and "..." in source.code.of(head)
+    if packed or any(not reader.is_plain(argument) for argument in declared):
+        shapes = layouts.parameters() or ()
+        # A pack is one parameter in the text, and several for the compiler.
+        further = range(len(declared), len(shapes))
+        declared = (
+            *declared,
+            *(Argument(f"argument{n + 1}", "", 0, False, False) for n in further),
+        )
+    for index, argument in enumerate(declared):
+        reader.take(index, argument)
+    buffers, scalars, structs = reader.buffers, reader.scalars, reader.structs
+    return Arguments(tuple(buffers), tuple(scalars), tuple(structs), tuple(reader.names))
+
+
+class _Reader:
+    """Takes one parameter after the other."""
+
+    def __init__(
+        self,
+        source: Chosen,
+        use: LaunchSite | None,
+        shapes: Callable[[], Sequence[Shape] | None],
+    ) -> None:
+        self._source, self._use, self._shapes = source, use, shapes
+        self._taken = {one.name for one in source.kernel.arguments} | set(source.code.macros)
+        self.buffers: list[ProposedBuffer] = []
+        self.scalars: list[ProposedScalar] = []
+        self.structs: list[ProposedStruct] = []
+        self.names: list[str] = []
+
+    def is_plain(self, argument: Argument) -> bool:
+        """Whether the text alone says what a parameter is."""
+        types = self._source.types
+        if is_object(types, argument):
+            return True
+        if argument.type == "void" and argument.pointers == 1:
+            return True
         element = types.element(argument.type)
-        if element is None and argument.pointers == 1 and argument.type == "void":
-            element = Element("uint8")
-        what = f"the parameter {argument.name or index + 1!r} of {kernel.name} "
-        if element is None or argument.pointers > 1 or argument.reference:
-            kind = argument.text + ("&" if argument.reference else "")
-            raise _cannot(source, what, kind, types.members(argument.type))
-        name = argument.name or f"argument{index + 1}"
-        names.append(name)
-        if argument.pointers:
-            buffers.append(_buffer(source, argument, name, element))
-        elif element.parts > 1:
-            raise _cannot(source, what, argument.type, types.members(argument.type))
+        known = element is not None and argument.pointers <= 1 and not argument.reference
+        return known and (argument.pointers == 1 or (element is not None and element.parts == 1))
+
+    def take(self, index: int, argument: Argument) -> None:
+        """Say what stands for a parameter."""
+        source = self._source
+        name = argument.name or self._free(f"argument{index + 1}")
+        self.names.append(name)
+        if is_object(source.types, argument):
+            self._object(replace(argument, name=name))
+        elif self.is_plain(argument):
+            self._plain(name, argument)
         else:
-            scalars.append(_scalar(name, element, use))
-    return tuple(buffers), tuple(scalars), tuple(names)
+            shapes = self._shapes() or ()
+            shape = shapes[index] if index < len(shapes) else None
+            shape = shape or declared_shape(source.types, argument) or opaque(argument)
+            if shape is None or not self._shaped(name, argument, shape):
+                raise _cannot(source, f"the parameter {name!r}", argument, shape)
+
+    def _object(self, argument: Argument) -> None:
+        source, use = self._source, self._use
+        taken = sorted(self._taken)
+        memory = memory_of(source.code, source.kernel.definition, argument, source.types, taken)
+        passed = "" if use is None else use.passed.get(argument.name, "")
+        texts = (source.code.text, *(host.code.text for host in source.hosts))
+        self.buffers.append(set_up(memory, texts, passed, source.types))
+
+    def _plain(self, name: str, argument: Argument) -> None:
+        element = self._source.types.element(argument.type)
+        if argument.pointers:
+            self._pointer(name, argument, element or Element("uint8"))
+        elif element is not None:
+            self.scalars.append(_scalar(name, element, self._use))
+
+    def _pointer(self, name: str, argument: Argument, element: Element) -> None:
+        access = accesses(self._source.code, self._source.kernel.definition, name)
+        self.buffers.append(of_pointer(name, element, access, argument.text, const=argument.const))
+
+    def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
+        """Take a parameter of which the compiler knows the type; False where no target can."""
+        if shape.kind == "number":
+            self.scalars.append(_scalar(name, Element(shape.name, truth=shape.truth), self._use))
+        elif shape.kind == "pointer" and not argument.reference:
+            element = element_of(shape.inner)
+            access = accesses(self._source.code, self._source.kernel.definition, name)
+            const = shape.const or argument.const
+            self.buffers.append(of_pointer(name, element, access, argument.text, const=const))
+        elif shape.kind == "struct" and not argument.reference:
+            parts = take_apart(self._source, name, shape, self._taken)
+            if parts is None:
+                return False
+            self.structs.append(parts.struct)
+            self.scalars += parts.scalars
+            self.buffers += parts.buffers
+        else:
+            return False
+        return True
+
+    def _free(self, name: str) -> str:
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
 
 
-def _cannot(source: Chosen, what: str, kind: str, members: Sequence[str]) -> UserError:
-    hint = "targets pass numbers, textures, surfaces, and pointers to numbers or plain structs"
-    by_value = bool(members) and kind[-1] not in "*&"
-    if by_value:
+def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) -> UserError:
+    kind = argument.text + ("&" if argument.reference else "")
+    said = f"{what} of {source.kernel.name} is of type `{kind}`, which no target can pass"
+    hint = "targets pass numbers, structs, textures, surfaces, pointers to numbers or plain structs"
+    if shape is not None and shape.kind == "function":
+        hint = (
+            "only device code can take the address of a device function: let the kernel name the"
+            " function itself, or take it as a template parameter, and try again"
+        )
+    elif shape is None:
         hint += (
-            f", but no struct by value: let the kernel take `const {kind} *`, or the members as"
-            f" parameters of their own: {', '.join(members)}"
+            "; what this one is could not be found out, as the source does not compile on the host"
+            " back end. Say where its headers are: -I DIR"
         )
     else:
         hint += "; let the kernel take these"
-    return UserError(
-        f"{what}is of type `{kind}`, which no target can pass",
-        where=source.code.where(source.kernel.definition.node),
-        hint=hint,
-    )
-
-
-def _buffer(source: Chosen, argument: Argument, name: str, element: Element) -> ProposedBuffer:
-    if argument.const:
-        return ProposedBuffer(name, element, "input", Access.READ, argument.text)
-    access = accesses(source.code, source.kernel.definition, name)
-    return ProposedBuffer(name, element, role_of(access), access, argument.text)
+    others = [d.name for d in source.code.definitions if d.kernel and d != source.kernel.definition]
+    if others:
+        hint += f"; or take another kernel: --kernel {others[0]}"
+    return UserError(said, where=source.code.where(source.kernel.definition.node), hint=hint)
 
 
 def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScalar:
@@ -106,5 +180,4 @@ def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScal
     value = None if use is None else use.values.get(name)
     if value is not None and not (isinstance(value, float) and not element.floating):
         return ProposedScalar(name, element, value, source=True)
-    small = 0.5 if element.floating else 1 if element.truth else 2
-    return ProposedScalar(name, element, small, source=False)
+    return ProposedScalar.guessed(name, element)

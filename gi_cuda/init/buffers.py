@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, inside_function, walk
-from gi_cuda.init.access import Access
+from gi_cuda.init.access import UNKNOWN, Access, accesses
+from gi_cuda.init.layouts import Layouts
+from gi_cuda.init.shapes import element_of
 from gi_cuda.init.sizes import bracketed, constant
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_MEMORY = re.compile(r"(?:(?:static|inline|volatile)\s+)*(?:__(?:device|constant|managed)__\s+)+")
+_DECLARED = re.compile(r"(\w+)((?:\s*\[[^\]]*\])*)\s*(;|=|\{)")
+_WRITTEN = (
+    r"\b{name}\b(?:\s*\[[^;]*?\])*(?:\s*\.\w+)*\s*(?:[-+*/%|&^]|<<|>>)?=(?!=)|\b{name}\b(?:\s*\[[^;]*?\])*"
+    r"\s*(?:\+\+|--)|(?:\+\+|--|&)\s*{name}\b|\batomic\w+\s*\(\s*{name}\b"
+)
+"""What writes to a variable, or takes its address."""
+
+_COPIED = r"cuda(?:MemcpyToSymbol|GetSymbolAddress)\w*\s*\([^;]*\b{name}\b"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +93,8 @@ class ProposedBuffer:
         begin: how many items it has before that; "" for none.
         grown: what its elements were at first, where they were too few; "" where they were not.
         notes: what was found out about it.
+        const: whether the source says that nothing is written to it.
+        copied: whether host code sets the variable.
     """
 
     name: str
@@ -97,6 +110,8 @@ class ProposedBuffer:
     begin: str = ""
     grown: str = ""
     notes: Notes = field(default_factory=Notes)
+    const: bool = False
+    copied: bool = False
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.
@@ -119,38 +134,103 @@ def role_of(access: Access) -> str:
     return "output" if access is Access.WRITE else "inout"
 
 
-def variables(
-    code: CudaFile, functions: Sequence[Function], types: ElementTypes
+def judged(
+    buffers: Sequence[ProposedBuffer], symbols: Sequence[ProposedBuffer]
 ) -> tuple[ProposedBuffer, ...]:
-    """``__constant__`` and ``__device__`` variables without a value that the kernel uses."""
-    used = {w for f in functions for w in _WORD.findall(code.text[f.start : f.end])}
-    found = []
+    """All buffers. Where no write is to be seen, whatever the kernel may write to is an output:
+    running tells."""
+    every = (*buffers, *symbols)
+    if any(one.role in ("output", "inout") for one in every):
+        return every
+    free = [one for one in buffers if not one.const and not one.texture]
+    return tuple(replace(b, role="inout", access=UNKNOWN) if b in free else b for b in every)
+
+
+def of_pointer(
+    name: str, element: Element, access: Access, shown: str, *, const: bool
+) -> ProposedBuffer:
+    """The buffer that a pointer points to.
+
+    Args:
+        access: how the kernel uses it.
+        const: whether nothing is written through it.
+    """
+    access = Access.READ if const else access
+    return ProposedBuffer(name, element, role_of(access), access, shown, const=const)
+
+
+def variables(
+    code: CudaFile, functions: Sequence[Function], types: ElementTypes, layouts: Layouts
+) -> tuple[ProposedBuffer, ...]:
+    """``__constant__`` and ``__device__`` variables that the kernel uses: those without a value,
+    and those that it writes to.
+
+    Args:
+        layouts: for types and sizes that the text alone does not tell.
+    """
+    texts = [code.text[f.start : f.end] for f in functions]
+    used = {word for text in texts for word in _WORD.findall(text)}
+    found: dict[str, ProposedBuffer] = {}
     for node in walk(code.root):
         text = code.of(node)
-        if node.type != "declaration" or "(" in text or "=" in text or "extern" in text.split():
+        if node.type != "declaration" or "extern" in text.split() or inside_function(node):
             continue
-        memory = re.match(r"\s*(?:static\s+)?__(constant|device)__\b", text)
-        match = re.search(r"(\w+)((?:\s*\[[^\]]*\])*)\s*;", text)
-        if memory is None or match is None or match[1] not in used or inside_function(node):
+        memory = _MEMORY.match(text)
+        declared = _DECLARED.search(text)
+        if memory is None or declared is None or declared[1] not in used:
             continue
+        name, constant_memory = declared[1], "__constant__" in memory[0]
+        written = any(re.search(_WRITTEN.format(name=name), text) for text in texts)
+        if declared[3] != ";" and (constant_memory or not written):
+            continue  # it has a value, and keeps it
         kind = node.child_by_field_name("type")
         element = None if kind is None else types.element(code.of(kind))
-        length = _length(code, re.findall(r"\[([^\]]*)\]", match[2]))
+        length = _length(code, re.findall(r"\[([^\]]*)\]", declared[2]))
+        if element is None or length is None or "*" in text.partition(name)[0]:
+            element, length = _asked(layouts, name)
         if element is None or length is None:
             continue
-        access = Access.READ if memory[1] == "constant" else Access.READ | Access.WRITE
-        found.append(
-            ProposedBuffer(
-                match[1],
-                element,
-                role_of(access),
-                access,
-                text.strip(" ;"),
-                str(length),
-                symbol=_qualified(code, node, match[1]),
-            )
+        access = Access.READ if constant_memory else _use(code, functions, name, length)
+        own = _free(name, found)
+        found[own] = ProposedBuffer(
+            own,
+            element,
+            role_of(access),
+            access,
+            " ".join(text.partition("=")[0].split()).strip(" ;"),
+            str(length),
+            symbol=_qualified(code, node, name),
+            copied=re.search(_COPIED.format(name=name), code.text) is not None,
         )
-    return tuple(found)
+    return tuple(found.values())
+
+
+def _use(code: CudaFile, functions: Sequence[Function], name: str, length: int) -> Access:
+    """How functions use a variable; of one that is no array nobody looks that closely."""
+    evolving = {function.name for function in functions}
+    found = Access.NONE
+    for definition in code.definitions if length > 1 else ():
+        if definition.name in evolving:
+            found |= accesses(code, definition, name)
+    return UNKNOWN if found in (Access.NONE, Access.READ) else found
+
+
+def _free(name: str, taken: Mapping[str, object]) -> str:
+    while name in taken:
+        name += "_"
+    return name
+
+
+def _asked(layouts: Layouts, name: str) -> tuple[Element | None, int | None]:
+    """What a variable is made of, and how many items it has, as a compiler says."""
+    shape = layouts.variable(name)
+    if shape is None or shape.size == 0 or shape.kind in ("function", "pointer"):
+        return None, None
+    inner = shape
+    while inner.kind == "array" and inner.inner is not None:
+        inner = inner.inner
+    element = element_of(inner)
+    return element, shape.size // element.bytes
 
 
 def _qualified(code: CudaFile, node: Node, name: str) -> str:

@@ -12,7 +12,7 @@ from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked, ranked
-from gi_cuda.init.sources import read_whole
+from gi_cuda.init.sources import kernels_in, read_whole
 from gi_cuda.spec.kernel_names import listed
 
 
@@ -54,7 +54,9 @@ def rank_kernels(
         UserError: a file cannot be read.
     """
     code = read_whole(path, compilation)
-    return ranked(code, find_hosts(code, kernels(code), hosts))
+    wanted = {kernel.shown for kernel in kernels_in(code, compilation.fragment)}
+    every = ranked(code, find_hosts(code, kernels(code), hosts))
+    return tuple(one for one in every if one.kernel in wanted)
 
 
 def propose_best(path: Path, compilation: Compilation, hosts: Sequence[Path] = ()) -> Choice:
@@ -65,7 +67,7 @@ def propose_best(path: Path, compilation: Compilation, hosts: Sequence[Path] = (
     """
     every = rank_kernels(path, compilation, hosts)
     if len(every) < 2:
-        proposal = propose(path, None, compilation, hosts)
+        proposal = propose(path, every[0].kernel if every else None, compilation, hosts)
         return Choice(proposal, every[0])
     passed: list[tuple[Ranked, UserError]] = []
     for index, one in enumerate(every):

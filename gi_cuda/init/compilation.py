@@ -35,6 +35,7 @@ class Compilation:
             folder (as a text), macro or ``-std`` with a file and line, or words.
         compiled: what of the source and its headers is compiled at all; nothing of a file of which
             that is not known.
+        fragment: the file that was asked for, where it is only a part of the source.
     """
 
     include: tuple[Path, ...] = ()
@@ -42,6 +43,7 @@ class Compilation:
     standard: str = STANDARD
     origins: Mapping[str, str] = field(default_factory=dict)
     compiled: Compiled = field(default_factory=dict)
+    fragment: Path | None = None
 
 
 def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:

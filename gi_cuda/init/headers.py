@@ -7,7 +7,7 @@ device code compiles without it.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
@@ -16,7 +16,7 @@ from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import brings_header
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import Source, read_source
+from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.compilation import Compilation, of_project
 from gi_cuda.init.conditions import compiled_lines
 from gi_cuda.init.rehearsal import Rehearsed, rehearse
@@ -57,7 +57,7 @@ def as_built(path: Path, given: Compilation) -> Compilation:
     repository = repository_of(path)
     found = located(path, of_project(path, given, repository), repository)
     text = read_source(path).text
-    missing = _missing(_listed(path, text, found, "-M"))
+    missing = missing_headers(path, read_source(path), found)
     return replace(found, compiled=compiled_lines(path, text, found, missing))
 
 
@@ -116,17 +116,20 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
     return replace(compilation, include=include, define=define)
 
 
-def find_headers(path: Path, source: Source, device: str, compilation: Compilation) -> Headers:
+def find_headers(
+    path: Path, program: ParsedText, kernels: Sequence[str], compilation: Compilation
+) -> Headers:
     """The headers that a source includes, found as a compiler finds them.
 
     Args:
         path: where its main file is.
-        source: the source; headers that stand in it are none of those it includes.
-        device: its device code.
+        program: the source; headers that stand in it are none of those it includes.
+        kernels: names of those that are wanted.
 
     Raises:
-        UserError: one is not there of which the device code needs something.
+        UserError: one is not there of which the kernel needs something.
     """
+    source = program.grammar.source
     text = source.text
     own = [Path(n).resolve() for n in _listed(path, text, compilation, "-MM") if Path(n).exists()]
     missing = _missing(_listed(path, text, compilation, "-M"))
@@ -137,7 +140,7 @@ def find_headers(path: Path, source: Source, device: str, compilation: Compilati
     without |= dict.fromkeys(toolkit, "the host back end has none")
 
     def tried(names: Iterable[str]) -> Rehearsed:
-        return rehearse(path, source, device, compilation, frozenset(names))
+        return rehearse(path, program, kernels, compilation, frozenset(names))
 
     first = last = tried(without)
     unread: dict[str, str] = {}
@@ -152,7 +155,7 @@ def find_headers(path: Path, source: Source, device: str, compilation: Compilati
     if last.ok:
         return Headers(tuple(own), (), without)
     lost = [name for name in missing if name not in toolkit]
-    needed = sorted(name for name in last.undeclared if not _OF_CUDA.match(name))
+    needed = sorted(name for name in last.undeclared if not is_of_cuda(name))
     if lost and needed and not toolkit:
         raise _not_found(path, source, lost, needed)
     return Headers(tuple(own), toolkit, {n: why for n, why in without.items() if n not in toolkit})
@@ -166,6 +169,17 @@ def _not_found(path: Path, source: Source, lost: list[str], needed: list[str]) -
         where=_line(path, source, lost[0]),
         hint="say where it is: -I DIR, or --compile-commands compile_commands.json",
     )
+
+
+def missing_headers(path: Path, source: Source, compilation: Compilation) -> list[str]:
+    """The headers that a source includes and that are not found, with those that the host back end
+    lacks."""
+    return _missing(_listed(path, source.text, compilation, "-M"))
+
+
+def is_of_cuda(name: str) -> bool:
+    """Whether CUDA may declare a name, and no header of a project."""
+    return _OF_CUDA.match(name) is not None
 
 
 def _missing(listed: Iterable[str]) -> list[str]:

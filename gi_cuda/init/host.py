@@ -29,16 +29,26 @@ class HostCode:
         codes: the file, then those whose macros and constants it uses.
         constants: what names of constants and of enumerations stand for.
         calls: by a function's name, the calls of it in the file, in order.
+        kernels: the names, without scope, of all kernels that it can see.
     """
 
     codes: tuple[CudaFile, ...]
     constants: Mapping[str, str]
     calls: Mapping[str, tuple[Node, ...]]
+    kernels: frozenset[str]
+    _seen: dict[tuple[int, bool], Locals] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def code(self) -> CudaFile:
         """The file itself."""
         return self.codes[0]
+
+    def before(self, at: Node, *, starts: bool) -> Locals:
+        """What is known before a place; asked for often, so it is kept."""
+        key = (at.start_byte, starts)
+        if key not in self._seen:
+            self._seen[key] = Locals(self.code, at, starts=starts)
+        return self._seen[key]
 
 
 def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
@@ -52,7 +62,9 @@ def read_host_code(code: CudaFile, around: Sequence[CudaFile] = ()) -> HostCode:
     for node in walk(whole.root):
         if node.type == "call_expression" and (called := node.child_by_field_name("function")):
             calls.setdefault(plain_name(whole.of(called)), []).append(node)
-    return HostCode((whole, *around), constants, {name: (*found,) for name, found in calls.items()})
+    kernels = frozenset(d.name for one in (whole, *around) for d in one.definitions if d.kernel)
+    every = {name: (*found,) for name, found in calls.items()}
+    return HostCode((whole, *around), constants, every, kernels)
 
 
 def plain_name(text: str) -> str:
@@ -140,6 +152,8 @@ class KnownNames:
 
     Attributes:
         scalars: what the host code passes for a scalar of the kernel, and that scalar's name.
+        members: for a struct that the kernel gets, how one writes a member behind its name
+            (``.width``), and the name of the scalar that it is.
         kept: macros and constants that stay names.
         own: whether numbers that nobody can tell, and whose names say how much data there is, do.
         starts: whether a variable of a loop is what it is at first, instead of unknown.
@@ -149,6 +163,7 @@ class KnownNames:
     """
 
     scalars: Mapping[str, str] = field(default_factory=dict)
+    members: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     kept: frozenset[str] = frozenset()
     own: bool = False
     starts: bool = False

@@ -15,7 +15,6 @@ from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.host import (
     HostCode,
     KnownNames,
-    Locals,
     enclosing_function,
     parameters,
     plain_name,
@@ -55,7 +54,7 @@ class Resolver:
     def __init__(self, host: HostCode, at: Node, types: ElementTypes, known: KnownNames) -> None:
         self._host, self._codes, self._code, self._types = host, host.codes, host.code, types
         self._known = known
-        self._locals = Locals(host.code, at, starts=known.starts)
+        self._locals = host.before(at, starts=known.starts)
         self._function = enclosing_function(at)
 
     @cached_property

@@ -22,6 +22,8 @@ _HOUSE = re.compile(
 
 _MOST_FILES = 400
 _MOST_BYTES = 1 << 20
+_MOST_HEADERS = 20
+_INCLUDED = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"\n]+)"', re.M)
 _UP = 2
 """Folders above that of the source that are searched, with those in them."""
 
@@ -53,7 +55,7 @@ def find_hosts(
 
 
 def _given(code: CudaFile, kernels: Sequence[KernelSource], path: Path) -> HostCode:
-    host = read_host_code(_read(path, code), (code, *code.around))
+    host = _with_headers(path, code)
     if not _launches(host, kernels):
         names = ", ".join(kernel.definition.name for kernel in kernels)
         raise UserError(
@@ -73,10 +75,25 @@ def _around(code: CudaFile, kernels: Sequence[KernelSource]) -> Iterator[HostCod
             continue
         if "\0" in text or not any(_mentions(text, kernel) for kernel in kernels):
             continue
-        host = read_host_code(_read(path, code), (code, *code.around))
+        host = _with_headers(path, code)
         if _launches(host, kernels):
             yield host
             return
+
+
+def _with_headers(path: Path, code: CudaFile) -> HostCode:
+    """Another file's host code, with the headers beside it that it includes."""
+    file = _read(path, code)
+    found: dict[Path, CudaFile] = {}
+    files = [file]
+    while files and len(found) < _MOST_HEADERS:
+        one = files.pop()
+        for name in _INCLUDED.findall(one.text):
+            header = (one.path.parent / name).resolve()
+            if header not in found and header.is_file() and header != code.path.resolve():
+                found[header] = _read(header, code)
+                files.append(found[header])
+    return read_host_code(file, (*found.values(), code, *code.around))
 
 
 def _read(path: Path, code: CudaFile) -> CudaFile:

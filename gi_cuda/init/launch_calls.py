@@ -46,7 +46,7 @@ def launch_calls(host: HostCode, kernels: Collection[str]) -> Iterator[tuple[str
         found = _launch(code, node) if node.type == "call_expression" else None
         if found is None:
             continue
-        for called in _called(code, found):
+        for called in _called(host, found):
             name = _kernel_name(code, called)
             if name in kernels:
                 yield name, replace(found, called=called)
@@ -80,11 +80,13 @@ def _plain(node: Node) -> Iterator[Node]:
     return (child for child in node.named_children if child.type != "comment")
 
 
-def _called(code: CudaFile, launch: LaunchCall) -> Iterator[Node]:
+def _called(host: HostCode, launch: LaunchCall) -> Iterator[Node]:
     """What may name the launched kernel: as it stands, or what a variable is set to."""
-    called = without_casts(launch.called)
+    code, called = host.code, without_casts(launch.called)
     yield called
-    yield from map(without_casts, _set_to(code, launch.node, _kernel_name(code, called)))
+    name = _kernel_name(code, called)
+    if name not in host.kernels:
+        yield from map(without_casts, _set_to(code, launch.node, name))
 
 
 def _kernel_name(code: CudaFile, called: Node) -> str:

@@ -15,6 +15,9 @@ from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_code import Resolver, is_name
 from gi_cuda.init.launch_calls import LaunchCall, launch_calls
 
+_MOST = 6
+"""Launches of a kernel in one file that are read; a dispatcher may have a hundred."""
+
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -62,7 +65,7 @@ def launch_sites(
     calls = [call for _, call in launch_calls(host, {kernel.definition.name})]
     # In branches that are taken, if there are such.
     reached = [call for call in calls if _is_reached(host, types, call.node)]
-    return [_site(host, kernel, types, known, call) for call in reached or calls]
+    return [_site(host, kernel, types, known, call) for call in (reached or calls)[:_MOST]]
 
 
 def _is_reached(host: HostCode, types: ElementTypes, node: Node) -> bool:
@@ -117,6 +120,9 @@ def _site(
     code, node = host.code, call.node
     passed = list(zip(kernel.arguments, call.arguments, strict=False))
     here = {code.of(n).strip(): a.name for a, n in passed if not a.pointers and is_name(n)}
+    for argument, passes in passed:
+        own = known.members.get(argument.name, {})
+        here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
     plain = Resolver(host, node, types, KnownNames(starts=True))
     resolver = Resolver(host, node, types, replace(known, scalars=here))
     # How many threads a block has is no matter of how much data there is.

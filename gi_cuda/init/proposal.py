@@ -8,16 +8,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from gi_cuda.errors import UserError
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
-from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
-from gi_cuda.grammar.frontends.cuda.file import KernelSource
 from gi_cuda.init.access import is_compared
-from gi_cuda.init.arguments import ProposedScalar, read_arguments
-from gi_cuda.init.buffers import ProposedBuffer, variables
+from gi_cuda.init.arguments import read_arguments
+from gi_cuda.init.buffers import ProposedBuffer, judged, variables
 from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.geometry import DEFAULT_BLOCK, Launching, launching
+from gi_cuda.init.consistent import consistent, of_structs
+from gi_cuda.init.geometry import Launching, launching
 from gi_cuda.init.headers import Headers
+from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.layouts import Layouts
+from gi_cuda.init.members import ProposedScalar, ProposedStruct, written_members
 from gi_cuda.init.sizes import (
     Extent,
     elements,
@@ -35,7 +38,7 @@ from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
+_IN_DATA = ("np", "rng", "seed", "case", "random_items", "dict", "object", "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,7 @@ class Proposal:
     parameters: tuple[Tunable, ...]
     buffers: tuple[ProposedBuffer, ...]
     scalars: tuple[ProposedScalar, ...]
+    structs: tuple[ProposedStruct, ...]
     arguments: tuple[str, ...]
     extents: tuple[Extent, ...]
     launching: Launching
@@ -115,21 +119,35 @@ def propose(
     active = frozenset(defaults)
     found = source.launches(active)
     use = found[0] if found else None
-    bound, instance = _instance(source, use, active)
-    instances = [_instance(source, one, active)[1] for one in found]
-    buffers, scalars, arguments = read_arguments(replace(source, types=bound), use)
+    bound, instance = instance_of(source, use, active)
+    instances = [instance_of(source, one, active)[1] for one in found]
+    layouts = Layouts(source, instance, compilation)
+    given = read_arguments(replace(source, types=bound), use, layouts)
+    scalars, arguments = given.scalars, given.names
+    named_too = {name for struct in given.structs for name, _ in struct.members}
+    symbols = variables(source.code, source.functions, bound, layouts)
+    members = written_members(given.structs, scalars)
+    if members:
+        named = source.launches(source.fixed, members=members)
+        found = source.launches(active, members=members)
+        use = found[0] if found else None
+    saying = _counting(source, scalars, use)
+    scalars = consistent(scalars, saying, source.body)
     counting = counted = _counting(source, scalars, use)
     if not counting and use is not None:
         # How much there is, only the host code knows: by the name that it has there.
-        named = source.launches(source.fixed, own=True)
-        found = source.launches(active, own=True)
+        named = source.launches(source.fixed, own=True, members=members)
+        found = source.launches(active, own=True, members=members)
         use = found[0]
         own = _words([use], [*use.allocated.values()])
         counted = sorted(own - active - {*arguments, *source.fixed})
-    buffers = tuple(_sized(buffer, use, counted) for buffer in buffers)
-    sizes = _sizes(source, counting, counted, arguments, buffers, use, defaults)
-    names, passed = [extent.name for extent in sizes], {} if use is None else use.passed
-    buffers = tuple(shaped(buffer, names, passed) for buffer in buffers)
+    within = of_structs(given.structs, given.buffers, scalars, saying)
+    buffers = tuple(_sized(buffer, use, counted) for buffer in within)
+    taken = (*arguments, *named_too, *(one.name for one in symbols))
+    written = {s.name: s.written for s in scalars}
+    sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
+    counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
+    buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
     launch = launching(
         replace(source, types=bound),
         list(zip(found, named, strict=True)),
@@ -150,8 +168,9 @@ def propose(
         headers=source.headers,
         compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=(*buffers, *variables(source.code, source.functions, bound)),
+        buffers=_all(source, buffers, symbols),
         scalars=scalars,
+        structs=given.structs,
         arguments=arguments,
         extents=large_enough(sizes, [*launch.grid, *_known(buffers)], defaults),
         launching=launch,
@@ -159,11 +178,28 @@ def propose(
     )
 
 
+def _all(
+    source: Chosen, buffers: Sequence[ProposedBuffer], symbols: Sequence[ProposedBuffer]
+) -> tuple[ProposedBuffer, ...]:
+    """All buffers, of which some are judged."""
+    every = judged(buffers, symbols)
+    if any(one.role in ("output", "inout") for one in every):
+        return every
+    others = [d.name for d in source.code.definitions if d.kernel]
+    others = [name for name in others if name != source.kernel.definition.name]
+    hint = "a kernel is judged by what it writes to a buffer or to a `__device__` variable"
+    raise UserError(
+        f"{source.kernel.name} writes nothing that could be judged",
+        where=source.code.where(source.kernel.definition.node),
+        hint=f"{hint}; take another one: --kernel {others[0]}" if others else hint,
+    )
+
+
 def _sizes(
     source: Chosen,
-    counting: Sequence[str],
-    counted: Sequence[str],
-    arguments: Sequence[str],
+    counts: tuple[Sequence[str], Sequence[str]],
+    written: Mapping[str, str],
+    taken: Sequence[str],
     buffers: Sequence[ProposedBuffer],
     use: LaunchSite | None,
     defaults: Mapping[str, int],
@@ -171,18 +207,21 @@ def _sizes(
     """What says how much data there is, and how much there is in each case.
 
     Args:
-        counting: the kernel's scalars that say so.
-        counted: these, or else numbers of the host code's own.
+        counts: the kernel's scalars that say so; these, or else numbers of the host code's own.
+        written: what stands for a scalar in the kernel's text.
+        taken: names that are in use.
     """
+    counting, counted = counts
+    places = [written[name] for name in counting]
     kernel = source.kernel.definition
     sizes = extents(
         counted,
-        taken=frozenset([*arguments, *source.code.macros]),
+        taken=frozenset([*taken, *source.code.macros]),
         constants=source.constants(),
         checked=bool(counting)
-        and all(is_compared(source.code, kernel, name) for name in counting)
+        and all(is_compared(source.code, kernel, name) for name in places)
         and not _rounds_down(use, counting, defaults),
-        looped=any(is_looped(source.body, name) for name in counting),
+        looped=any(is_looped(source.body, name) for name in places),
         least=_threads(use) if any(b.elements is None for b in buffers) else None,
         host={} if use is None else use.values,
     )
@@ -208,54 +247,6 @@ def _rounds_down(
     grid = () if use is None else use.grid or ()
     others = {**dict.fromkeys(counting, 1), **defaults}
     return any(rounds_down(text, name, others) for text in grid for name in counting)
-
-
-def _instance(
-    source: Chosen, use: LaunchSite | None, active: frozenset[str]
-) -> tuple[ElementTypes, str]:
-    """The types with template parameters bound, and the kernel's name as an instance."""
-    kernel, types = source.kernel, source.types
-    if not kernel.templates:
-        return types, kernel.shown
-    given = () if use is None else use.templates
-    aliases, words = dict(types.aliases), []
-    for index, parameter in enumerate(kernel.templates):
-        text = given[index] if index < len(given) else None
-        if text is None and parameter.type is None:
-            text = _deduced(kernel, parameter.name, use)
-        text = text or parameter.default
-        if parameter.type is None:
-            known = text is not None and types.element(text) is not None
-            text = text if text is not None and known else _likely(kernel, parameter.name)
-            aliases[parameter.name] = text
-        elif text is None or not _is_constant(text, active):
-            text = str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
-            if parameter.type == "bool":
-                text = "true"
-        words.append(text)
-    # Those left out have their defaults.
-    name = f"{kernel.name}<{', '.join(words)}>"
-    return replace(types, aliases=aliases), name
-
-
-def _is_constant(text: str, active: frozenset[str]) -> bool:
-    return set(re.findall(r"\b[A-Za-z_]\w*", text)) <= active | {"true", "false"}
-
-
-def _likely(kernel: KernelSource, name: str) -> str:
-    """What a template's type could be: whole numbers for what counts or is an index."""
-    counts = any(
-        a.type == name and not a.pointers and is_count_name(a.name, compared=False)
-        for a in kernel.arguments
-    )
-    return "int" if counts or _INDEX.fullmatch(name) else "float"
-
-
-def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
-    for argument in kernel.arguments:
-        if argument.type == name and use is not None and argument.name in use.types:
-            return use.types[argument.name]
-    return None
 
 
 def _threads(use: LaunchSite | None) -> int:
@@ -288,27 +279,28 @@ def _counting(
     source: Chosen, scalars: Sequence[ProposedScalar], use: LaunchSite | None
 ) -> list[str]:
     """The scalars that say how much data there is: by host code, else by their names as well."""
-    whole = [
-        s.name
-        for s in scalars
-        if s.computed is None and "int" in s.element.type and not s.element.truth
-    ]
+    numbers = [s for s in scalars if s.computed is None and s.count == 1]
+    numbers = [s for s in numbers if "int" in s.element.type and not s.element.truth]
+    whole = [s.name for s in numbers]
     told: set[str] = set()
     if use is not None:
         further = [*use.allocated.values(), *use.computed.values()]
         told = set(_words([], [*(use.grid or ()), *further])) & set(whole)
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
-        if told and use.grid is not None and pointers <= use.allocated.keys():
+        apart = not any(s.member for s in scalars)
+        if told and use.grid is not None and apart and pointers <= use.allocated.keys():
             # Nothing is left for any other scalar to say.
             return [name for name in whole if name in told]
     kernel = source.kernel.definition
     return [
-        name
-        for name in whole
-        if name in told or is_count_name(name, compared=is_compared(source.code, kernel, name))
+        s.name
+        for s in numbers
+        if s.name in told
+        or is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
     ]
 
 
 def python_name(name: str) -> str:
-    """A name that Python takes, too."""
-    return f"{name}_" if keyword.iskeyword(name) else name
+    """A name that Python takes, too, and that data.py has no other use for."""
+    taken = keyword.iskeyword(name) or name in _IN_DATA
+    return f"{name}_" if taken else name

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
+from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.reach import Reach
+from gi_cuda.backends.compile.source import roots
 from gi_cuda.backends.host.compiler import HostCompiler
-from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
-from gi_cuda.grammar import Source
+from gi_cuda.grammar import ParsedText, Source
 from gi_cuda.grammar.frontends.cuda.includes import IncludingText
 from gi_cuda.init.compilation import Compilation
 
+_LIMIT = 60.0
 _ERROR = re.compile(r"^([^:\n]+):(\d+):(?:\d+:)? (?:fatal )?error: (.*)$", re.M)
 _OPENED = re.compile(r"^(\.+) (.+)$", re.M)
 _QUOTED = r"['‘`\"]([A-Za-z_][\w:]*)[^'’\"]*['’\"]"
@@ -48,42 +52,67 @@ class Rehearsed:
         return not self.own and not self.unread
 
 
-def rehearse(
-    path: Path, source: Source, device: str, compilation: Compilation, without: frozenset[str]
-) -> Rehearsed:
-    """Have the host back end's compiler read device code; no code is made.
-
-    Args:
-        path: where the source's main file is.
-        source: with the headers that evolve in place.
-        device: its device code.
-        without: headers that are left out, as they are spelled.
-    """
+def compiler_of(
+    path: Path,
+    program: ParsedText,
+    kernels: Sequence[str],
+    compilation: Compilation,
+    without: Collection[str],
+) -> HostCompiler:
+    """The host back end's compiler for what kernels reach; as of :func:`rehearse`."""
+    source = program.grammar.source
     folders = [empty_headers(without), *compilation.include, path.resolve().parent]
-    compiler = HostCompiler(
+    return HostCompiler(
         file_name=source.name,
         front=prelude(source.text, compilation.define, without),
         options=(f"-std={compilation.standard}", *(f"-I{folder}" for folder in folders)),
         jobs=1,
         cxx=find_compiler(),
         namespaces=namespaces(source.text),
+        reach=Reach(roots(program.grammar, kernels)),
     )
-    variant = Variant(0, device, compilation.define, ("-fsyntax-only", "-H"))
+
+
+def rehearse(
+    path: Path,
+    program: ParsedText,
+    kernels: Sequence[str],
+    compilation: Compilation,
+    without: frozenset[str],
+) -> Rehearsed:
+    """Have the host back end's compiler read kernels and what they reach; no code is made.
+
+    Args:
+        path: where the source's main file is.
+        program: the source, with the headers that evolve in place.
+        kernels: their names.
+        without: headers that are left out, as they are spelled.
+    """
+    source = program.grammar.source
+    compiler = compiler_of(path, program, kernels, compilation, without)
+    variant = Variant(0, program.text, compilation.define, ("-fsyntax-only",))
     read = compiler.preprocess([variant])[0]
     if isinstance(read, BuildFailure):
-        return _said(read.message, source, without)
-    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
-        finished = compiler.compile_object([read], Path(scratch) / "reference")
-    return Rehearsed() if finished.ok else _said(finished.stderr, source, without)
+        messages = read.message
+    else:
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            finished = compiler.compile_object([read], Path(scratch) / "reference")
+        if finished.ok:
+            return Rehearsed()
+        messages = finished.stderr
+    # Which header opens which.
+    command = [compiler.cxx, "-x", "c++", "-E", "-H", *NVCC_MACROS, f"-I{INCLUDE}"]
+    opened = run([*command, *compiler.options, "-"], limit=_LIMIT, stdin=compiler.front).stderr
+    return _said(messages, opened, source, without)
 
 
-def _said(messages: str, source: Source, without: frozenset[str]) -> Rehearsed:
+def _said(messages: str, opened_by: str, source: Source, without: frozenset[str]) -> Rehearsed:
     found = _ERROR.findall(messages)
     undeclared = frozenset(a or b for _, _, e in found for a, b in _UNDECLARED.findall(e))
     unread: dict[str, str] = {}
     top = ""
     above: dict[str, str] = {}
-    for depth, file in _OPENED.findall(messages):
+    for depth, file in _OPENED.findall(opened_by):
         top = file if len(depth) == 1 else top
         above.setdefault(file, top)
     names = [include.name for include in IncludingText(source.text).includes]

@@ -14,6 +14,7 @@ _MARKS = ("LICENSE*", "LICENCE*", "COPYING*", "README*", "CMakeLists.txt", "[Mm]
 _HIGHEST = 8
 """Folders that are looked at upward for such marks."""
 _MOST_FILES = 100_000
+_NEAR = 1000
 _SOURCES = {".cu", ".cuh", ".h", ".hh", ".hpp", ".hxx", ".inl", ".inc", ".cpp", ".cc", ".c", ".cxx"}
 
 
@@ -50,6 +51,16 @@ class Repository:
         parts = tuple(part for part in PurePosixPath(name).parts if part not in ("..", "."))
         found = [f for f in self._files.get(parts[-1], ()) if f.parts[-len(parts) :] == parts]
         return sorted(found, key=lambda file: (-_common(file, near), len(file.parts), str(file)))
+
+    def sources(self, near: Path) -> list[Path]:
+        """Its sources and headers, some hundred at most, the nearest to a folder first."""
+        found = [
+            file
+            for files in self._files.values()
+            for file in files
+            if file.suffix.lower() in _SOURCES
+        ]
+        return sorted(found, key=lambda file: (-_common(file, near), len(file.parts), file))[:_NEAR]
 
     def folders_up(self, folder: Path) -> Iterator[Path]:
         """A folder of it, and those above it up to its root."""

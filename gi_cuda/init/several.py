@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from gi_cuda.errors import UserError
-from gi_cuda.init.arguments import ProposedScalar
 from gi_cuda.init.buffers import Image, ProposedBuffer
 from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal, Step, propose
 from gi_cuda.init.sizes import large_enough
 
@@ -131,6 +131,9 @@ def _join(joined: _Joined, one: Proposal) -> _Joined:
             names[buffer.texture] = same
         elif buffer.texture is not None:
             names[buffer.texture] = _free(buffer.texture, "", {*keys, *names.values(), *textures})
+    structs = {struct.name for struct in whole.structs}
+    for struct in one.structs:
+        names[struct.name] = _free(struct.name, "", {*keys, *names.values(), *textures, *structs})
     return _Joined(_merged(whole, _renamed(one, names)), keys)
 
 
@@ -156,6 +159,7 @@ def _renamed(one: Proposal, names: Mapping[str, str]) -> Proposal:
         one,
         buffers=tuple(_buffer(buffer, names, change) for buffer in one.buffers),
         scalars=tuple(_scalar(scalar, names, change) for scalar in one.scalars),
+        structs=tuple(struct.renamed(names) for struct in one.structs),
         arguments=tuple(names.get(name, name) for name in one.arguments),
         extents=tuple(replace(e, name=names.get(e.name, e.name)) for e in one.extents),
         launching=one.launching.rewritten(change),
@@ -204,6 +208,7 @@ def _merged(whole: Proposal, one: Proposal) -> Proposal:
         parameters=_by_name(whole.parameters, one.parameters),
         buffers=_by_name(both, one.buffers),
         scalars=_by_name(whole.scalars, one.scalars),
+        structs=(*whole.structs, *one.structs),
         extents=_by_name(whole.extents, one.extents),
         further=(*whole.further, step),
     )

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from gi_cuda.grammar import (
     Function,
@@ -25,11 +26,13 @@ from gi_cuda.grammar.frontends.cuda.file import (
     CudaFile,
     KernelSource,
     choose_kernel,
+    kernels,
     of_source,
     read_cuda_file,
     source_constants,
 )
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.grammar.scope import FILE_LEVEL
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.conditions import without_dead_code
@@ -37,9 +40,16 @@ from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
+from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
 
+NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_OWNER = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?::")
+_SCOPE = re.compile(
+    r"\b(?P<key>namespace|struct|class|union)\s+(?:__align__\s*\([^()]*\)\s*)?"
+    r"(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?(?::[^;{}()]*)?\{"
+)
 _VARIABLE = re.compile(
     r"__(?:constant|device)__\b[^;{}()=\[\]]*\b(?P<name>[A-Za-z_]\w*)\s*(?:\[[^;{}()]*|=[^;]*)?;"
 )
@@ -82,9 +92,19 @@ class Chosen:
         """Constants that say how much data there is."""
         return constants(self.code, [self.code.text[f.start : f.end] for f in self.functions])
 
-    def launches(self, kept: frozenset[str], *, own: bool = False) -> list[LaunchSite]:
-        """The kernel's launches, with some names kept; with `own`, also the host code's own."""
-        known = KnownNames(kept=kept, own=own)
+    def launches(
+        self,
+        kept: frozenset[str],
+        *,
+        own: bool = False,
+        members: Mapping[str, Mapping[str, str]] = NO_MEMBERS,
+    ) -> list[LaunchSite]:
+        """The kernel's launches, with some names kept; with `own`, also the host code's own.
+
+        Args:
+            members: see :class:`~gi_cuda.init.host_code.KnownNames`.
+        """
+        known = KnownNames(kept=kept, own=own, members=members)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
         return [site for sites in found for site in sites]
 
@@ -111,7 +131,7 @@ def choose(
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
     source = read_files(path, evolving, include).source
     program = read_cuda(source, Wanted((kernel.name,)))
-    headers = find_headers(path, source, program.text, compilation)
+    headers = find_headers(path, program, [kernel.name], compilation)
     around = (_read(file, read_source(file), compilation) for file in headers.own)
     code = replace(_read(path, source, compilation), around=tuple(around))
     kernel = choose_kernel(code, kernel.shown)
@@ -130,6 +150,15 @@ def read_whole(path: Path, compilation: Compilation) -> CudaFile:
     return _read(path, _tree(path, compilation).joined.source, compilation)
 
 
+def kernels_in(code: CudaFile, file: Path | None) -> list[KernelSource]:
+    """The kernels of a source that stand in one of its files; None: all."""
+    every = kernels(code)
+    if file is None:
+        return [*every]
+    names = {name: (code.path.parent / name).resolve() for name in code.source.names}
+    return [k for k in every if names[code.place(k.definition.node).file] == file]
+
+
 def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
     """What is compiled of a source; all of it where no kernel is."""
     alive = without_dead_code(source, path, compilation.compiled)
@@ -146,11 +175,10 @@ def _tree(path: Path, compilation: Compilation) -> Tree:
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:
-    """What is in the source's tree: its git work tree, or its folder and those of -I beside it."""
+    """What is in the source's tree: its repository, and folders of -I beside it."""
     folder = path.resolve().parent
-    root = next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)
     beside = [f for f in include if folder.parent in f.parents and len(f.parts) > 2]
-    roots = [root] if root else [folder, *beside]
+    roots = [repository_of(path).root, *beside]
     return lambda file: any(file.is_relative_to(one) for one in roots)
 
 
@@ -159,7 +187,7 @@ def _needed(tree: Tree, grammar: Grammar) -> Iterator[str]:
     source = grammar.source
     places = LineIndex(source)
     needed = {source.name, *(places.at(function.start).file for function in grammar.functions)}
-    needed |= set(_of_variables(grammar, places))
+    needed |= {*_of_variables(grammar, places), *_of_members(grammar, places)}
     starts = {part.file: part.start for part in reversed(source.stretches)}
     words = {name: frozenset(_WORD.findall(text)) for name, text in source.files.items()}
     declared = list(_declared(grammar, places))
@@ -180,6 +208,20 @@ def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
     for match in _VARIABLE.finditer(text):
         if match["name"] in used:
+            yield places.at(match.start()).file
+
+
+def _of_members(grammar: Grammar, places: LineIndex) -> Iterator[str]:
+    """The files of types and namespaces whose members the functions are, and of types that the
+    functions use and that have shared memory, of which each variant has its own."""
+    text = bare_text(grammar.source.text)
+    bodies = [text[f.start : f.end] for f in grammar.functions]
+    used = {word for body in bodies for word in _WORD.findall(body)}
+    owners = {name for body in bodies for name in _OWNER.findall(body.partition("{")[0])}
+    for match in _SCOPE.finditer(text):
+        name, begin = match["name"], match.end()
+        shares = name in used and "__shared__" in text[begin : block_end(text, begin - 1)]
+        if name in owners or (shares and match["key"] != "namespace"):
             yield places.at(match.start()).file
 
 

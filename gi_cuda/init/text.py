@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import Fill, Image, ProposedBuffer
+from gi_cuda.init.buffers import Image, ProposedBuffer
+from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.sizes import bracketed
@@ -38,6 +38,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_buffers(proposal),
         *_textures(proposal),
         *_scalars(proposal),
+        *_structs(proposal),
         *(_launch(step, proposal.mark) for step in proposal.steps),
         *_oracles(proposal),
         *_cases(proposal),
@@ -130,14 +131,7 @@ def _constraints(proposal: Proposal) -> Iterator[str]:
             yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
-def _times(items: str, parts: int) -> str:
-    if parts == 1:
-        return items
-    return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"
-
-
 _BEGINS = "the pointer points there: the kernel goes back so far"
-
 _ROLES = {
     "scratch": "not looked at",
     "input": "only read",
@@ -165,7 +159,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
                 else f"{why}, as a {through}"
             )
         parts = buffer.element.parts
-        size = _times(buffer.items(proposal.counts), parts)
+        size = times(buffer.items(proposal.counts), parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
         yield _table(
             "[[buffer]]" + _behind(buffer.shown + own),
@@ -175,7 +169,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
             role=_Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
-            begin=_Noted(_times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
+            begin=_Noted(times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
         comment = ""
 
@@ -220,16 +214,32 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
     for extent in proposal.extents:
         if not extent.passed:
             yield _table("[[scalar]]", comment, name=extent.name, type="int32")
-    for scalar in proposal.scalars:
+    # What is computed comes behind what it is computed from.
+    for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):
         header, kind = "[[scalar]]", scalar.element.type
         if scalar.computed is not None:
-            value = _Noted(scalar.computed, "as in the host code")
+            value = _Noted(scalar.computed, scalar.note or "as in the host code")
             yield _table(header, name=scalar.name, type=kind, value=value)
             continue
         if scalar.name not in proposal.counts:
             unsaid = "" if scalar.source else f": {proposal.mark}"
             header += _behind(f"its value is in data.py{unsaid}")
-        yield _table(header, name=scalar.name, type=kind)
+        count = scalar.count if scalar.count > 1 else None
+        yield _table(header, name=scalar.name, type=kind, count=count)
+
+
+def _structs(proposal: Proposal) -> Iterator[str]:
+    comment = "Passed by value: what each is put together of, and at which byte that begins."
+    for struct in proposal.structs:
+        yield _table(
+            "[[struct]]" + _behind(struct.kind),
+            comment,
+            name=struct.name,
+            size=struct.size,
+            align=struct.align,
+            members=dict(struct.members),
+        )
+        comment = ""
 
 
 def _launch(step: Step, mark: str) -> str:
@@ -262,22 +272,54 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
     if not real:
         yield _table("[oracle]", kind="exact")
         return
-    # A struct is judged byte by byte: there is no tolerance for it.
-    smooth = [b for b in real if b.element.type.startswith("float")]
+    comment = f"{proposal.mark}: how far results may be from the reference's; both may be 0."
+    smooth = [b for b in real if not b.element.fields]
     exact = [b.name for b in judged if not b.element.floating]
-    exact += [b.name for b in real if b not in smooth]
     if smooth:
-        accuracy = 1e-4 if any(b.element.type != "float64" for b in smooth) else 1e-9
+        accuracy = _accuracy([b.element.type for b in smooth])
         yield _table(
             "[[oracle]]",
-            f"{proposal.mark}: how far results may be from the reference's; both may be 0.",
+            comment,
             kind="tolerance",
             absolute=accuracy,
             relative=accuracy,
-            buffers=[b.name for b in smooth] if exact else None,
+            buffers=[b.name for b in smooth] if len(smooth) < len(judged) else None,
         )
+        comment = ""
+    for buffer in real:
+        if buffer.element.fields:
+            yield _of_struct(buffer, comment)
+            comment = ""
     if exact:
         yield _table("[[oracle]]", kind="exact", buffers=exact)
+
+
+def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
+    """The oracle of structs: a tolerance for members that are real numbers, others exact."""
+    fields = buffer.element.fields
+    accuracy = _accuracy([one.type for one in fields])
+    members = {
+        one.name: [one.type, one.at, one.length] if one.length > 1 else [one.type, one.at]
+        for one in fields
+    }
+    own = "Members: type, first byte and, of arrays, how many. Whole numbers are exact."
+    return _table(
+        "[[oracle]]",
+        f"{comment}\n{own}" if comment else own,
+        kind="tolerance",
+        absolute=accuracy,
+        relative=accuracy,
+        buffers=[buffer.name],
+        item=_Noted(buffer.element.parts, "bytes of a struct"),
+        members=members,
+    )
+
+
+def _accuracy(types: Sequence[str]) -> float:
+    """How far numbers of the least accurate of these types may be off."""
+    if "float16" in types:
+        return 1e-2
+    return 1e-4 if "float32" in types else 1e-9
 
 
 def _cases(proposal: Proposal) -> Iterator[str]:
@@ -303,101 +345,3 @@ def _cases(proposal: Proposal) -> Iterator[str]:
             backends=None if same else backends_on_gpus(gpu=gpu),
             args={"seed": seed, **counts},
         )
-
-
-def data_py(proposal: Proposal) -> str:
-    """The data module: random inputs of the right types and sizes."""
-    sizes = [python_name(extent.name) for extent in proposal.extents]
-    signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
-    given = [b for b in proposal.buffers if b.role in ("input", "inout")]
-    lines = [
-        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones;'
-        ' these are random."""',
-        "",
-        "import numpy as np",
-        *(line for b in given for line in _layout(b)),
-        *(_RANDOM_ITEMS.splitlines() if any(b.element.fields for b in given) else ()),
-        "",
-        "",
-        f"def case({signature}) -> dict[str, object]:",
-        f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
-        *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
-        "    return {",
-        *(f"        {_toml(b.name)}: {_made(proposal, b)},{_data_note(b)}" for b in given),
-        *(f"        {_toml(e.name)}: {python_name(e.name)}," for e in proposal.extents),
-    ]
-    for scalar in proposal.scalars:
-        if scalar.name not in proposal.counts and scalar.computed is None:
-            why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
-            lines.append(f"        {_toml(scalar.name)}: {scalar.value!r},  # {why}")
-    return "\n".join([*lines, "    }", ""])
-
-
-def _layout(buffer: ProposedBuffer) -> list[str]:
-    """A struct's layout, as C has it."""
-    if not buffer.element.fields:
-        return []
-    members = [
-        f'        ("{name}", np.{kind}' + (f", ({length},))," if length > 1 else "),")
-        for name, kind, length in buffer.element.fields
-    ]
-    return [
-        "",
-        f"{_layout_name(buffer)} = np.dtype(",
-        "    [",
-        *members,
-        "    ],",
-        "    align=True,",
-        ")",
-    ]
-
-
-def _layout_name(buffer: ProposedBuffer) -> str:
-    return f"{buffer.name.upper()}_ITEM"
-
-
-def _random(buffer: ProposedBuffer) -> bool:
-    if buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1:
-        return False
-    return buffer.access is not Access.ATOMIC and not buffer.element.fields
-
-
-def _data_note(buffer: ProposedBuffer) -> str:
-    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
-
-
-def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
-    element = buffer.element
-    items = buffer.items(proposal.counts)
-    items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
-    if element.fields:
-        return f"random_items({_layout_name(buffer)}, {items}, seed)"
-    size = _times(items, element.parts)
-    if not _random(buffer):
-        low = buffer.fill.low if buffer.fill else 0
-        made = f"full({size}, {low}" if low else f"zeros({size}"
-        return f"np.{made}, dtype=np.{element.type})"
-    if buffer.fill is not None and element.type.startswith("float"):
-        return (
-            f"rng.uniform({buffer.fill.low}, {buffer.fill.high}, {size}).astype(np.{element.type})"
-        )
-    if element.type in ("float32", "float64"):
-        return f"rng.random({size}, dtype=np.{element.type})"
-    if element.type == "float16":
-        return f"rng.random({size}).astype(np.float16)"
-    fill = buffer.fill or Fill(0, 2 if element.truth else 100)
-    return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
-
-
-_RANDOM_ITEMS = '''
-
-def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
-    """Random structs as bytes: real numbers in [0, 1), whole ones below 100."""
-    rng = np.random.default_rng(seed)
-    found = np.zeros(items, dtype=layout)
-    for name in layout.names:
-        part = found[name]
-        real = np.issubdtype(part.dtype, np.floating)
-        part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
-    return found.view(np.uint8)
-'''

@@ -8,6 +8,7 @@ from gi_cuda.spec.launches import (
     Argument,
     Launch,
     LaunchError,
+    Packed,
     buffer_begins,
     buffer_sizes,
     final_storage,
@@ -15,6 +16,7 @@ from gi_cuda.spec.launches import (
 )
 from gi_cuda.spec.load import load_target
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.target import (
     Buffer,
     BufferRole,
@@ -47,9 +49,11 @@ __all__ = [
     "Launch",
     "LaunchError",
     "Oracle",
+    "Packed",
     "Parameter",
     "ParameterKind",
     "Reference",
+    "Struct",
     "Surface",
     "Target",
     "Texture",

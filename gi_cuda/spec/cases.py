@@ -172,6 +172,8 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
         UserError: it is not a number of that kind, or does not fit.
     """
     kind: type = numbers.Integral if scalar.dtype.kind in "iu" else numbers.Real
+    if scalar.count > 1:
+        return _several(scalar, value, where)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value[()]
     wrong = not isinstance(value, kind) or isinstance(value, bool | np.bool_)
@@ -190,6 +192,25 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
                 hint="Declare a wider type, as the kernel has it.",
             )
     typed: np.generic = scalar.dtype.type(value)
+    return typed
+
+
+def _several(scalar: Scalar, value: Any, where: str) -> np.generic:
+    """A scalar of several values, as one that has them as its field ``values``."""
+    try:
+        values = np.asarray(value).reshape(-1)
+        fits = values.size == scalar.count and np.can_cast(values.dtype, scalar.dtype, "same_kind")
+    except ValueError:
+        fits = False
+    if not fits:
+        raise UserError(
+            f"the scalar {scalar.name!r} is no {scalar.count} values of {scalar.dtype}",
+            where=where,
+            hint=f"Return numpy.array([...], dtype=numpy.{scalar.dtype}).",
+        )
+    made = np.zeros(1, dtype=[("values", scalar.dtype, (scalar.count,))])
+    made["values"][0] = values
+    typed: np.generic = made[0]
     return typed
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
@@ -27,6 +28,29 @@ _C_TYPES = {
 }
 _LONGEST = 100
 """Bytes of a name that files are named after."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberPlace:
+    """Where the numbers of a member lie in a struct.
+
+    Attributes:
+        at: the first byte.
+        count: of an array, how many.
+    """
+
+    dtype: np.dtype[Any]
+    at: int
+    count: int = 1
+
+    @property
+    def bytes(self) -> int:
+        """Size of all."""
+        return self.dtype.itemsize * self.count
+
+
+_STRICTEST = 128
+"""Bytes of the widest alignment."""
 
 _VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
 
@@ -81,6 +105,23 @@ def _components(count: int) -> int:
             "They have 1, 2 or 4: add one that is not used, or read the components one by one.",
         )
     return count
+
+
+def _alignment(count: int) -> int:
+    if count < 1 or count & (count - 1) or count > _STRICTEST:
+        raise mistake(f"nothing is aligned to {count} bytes", "Write 1, 2, 4, 8, 16 and so on.")
+    return count
+
+
+def _place(value: Any) -> Any:
+    shaped = isinstance(value, list) and 2 <= len(value) <= 3 and isinstance(value[0], str)
+    numbers = value[1:] if shaped else []
+    if not shaped or any(type(one) is not int for one in numbers) or min(numbers) < 0:
+        raise mistake(
+            f"{value!r} says of no member what it is",
+            'Write its type, its first byte and, of an array, how many: ["float32", 8, 3].',
+        )
+    return MemberPlace(_type(value[0]), *numbers)
 
 
 def _expression(text: str) -> Expression:
@@ -192,6 +233,10 @@ Default = Annotated[int | float | str, read_as(Any, _default)]
 Standard = Annotated[str, Field(pattern=r"^(c|gnu)\+\+\d[\da-z]$")]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, lt=1)]
+Count = Annotated[int, Strict(), Field(ge=1)]
+Offset = Annotated[int, Strict(), Field(ge=0)]
+Alignment = Annotated[int, Strict(), AfterValidator(_alignment)]
+Place = Annotated[MemberPlace, read_as(Any, _place)]
 Runs = Annotated[int, Strict(), Field(ge=1)]
 SeveralRuns = Annotated[int, Strict(), Field(ge=2)]
 PythonFunction = Annotated[str, Field(pattern=r"^.+\.py:[A-Za-z_]\w*$")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData, typed_scalar
 from gi_cuda.spec.expression import Expression, ExpressionError
 from gi_cuda.spec.images import Surface, Texture, View
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target
 
 
@@ -34,9 +35,50 @@ class Redrawn:
         return typed
 
 
-Argument = str | View | np.generic | Redrawn
-"""A kernel argument: the buffer in whose storage it points, a texture or surface object, or a value
-of its C type."""
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """A struct that is passed by value.
+
+    Attributes:
+        size, align: bytes.
+        members: at which byte each begins, and what it is; all other bytes are zero.
+    """
+
+    size: int
+    align: int
+    members: tuple[tuple[int, Argument], ...]
+
+    def at(self, draw: int) -> Packed:
+        """The struct in one draw: with the values of that draw."""
+        return replace(self, members=tuple((at, _at(one, draw)) for at, one in self.members))
+
+    def bytes(self, value: Callable[[Argument], bytes]) -> bytes:
+        """What the kernel gets.
+
+        Args:
+            value: the bytes of a member.
+        """
+        whole = bytearray(self.size)
+        for at, one in self.members:
+            own = value(one)
+            whole[at : at + len(own)] = own
+        return bytes(whole)
+
+
+Argument = str | View | np.generic | Redrawn | Packed
+"""A kernel argument: the buffer in whose storage it points, a texture or surface, a value of its C
+type, or a struct."""
+
+
+def _at(argument: Argument, draw: int) -> Argument:
+    return argument.at(draw) if isinstance(argument, Redrawn | Packed) else argument
+
+
+def _redrawn(argument: Argument) -> bool:
+    if isinstance(argument, Packed):
+        return any(_redrawn(one) for _, one in argument.members)
+    return isinstance(argument, Redrawn)
+
 
 _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
@@ -70,16 +112,22 @@ class Launch:
     args: tuple[Argument, ...]
 
     @property
+    def views(self) -> Iterator[View]:
+        """The textures and surfaces that it gets, also those in structs."""
+        for argument in self.args:
+            inner = [one for _, one in argument.members] if isinstance(argument, Packed) else []
+            yield from (one for one in (argument, *inner) if isinstance(one, View))
+
+    @property
     def redrawn(self) -> bool:
         """Whether an argument differs from draw to draw."""
-        return any(isinstance(argument, Redrawn) for argument in self.args)
+        return any(map(_redrawn, self.args))
 
     def at(self, draw: int) -> Launch:
         """The launch in one draw: with the values of that draw."""
         if not self.redrawn:
             return self
-        values = (a.at(draw) if isinstance(a, Redrawn) else a for a in self.args)
-        return replace(self, args=tuple(values))
+        return replace(self, args=tuple(_at(argument, draw) for argument in self.args))
 
 
 def plan(
@@ -186,6 +234,7 @@ class _Planner:
             name: value for name, value in configuration.items() if isinstance(value, int)
         }
         self._arguments: dict[str, View | np.generic | Redrawn] = {}
+        self._structs: dict[str, Struct] = {struct.name: struct for struct in target.structs}
         self.storage = {buffer.name: buffer.name for buffer in target.buffers}
         for scalar in target.scalars:
             if scalar.value is None:
@@ -276,10 +325,16 @@ class _Planner:
         return grid, block, shared
 
     def _arguments_of(self, step: KernelStep) -> tuple[Argument, ...]:
-        return tuple(
-            self.storage[name] if name in self.storage else self._arguments[name]
-            for name in step.args
-        )
+        return tuple(map(self._argument, step.args))
+
+    def _argument(self, name: str) -> Argument:
+        if name in self.storage:
+            return self.storage[name]
+        if name not in self._structs:
+            return self._arguments[name]
+        one = self._structs[name]
+        members = ((at, self._argument(member)) for member, at in one.members.items())
+        return Packed(one.size, one.align, tuple(members))
 
     def _extent(
         self,

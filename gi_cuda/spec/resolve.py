@@ -62,6 +62,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         constraints=_placed(file.constraints, "constraint", places, "that"),
         buffers=_placed(file.buffers, "buffer", places),
         scalars=_placed(file.scalars, "scalar", places),
+        structs=_placed(file.structs, "struct", places),
         launches=tuple(
             _placed_steps(sequence, ("launch", index), places)
             for index, sequence in enumerate(file.launches)
@@ -162,6 +163,10 @@ def _check_redraw(item: Scalar, key: Key, places: KeyLines) -> None:
     if item.redraw and item.value is not None:
         what = "a scalar with a value cannot be redrawn"
         raise places.error(key, what, "Leave `value` out: the case gives it.")
+    if item.count > 1 and (item.redraw or item.value is not None):
+        raise places.error(
+            key, "several values are neither computed nor redrawn", "The case gives them."
+        )
     if item.redraw and item.dtype.kind not in "iu":
         raise places.error(
             key, f"a {item.dtype} cannot be redrawn", "Only an integer goes up by one."
@@ -210,8 +215,17 @@ def _check_cases(target: Target, places: KeyLines) -> None:
 
 
 def _check_use(target: Target, places: KeyLines) -> None:
-    """A buffer, texture or surface that no kernel sees is a slip of the pen."""
-    used = {name for launch in target.launches for step in launch.steps for name in step.args}
+    """What is declared and no kernel sees is a slip of the pen."""
+    used = {
+        name for launch in target.launches for step in launch.steps for name in target.passed(step)
+    }
+    for index, struct in enumerate(target.structs):
+        if struct.name not in used:
+            raise places.error(
+                ("struct", index),
+                f"no launch uses the struct {struct.name!r}",
+                "Put it into `args`, where the kernel takes it.",
+            )
     check_images_used(target, used, places)
     used.update(image.buffer for image in target.images)
     for index, buffer in enumerate(target.buffers):

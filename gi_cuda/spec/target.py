@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.images import Surface, Texture
 from gi_cuda.spec.oracles import Oracle
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.table import Table, mistake, own_keys, renamed
 
 if TYPE_CHECKING:
@@ -142,7 +143,7 @@ class Buffer(Table):
 @dataclass(frozen=True, slots=True)
 class Scalar(Table):
     """``[[scalar]]``: a value passed to kernels by value, and known to launch expressions if it is
-    an integer.
+    one integer.
 
     Attributes:
         value: how to compute it from parameters and the scalars before it; None where the case
@@ -156,6 +157,7 @@ class Scalar(Table):
     name: key.Name
     dtype: key.DType
     value: key.IntExpression | None = None
+    count: key.Count = 1
     redraw: key.Flag = False
     line: int = 0
 
@@ -167,7 +169,7 @@ class KernelStep(Table):
     Attributes:
         grid, block: one to three expressions each, x first.
         shared: bytes of dynamic shared memory.
-        args: names of buffers, textures, surfaces, scalars and counters, in the kernel's order.
+        args: names of what the kernel gets, in its order.
     """
 
     kernel: key.Text
@@ -180,9 +182,8 @@ class KernelStep(Table):
 
 @dataclass(frozen=True, slots=True)
 class LaunchSequence(Table):
-    """``[[launch]]``: kernel launches in order, the whole repeated.
-
-    In the file, a sequence of one step may have the step's keys itself.
+    """``[[launch]]``: kernel launches in order, the whole repeated. In the file, a sequence
+    of one step may have the step's keys itself.
 
     Attributes:
         repeat: how often.
@@ -314,6 +315,7 @@ class Tables(Table):
         textures="texture",
         surfaces="surface",
         scalars="scalar",
+        structs="struct",
         launches="launch",
         cases="case",
     )
@@ -325,6 +327,7 @@ class Tables(Table):
     textures: tuple[Texture, ...] = ()
     surfaces: tuple[Surface, ...] = ()
     scalars: tuple[Scalar, ...] = ()
+    structs: tuple[Struct, ...] = ()
     launches: key.AtLeastOne[LaunchSequence]
     oracle: Oracle
     cases: key.AtLeastOne[Case]
@@ -348,6 +351,12 @@ class Target(Description, Tables):
 
     folder: Path
     file: Path
+
+    def passed(self, step: KernelStep) -> Iterator[str]:
+        """Names of what a launch passes; of a struct also what it is put together of."""
+        members = {struct.name: struct.members for struct in self.structs}
+        for name in step.args:
+            yield from (name, *members.get(name, ()))
 
 
 def defaults(target: Target) -> dict[str, Value]:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from gi_cuda.init import Proposal
-from gi_cuda.init.arguments import ProposedScalar
 from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.sizes import Extent
 
 

@@ -58,7 +58,7 @@ class Trials:
         """
         until = time.monotonic() + BUDGET
         if len(every) < 2:
-            outcome = self.of(propose(None))
+            outcome = self.of(propose(every[0].kernel if every else None))
             return Choice(outcome.proposal, every[0]), outcome
         passed: list[tuple[Ranked, UserError]] = []
         first: tuple[Choice, Outcome] | None = None

@@ -9,11 +9,12 @@ from dataclasses import replace
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.trial.changes import Mend, resized, with_buffer, with_scalars
+from gi_cuda.trial.facts import JUDGED
+from gi_cuda.trial.resizing import other_block
 from gi_cuda.trial.troubles import Died, Roles, Varying
 
 _ZEROS = Fill(0, 1)
 _GIVEN = ("input", "inout")
-_JUDGED = ("output", "inout")
 _WHOLE = 128
 """Of which whole sizes are multiples."""
 
@@ -33,9 +34,23 @@ def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
         yield Mend(found, f"{names} made inout")
 
 
+def judged(proposal: Proposal) -> Iterator[Mend]:
+    """Whatever may be written is looked at."""
+    found = proposal
+    for buffer in proposal.buffers:
+        fixed = buffer.texture is not None or "const" in buffer.shown.split()
+        if not fixed and "__constant__" not in buffer.shown:
+            note = "it may be written in a way that was not understood"
+            found = with_buffer(found, _as(buffer, "inout", note))
+    if found != proposal:
+        yield Mend(found, "all that may be written is looked at")
+
+
 def steady(proposal: Proposal, trouble: Varying) -> Iterator[Mend]:
     """What differs from run to run is not looked at, if anything else is."""
-    left = [b for b in proposal.buffers if b.role in _JUDGED and b.name not in trouble.names]
+    if (other := other_block(proposal)) is not None:
+        yield other
+    left = [b for b in proposal.buffers if b.role in JUDGED and b.name not in trouble.names]
     found = proposal
     for buffer in proposal.buffers:
         if buffer.name in trouble.names:
@@ -52,8 +67,18 @@ def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
     return replace(buffer, role=role, notes=replace(buffer.notes, role=note))
 
 
+def nearer(proposal: Proposal) -> Iterator[Mend]:
+    """With indices that may be smaller."""
+    others = [_small(proposal), _narrow(proposal), _lone(proposal)]
+    if (other := other_block(proposal)) is not None:
+        others.insert(1, other)
+    yield from (mend for mend in others if mend.proposal != proposal)
+
+
 def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     """Other contents and sizes, those first that are most likely to be it."""
+    if (other := other_block(proposal)) is not None:
+        yield other
     kinds: list[Callable[[Proposal], Mend]] = [_given, _narrow, _whole_sizes, _small, _lone]
     if trouble.signal == signal.SIGFPE:
         kinds = [_from_one, _scalars_of_one, *kinds]

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.geometry import Launching
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -15,8 +16,14 @@ TRAIN, HELD_OUT = "train", "held-out"
 CASES = (TRAIN, HELD_OUT)
 """The cases that a proposal has on the host."""
 
-MOST_BYTES = 64 << 20
+JUDGED = ("output", "inout")
+"""Roles of buffers that the oracle looks at."""
+
+MOST_BYTES = 1 << 30
 """Of all buffers in a case on the host."""
+
+_HANDY = 1 << 26
+"""Bytes that buffers may grow to."""
 
 _BLOCK = (1024, 1024, 64)
 _GRID = (2**31 - 1, 65535, 65535)
@@ -57,13 +64,16 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
 
 
 def plan(proposal: Proposal, case: str) -> Plan:
-    """What a case comes to.
+    """What a case comes to, with the first launch.
 
     Raises:
         ExpressionError: an expression has no value.
     """
+    return _plan(proposal, case, proposal.launching)
+
+
+def _plan(proposal: Proposal, case: str, launching: Launching) -> Plan:
     known = names(proposal, case)
-    launching = proposal.launching
     return Plan(
         tuple(parse(text).evaluate(known) for text in launching.grid),
         tuple(parse(text).evaluate(known) for text in launching.block),
@@ -75,12 +85,13 @@ def plan(proposal: Proposal, case: str) -> Plan:
 def impossible(proposal: Proposal) -> str:
     """Why a proposal cannot be launched as it is, for people; "" where it can."""
     for case in CASES:
-        try:
-            found = plan(proposal, case)
-        except ExpressionError as error:
-            return error.what
-        if what := _impossible(proposal, found):
-            return f"{what} on the case {case}"
+        for step in proposal.steps:
+            try:
+                found = _plan(proposal, case, step.launching)
+            except ExpressionError as error:
+                return error.what
+            if what := _impossible(proposal, found):
+                return f"{what} on the case {case}"
     return ""
 
 
@@ -102,6 +113,13 @@ def _impossible(proposal: Proposal, found: Plan) -> str:
 def bytes_of(proposal: Proposal, found: Plan) -> int:
     """What all buffers take."""
     return sum(found.items[buffer.name] * buffer.element.bytes for buffer in proposal.buffers)
+
+
+def is_handy(proposal: Proposal) -> bool:
+    """Whether a proposal can be launched with buffers that are made in no time."""
+    if impossible(proposal):
+        return False
+    return all(bytes_of(proposal, plan(proposal, case)) <= _HANDY for case in CASES)
 
 
 def _within(values: tuple[int, ...], limits: tuple[int, ...]) -> bool:

@@ -14,6 +14,9 @@ _CLOSE = 4
 
 _FACTORS = 16
 
+_FEW = 256
+"""Items that are thought to be added to a size, rather than that it is multiplied."""
+
 
 @dataclass(frozen=True, slots=True)
 class Need:
@@ -64,9 +67,11 @@ def _candidates(
 ) -> Iterator[str]:
     yield first
     values = {case: parse(first).evaluate(known[case]) for case in needs}
-    more = {need.least - values[case] for case, need in needs.items()}
-    if len(more) == 1 and not first.isdigit():
-        yield f"{first} + {more.pop()}"
+    more = max(need.least - values[case] for case, need in needs.items())
+    if first.isdigit():
+        yield str(max(need.least for need in needs.values()))
+    elif more <= _FEW:
+        yield f"{first} + {more}"
     yield from names
     if threads is not None and not threads.isdigit():
         yield threads

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.contents import alive, in_their_roles, steady, telling
+from gi_cuda.trial.contents import alive, in_their_roles, judged, nearer, steady, telling
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, possible
 from gi_cuda.trial.troubles import (
@@ -20,6 +20,7 @@ from gi_cuda.trial.troubles import (
     Roles,
     Slow,
     Trouble,
+    Unjudged,
     Varying,
 )
 
@@ -31,6 +32,7 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from possible(proposal)
         case Beside():
             yield from larger(proposal, trouble)
+            yield from nearer(proposal)
         case Slow():
             yield from faster(proposal, trouble)
         case Died():
@@ -39,6 +41,8 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from in_their_roles(proposal, trouble)
         case Varying():
             yield from steady(proposal, trouble)
+        case Unjudged():
+            yield from judged(proposal)
         case Blind():
             yield from telling(proposal)
         case Idle(names):

@@ -28,6 +28,7 @@ from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 
 if TYPE_CHECKING:
+    from gi_cuda.grammar import Rules
     from gi_cuda.subject import Subject
 
 PREPROCESS_LIMIT = 120.0
@@ -83,6 +84,7 @@ class SourceCompiler(ABC):
             own: the attributes that this kind of compiler has besides.
         """
         source, target = subject.grammar.source, subject.target
+        symbols = tuple(b.symbol for b in target.buffers if b.symbol is not None)
         without = target.build.without
         folders = [*target.build.include, target.source.parent]
         if without:
@@ -93,9 +95,9 @@ class SourceCompiler(ABC):
             options=(f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders)),
             jobs=jobs,
             kernels=target.kernels,
-            symbols=tuple(b.symbol for b in target.buffers if b.symbol is not None),
+            symbols=symbols,
             namespaces=namespaces(source.text),
-            reach=Reach(_roots(subject)),
+            reach=Reach(roots(subject.grammar, (*target.kernels, *symbols))),
             **own,
         )
 
@@ -200,17 +202,17 @@ class SourceCompiler(ABC):
         """The text in front of a batch, and what preprocesses both."""
 
 
-def _roots(subject: Subject) -> frozenset[str]:
-    """What leads to a variant's kernels, and all that edits may say."""
-    source, target = subject.grammar.source, subject.target
-    said, at = [], 0
-    for rule in sorted(subject.grammar.rules, key=lambda rule: (rule.start, -rule.end)):
-        said.append(source.text[max(at, rule.start) : rule.end])
+def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
+    """What leads to a variant's kernels, and all that edits may say.
+
+    Args:
+        named: kernels and variables, as C++ has them.
+    """
+    text = rules.source.text
+    said, at = [*named, *rules.specials.values()], 0
+    for rule in sorted(rules.rules, key=lambda rule: (rule.start, -rule.end)):
+        said.append(text[max(at, rule.start) : rule.end])
         at = max(at, rule.end)
-    said += subject.grammar.specials.values()
-    said += [*target.kernels, *(b.symbol for b in target.buffers if b.symbol is not None)]
     # What follows a variant's text to make kernels and variables known.
-    names = {f"{KERNEL}{number}" for number in range(len(target.kernels))}
-    names |= {f"{SYMBOL}{number}" for number in range(len(target.buffers))}
-    macros = _CONTINUED.sub(" ", source.text)
-    return expanded(names.union(*map(identifiers, said)), macros)
+    names = {f"{kind}{number}" for kind in (KERNEL, SYMBOL) for number in range(len(named))}
+    return expanded(names.union(*map(identifiers, said)), _CONTINUED.sub(" ", text))

@@ -22,6 +22,7 @@ from gi_cuda.backends.host.runtime import (
     HostLaunchError,
     Overrun,
     Runtime,
+    as_bytes,
 )
 from gi_cuda.backends.host.shard import LoadedKernel, Shard
 from gi_cuda.backends.host.variables import Libraries, OpenLibrary
@@ -38,7 +39,7 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Target, View
+from gi_cuda.spec import Argument, BufferRole, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.kernel_names import identifier
 
 _MASKS: Final = (
@@ -275,6 +276,8 @@ class HostDevice:
             return self._buffer(plan, argument).view(np.uint8)[plan.offsets.get(argument, 0) :]
         if isinstance(argument, View):
             return self._view(plan, argument)
+        if isinstance(argument, Packed):
+            return np.void(argument.bytes(lambda one: as_bytes(self._argument(plan, one))))
         assert isinstance(argument, np.generic), "launches are bound for one draw"
         return argument
 

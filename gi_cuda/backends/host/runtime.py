@@ -190,7 +190,7 @@ class Runtime:
         Raises:
             BadLaunch: number or sizes of the arguments are not those of the kernel's parameters.
         """
-        values = [_value(argument) for argument in arguments]
+        values = [as_bytes(argument) for argument in arguments]
         sizes = tuple(map(len, values))
         if sizes != kernel.sizes:
             raise BadLaunch(
@@ -301,7 +301,8 @@ def _address(array: Array) -> int:
     return int(array.__array_interface__["data"][0])
 
 
-def _value(argument: Argument) -> bytes:
+def as_bytes(argument: Argument) -> bytes:
+    """What a kernel gets for an argument."""
     if isinstance(argument, np.ndarray):
         return np.uintp(_address(argument)).tobytes()
     return argument.tobytes()

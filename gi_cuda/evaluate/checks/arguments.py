@@ -148,6 +148,10 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
             if one.pointer:
                 return f"argument {number} is {kind} {name!r}, the kernel takes {one.text!r}"
             continue  # its type is one of a header
+        if name in {struct.name for struct in target.structs}:
+            if one.pointer or one.type is not None:
+                return f"argument {number} is struct {name!r}, the kernel takes {one.text!r}"
+            continue
         passed = _passed(target, name, counter)
         if passed is None:
             continue

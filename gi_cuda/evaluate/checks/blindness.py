@@ -89,7 +89,7 @@ def _buffers_to_try(target: Target) -> list[str]:
     taken: dict[str, set[str]] = {}
     for sequence in target.launches:
         for step in sequence.steps:
-            for name in step.args:
+            for name in target.passed(step):
                 taken.setdefault(name, set()).add(step.kernel)
     return [
         one.name

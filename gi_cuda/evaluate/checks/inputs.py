@@ -39,6 +39,7 @@ def never_varied(
         for one in target.scalars
         if one.value is None
         and not one.redraw
+        and one.count == 1
         and len({case.scalars[one.name].tobytes() for case in cases}) == 1
     ]
     if fixed:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
 
-from gi_cuda.spec.oracles.base import ValueCheck
-from gi_cuda.spec.oracles.compare import Array, Mask, beyond
+from gi_cuda.spec.oracles.base import Judgement, Outputs, ValueCheck
+from gi_cuda.spec.oracles.compare import Array, Mask, beyond, differing
 
 if TYPE_CHECKING:
     from gi_cuda.spec import key_types as key
@@ -14,16 +15,46 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance(ValueCheck):
-    """Every value a fulfils ``|a - r| <= absolute + relative * |r|`` for the reference's r."""
+    """Every value a fulfils ``|a - r| <= absolute + relative * |r|`` for the reference's r.
+
+    Attributes:
+        item: of buffers that hold structs as bytes, the size of one.
+        members: of a struct, type, first byte and number of each; whole numbers among them are
+            exact, and what lies between members is not looked at.
+    """
 
     kind: Literal["tolerance"] = field(default="tolerance", kw_only=True)
     absolute: key.NotNegative = 0.0
     relative: key.NotNegative = 0.0
     buffers: tuple[str, ...] = ()
+    item: key.Count | None = None
+    members: dict[key.Name, key.Place] = field(default_factory=dict)
 
     def wrong(self, got: Array, reference: Array) -> Mask:
+        if self.item and got.dtype.kind in "iu":
+            return differing(got, reference)
         return beyond(got, reference, self.absolute, self.relative)
 
     def expected(self, reference: Array, index: int) -> object:
         want = reference[index]
         return f"{want} ± {self.absolute + self.relative * abs(float(want)):g}"
+
+    def judge(self, case: Mapping[str, Any], outputs: Outputs, reference: Outputs) -> Judgement:
+        """The number of wrong values, of structs that of wrong members."""
+        if not self.members:
+            return super(Tolerance, self).judge(case, outputs, reference)
+        names = self.buffers or tuple(outputs)
+        got, want = self._apart(outputs, names), self._apart(reference, names)
+        return replace(self, buffers=tuple(got), members={}).judge(case, got, want)
+
+    def _apart(self, outputs: Outputs, names: tuple[str, ...]) -> dict[str, Array]:
+        """Each member of all structs of a buffer as an array of its own."""
+        found = {}
+        for name in names:
+            raw = outputs[name].view("uint8")
+            size = self.item or raw.size
+            items = raw[: raw.size // size * size].reshape(-1, size)
+            for member, place in self.members.items():
+                part = items[:, place.at : place.at + place.bytes]
+                found[f"{name}.{member}"] = part.copy().view(place.dtype).reshape(-1)
+        return found

@@ -334,6 +334,26 @@ def test_what_is_not_offered_is_named(host):
         host.compile('__global__ void k(int *o) { asm("tcgen05.ld %0;" : "=r"(*o)); }', ["k"])
 
 
+def test_a_texture_reference_says_what_to_use_instead(host):
+    text = "texture<float, 2> t; __global__ void k(float *o) { *o = tex2D(t, 0, 0); }"
+    with pytest.raises(RuntimeError, match="pass the kernel a cudaTextureObject_t"):
+        host.compile(text, ["k"])
+
+
+def test_complex_numbers_and_constants(host):
+    text = """
+    #include <cuComplex.h>
+    #include <math_constants.h>
+    __global__ void k(float *out) {
+      cuFloatComplex a = make_cuFloatComplex(1, 2), b = cuCaddf(a, make_cuComplex(2, -6));
+      cuFloatComplex product = cuCmulf(a, b), quotient = cuCdivf(product, b);
+      out[0] = product.x; out[1] = cuCimagf(product); out[2] = cuCabsf(b); out[3] = quotient.y;
+      out[4] = CUDART_PI_F; out[5] = CUDART_INF_F;
+    }"""
+    got = host.run(text, {"out": np.zeros(6, np.float32)}, (1,), (1,)).outputs["out"]
+    np.testing.assert_allclose(got, [11, 2, 5, 2, np.pi, np.inf], rtol=1e-6)
+
+
 def test_a_function_that_is_nowhere_defined_is_named(host, library):
     shard = host.compile(
         "__device__ int missing(int);__global__ void k(int *o) { *o = missing(1); }", ["k"]

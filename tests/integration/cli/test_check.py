@@ -67,6 +67,21 @@ def test_answers_that_depend_on_locals_that_nobody_set(target: Path) -> None:
     assert said in done.stdout
 
 
+def test_a_mask_that_leaves_out_the_caller_is_told_of_with_what_helps(target: Path) -> None:
+    line = "        out[at] = mine;"
+    change(target / "kernel.cu", (line, f"        __syncwarp(2u << threadIdx.x % 32);\n{line}"))
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 2, done.stdout
+    number = (target / "kernel.cu").read_text()[:-1].split(line)[0].count("\n")
+    assert f"scale, line {number}: thread (" in done.stderr
+    assert "which leaves it out" in done.stderr
+    assert 'masks = "device" in [warps] of target.toml' in done.stderr
+    with (target / "target.toml").open("a") as file:
+        file.write('\n[warps]\nmasks = "device"\n')
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_good_target_is_ready_without_a_warning(target: Path) -> None:
     change(
         target / "kernel.cu",

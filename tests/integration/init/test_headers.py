@@ -102,16 +102,16 @@ def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None
         "#include <GL/gone.h>",
         '#include "host_only.h"',
         '#include "both.h"',
-        "#include <nvtx3/nvToolsExt.h>",
+        "#include <cusparse.h>",
     ]
     files = {
         "k.cu": "\n".join(lines) + KERNEL,
-        "host_only.h": "not C++ for anyone\n",
+        "host_only.h": "int for_another_compiler(;\n",
         "both.h": "#pragma once\n#include <mpi_gone.h>\n#define FACTOR 2.0f\n",
     }
     written(files, tmp_path)
     target, output = init(tmp_path / "k.cu", tmp_path / "t")
-    left = ["GL/gone.h", "host_only.h", "mpi_gone.h", "nvtx3/nvToolsExt.h"]
+    left = ["GL/gone.h", "cusparse.h", "host_only.h", "mpi_gone.h"]
     assert sorted(target.build.without) == left
     assert all(
         f"left out, since the kernel needs nothing of it: {name}" in output for name in left[:1]
@@ -185,3 +185,40 @@ def test_a_source_with_a_byte_order_mark_passes(tmp_path: Path) -> None:
     rule = next(r.name for r in grammar.rules if "a[i] =" in grammar.text(r.name))
     changed = subject.upstream(subject.read(f"<{rule}>"))
     assert changed.files["k.cu"].startswith("\ufeff#ifdef")
+
+
+FRAGMENT = """__global__ void scale(real *a, int n)
+{
+    Range all = {0, n};
+    int i = blockIdx.x * TILE + threadIdx.x;
+    if (i < all.end)
+        a[i] = 2 * a[i];
+}
+"""
+INCLUDER = """typedef float real;
+#define TILE 16
+struct Range { int begin, end; };
+#include "parts/all.h"
+__global__ void other(float *b) { b[threadIdx.x] = 1; }
+void run(real *a, int n) { scale<<<n / TILE, TILE>>>(a, n); }
+"""
+
+
+def test_a_part_of_another_file_has_a_target_of_that_file(tmp_path: Path) -> None:
+    files = {"README": "", "src/main.cu": INCLUDER, "src/parts/all.h": '#include "scale.cu"\n'}
+    written({**files, "src/parts/scale.cu": FRAGMENT, "src/b.cu": "int b;\n"}, tmp_path / "p")
+    source = tmp_path / "p" / "src"
+    target, output = init(source / "parts" / "scale.cu", tmp_path / "t")
+    assert "scale.cu says what it does not declare: taken as a part of" in output
+    assert target.source == source / "main.cu"
+    assert target.headers == (source / "parts" / "all.h", source / "parts" / "scale.cu")
+    assert target.kernels == ("scale",)
+    assert passes(tmp_path / "t", tmp_path / "scratch")
+
+
+def test_a_file_that_stands_alone_is_its_own_source(tmp_path: Path) -> None:
+    alone = f"typedef float real;\n#define TILE 16\nstruct Range {{ int begin, end; }};\n{FRAGMENT}"
+    written({"README": "", "main.cu": '#include "k.cuh"\n', "k.cuh": alone}, tmp_path / "p")
+    target, output = init(tmp_path / "p" / "k.cuh", tmp_path / "t")
+    assert target.source == tmp_path / "p" / "k.cuh"
+    assert "taken as a part" not in output

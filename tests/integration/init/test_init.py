@@ -44,7 +44,7 @@ def sizes(target: Target) -> dict[str, str]:
     [
         *("add_vectors", "saxpy", "jacobi", "histogram", "multiply", "attract"),
         *("filter_rows", "transpose", "sum_blocks", "life", "wave", "look_up"),
-        *("sums/main", "srad/main", "given"),
+        *("sums/main", "srad/main", "given", "group_sums"),
     ],
 )
 def test_simple_kernels_pass_check_unchanged(name: str, tmp_path: Path) -> None:
@@ -135,6 +135,16 @@ def test_a_launch_in_another_file_is_found(place: str, tmp_path: Path) -> None:
     (step,) = load_target(tmp_path / "t").launches[0].steps
     assert ([e.text for e in step.grid], step.block[0].text) == (["(n + 95) / 96"], "96")
     assert f"As in line 3 of {place}" in (tmp_path / "t" / "target.toml").read_text()
+
+
+def test_a_file_that_launches_is_read_with_its_headers(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    source.write_text(DOUBLE)
+    (tmp_path / "sizes.h").write_text("#define THREADS 96\n")
+    driver = '#include "sizes.h"\n' + DRIVER.replace("blocks, 96", "blocks, THREADS")
+    (tmp_path / "driver.cpp").write_text(driver)
+    said(source, tmp_path / "t")
+    assert load_target(tmp_path / "t").launches[0].steps[0].block[0].text == "96"
 
 
 def test_a_file_that_launches_can_be_named(tmp_path: Path) -> None:
@@ -369,17 +379,19 @@ def test_of_several_kernels_one_is_chosen(tmp_path: Path) -> None:
 
 def test_what_cannot_become_a_target_is_passed_over(tmp_path: Path) -> None:
     source = tmp_path / "k.cu"
-    best = "__global__ void best(int **a) { for (int i = 0; i < 9; i++) a[i][0] = i * i; }\n"
-    worse = "__global__ void worse(int **a) { a[0][0] = 1 + 1; }\n"
+    best = (
+        "__global__ void best(int (*f)(int), int *a) { for (int i = 0; i < 9; i++) a[i] = f(i); }\n"
+    )
+    worse = "__global__ void worse(int (*f)(int), int *a) { a[0] = f(1); }\n"
     source.write_text(best + worse + "__global__ void simple(int *a) { a[0] = 1; }\n")
     lines = said(source, tmp_path / "t")
     assert lines[0].startswith("passed over best (no launch of it was found, most work): the para")
-    assert lines[1].startswith("passed over worse (no launch of it was found): the parameter 'a'")
+    assert lines[1].startswith("passed over worse (no launch of it was found): the parameter 'f'")
     assert lines[2] == "chose simple: no launch of it was found"
     assert not lines[3].startswith("other kernels")
     source.write_text(best + worse)
     message = refused(tmp_path, str(source))
-    assert "k.cu:1: best: the parameter 'a' of best is of type `int **`" in message
+    assert "k.cu:1: best: the parameter 'f' of best is of type `int (*f)(int)`" in message
     assert "none of its 1 other kernels can become a target either" in message
 
 
@@ -428,14 +440,12 @@ def test_bad_input_ends_in_one_message(tmp_path: Path) -> None:
     message = refused(tmp_path, str(source))
     assert f"{source}:1: the header 'gone.h' is not found, and what the kernel" in message
     assert "needs of it: GONE" in message
-    source.write_text("struct P { int a; float b; };\n__global__ void k(P p, int *a) { *a = 1; }\n")
+    source.write_text("\n__global__ void k(int (*f)(int), int *a) { *a = f(1); }\n")
     message = refused(tmp_path, str(source))
-    assert "k.cu:2: the parameter 'p' of k is of type `P`" in message
-    assert "take `const P *`, or the members as parameters of their own: int a, float b" in message
-    source.write_text("__global__ void k(float3 v, int **a) { a[0][0] = 1; }\n")
-    assert "their own: float x, float y, float z" in refused(tmp_path, str(source))
-    source.write_text("__global__ void k(int **a) { a[0][0] = 1; }\n")
-    assert "is of type `int **`, which no target can pass" in refused(tmp_path, str(source))
+    assert "k.cu:2: the parameter 'f' of k is of type `int (*f)(int)`" in message
+    assert "let the kernel name the function itself" in message
+    source.write_text("__global__ void k(int a) { assert(a); }\n__global__ void l(int *a);")
+    assert "k writes nothing that could be judged" in refused(tmp_path, str(source))
     assert "'scale' is ambiguous" in refused(tmp_path, several, "--kernel", "scale")
     assert "there is no kernel 'x'" in refused(tmp_path, several, "--kernel", "x")
     assert "no such folder" in refused(tmp_path, several, "-I", str(tmp_path / "no"))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element, read_element_types
+from gi_cuda.grammar.frontends.cuda.element_types import Element, Member, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
 
 SOURCE = """
@@ -82,4 +82,8 @@ def test_structs_have_the_layout_of_c(read: Callable[[str], CudaFile]) -> None:
     element = types.element("S")
     assert element is not None
     assert element.bytes == 24
-    assert element.fields == (("a", "int8", 1), ("b", "float64", 1), ("c", "int16", 3))
+    assert element.fields == (
+        Member("a", "int8", 1, at=0),
+        Member("b", "float64", 1, at=8),
+        Member("c", "int16", 3, at=16),
+    )

@@ -268,3 +268,11 @@ def test_a_branch_that_is_taken(read: Callable[[str], CudaFile], text: str, bloc
         f"void run(float *a, int n, char **v) {{ int size = 32; if (n) size = atoi(v[1]); {text} }}"
     )
     assert launch(read, host).block == (block,)
+
+
+def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], CudaFile]) -> None:
+    host = (
+        "#ifdef OUTER\n#define TPB OUTER\n#else\n#define TPB 48\n#endif\n"
+        "void run(float *a, int n) { k<<<1, TPB>>>(a, n, 1.0f); }"
+    )
+    assert launch(read, host).block == ("48",)

@@ -55,6 +55,7 @@ def test_a_target_is_read(write: Write) -> None:
     assert [part.text for part in scale.steps[0].block] == ["BLOCK_W", "2"]
     assert target.oracle.checks == (Tolerance(1e-6, 1e-5),)
     assert target.timing.cache == "flushed"
+    assert target.warps.masks == "checked"
 
 
 def test_a_target_can_be_sent_to_another_process(write: Write) -> None:
@@ -386,7 +387,7 @@ MISTAKES = {
         '["table", "n", "gain"]',
         line('["a", "n", "gain"]'),
         "launch[1].args",
-        "no buffer, texture, surface or scalar 'table'",
+        "no buffer, texture, surface, scalar or struct 'table'",
     ),
     "function in grid": (
         'grid = "blocks"',

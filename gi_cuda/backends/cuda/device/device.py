@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -17,7 +16,7 @@ from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
 from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
-from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.cuda.device.textures import Textures, surfaces_of
 from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
@@ -26,7 +25,7 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Buffer, CaseData, Launch, Surface, Target, View
+from gi_cuda.spec import Argument, Buffer, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.kernel_names import identifier
 
 _PREPARING = 6
@@ -124,7 +123,7 @@ class CudaDevice(Solid):
             bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
             variables = dict(self._variables(loaded, plan))
             chosen = choice(loaded.binary, loaded.module)
-            surfaces = self._surfaces(plan)
+            surfaces = [(v, self._buffers.region(plan, v.buffer)) for v in surfaces_of(plan)]
             bound = Bound(bindings, variables, surfaces, loaded.binary.confined, chosen)
             loaded.bound[plan.case] = bound
         return bound
@@ -141,32 +140,27 @@ class CudaDevice(Solid):
         kernel = binary.kernels.get(name)
         if kernel is None:
             raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
-        key = (launch.kernel, launch.shared)
-        if key not in functions:
+        if (key := (launch.kernel, launch.shared)) not in functions:
             functions[key] = self._context.function(module, kernel.symbol, launch.shared)
-        form, values = "@", []
+        arguments = b""
         for argument in launch.args:
-            if isinstance(argument, str):
-                form += "P"
-                address = self._buffers.region(plan, argument).address
-                values.append(address + plan.offsets.get(argument, 0))
-            elif isinstance(argument, View):
-                form += "Q"
-                region = self._buffers.region(plan, argument.buffer)
-                values.append(self._textures.object(argument, region))
-            else:
-                assert isinstance(argument, np.generic)  # launches are bound for one draw
-                form += argument.dtype.char
-                values.append(argument.item())
-        arguments = struct.pack(form, *values)
+            own = self._value(plan, argument)
+            align = argument.align if isinstance(argument, Packed) else len(own)
+            arguments += bytes(-len(arguments) % align) + own
         return BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
 
-    def _surfaces(self, plan: CasePlan) -> list[tuple[View, Region]]:
-        arguments = (argument for launch in plan.launches for argument in launch.args)
-        views = dict.fromkeys(
-            one for one in arguments if isinstance(one, View) and isinstance(one.of, Surface)
-        )
-        return [(view, self._buffers.region(plan, view.buffer)) for view in views]
+    def _value(self, plan: CasePlan, argument: Argument) -> bytes:
+        """What a kernel gets for an argument."""
+        if isinstance(argument, Packed):
+            return argument.bytes(lambda one: self._value(plan, one))
+        if isinstance(argument, str):
+            address = self._buffers.region(plan, argument).address
+            return np.uint64(address + plan.offsets.get(argument, 0)).tobytes()
+        if isinstance(argument, View):
+            region = self._buffers.region(plan, argument.buffer)
+            return np.uint64(self._textures.object(argument, region)).tobytes()
+        assert isinstance(argument, np.generic), "launches are bound for one draw"
+        return argument.tobytes()
 
     def _variables(self, loaded: CudaProgram, plan: CasePlan) -> Iterator[tuple[str, Region]]:
         for buffer in self._target.buffers:

@@ -21,7 +21,8 @@ from gi_cuda.backends.cuda.device.driver_structs import (
 )
 from gi_cuda.backends.cuda.device.memory import Region
 from gi_cuda.backends.protocol.device import LaunchRefused
-from gi_cuda.spec import Texture, View
+from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.spec import Surface, Texture, View
 
 _ALIGNMENT = 512
 """Bytes that textures begin at a multiple of, where the device does not say."""
@@ -42,6 +43,12 @@ _SIGNATURES = {
     ],
 }
 """The calls that are made without PyCUDA, with the types of their arguments."""
+
+
+def surfaces_of(plan: CasePlan) -> list[View]:
+    """The surfaces that the launches of a plan get, each once."""
+    views = (view for launch in plan.launches for view in launch.views)
+    return [*dict.fromkeys(view for view in views if isinstance(view.of, Surface))]
 
 
 class Textures:

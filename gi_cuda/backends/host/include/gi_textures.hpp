@@ -159,3 +159,11 @@ struct cudaExtent {
 typedef struct cudaArray *cudaArray_t;
 typedef const struct cudaArray *cudaArray_const_t;
 typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
+
+// Gone with CUDA 12, from nvcc too.
+enum { cudaTextureType1D = 1, cudaTextureType2D = 2, cudaTextureType3D = 3 };
+template <class T, int dimensions = 1, cudaTextureReadMode mode = cudaReadModeElementType>
+struct texture {
+  static_assert(sizeof(T) == 0,
+                "texture references are gone since CUDA 12: pass the kernel a cudaTextureObject_t, or a pointer");
+};

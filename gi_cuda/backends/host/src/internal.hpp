@@ -32,6 +32,8 @@ struct Place {
 };
 Place find_buffer(const void *address);
 bool give_way(const void *address);  // whether there is memory now where there was a buffer's guard
+bool is_watched();  // whether what gave way is to be taken back once the access is over
+void take_back();
 const char *overrun_buffer();  // whose margin was written, or null
 unsigned char *reserve_dynamic_shared(size_t bytes);
 

@@ -27,6 +27,17 @@ Buffer *buffers;
 Buffer *dynamic_shared;
 bool giving;  // whether guards give way
 
+// What gave way is a guard again after the access, so that the next one is seen, too. Of so many, which take their time.
+#if defined(__x86_64__)
+constexpr unsigned kWatched = 20000;
+#else
+constexpr unsigned kWatched = 0;
+#endif
+unsigned watched;
+constexpr unsigned kPages = 8;  // that one instruction accesses
+unsigned char *given[kPages];
+unsigned given_pages;
+
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
 bool is_poison(const unsigned char *begin, size_t bytes) {
@@ -90,6 +101,9 @@ void continue_data(unsigned char *page, const Buffer &buffer) {
   }
 }
 
+// Whether it is a page that nothing was ever written to.
+bool is_zero(const unsigned char *page) { return !memcmp(page, page + 1, page_bytes() - 1); }
+
 void note_beyond(Buffer &buffer, const unsigned char *first, const unsigned char *last) {
   const unsigned char *end = buffer.begin + buffer.bytes;
   gi_beyond &beyond = buffer.beyond;
@@ -123,11 +137,19 @@ bool give_way(const void *address) {
     const unsigned char *at = static_cast<const unsigned char *>(address);
     unsigned char *page = buffer->region + size_t(at - buffer->region) / page_bytes() * page_bytes();
     if (mprotect(page, page_bytes(), PROT_READ | PROT_WRITE)) return false;
-    continue_data(page, *buffer);
-    note_beyond(*buffer, at, page + page_bytes());
+    if (*page == 0 && is_zero(page)) continue_data(page, *buffer);
+    bool last = ++watched >= kWatched || given_pages == kPages;
+    note_beyond(*buffer, at, last ? page + page_bytes() : at + 1);
+    if (!last) given[given_pages++] = page;
     return true;
   }
   return false;
+}
+
+bool is_watched() { return given_pages; }
+
+void take_back() {
+  while (given_pages) mprotect(given[--given_pages], page_bytes(), PROT_NONE);
 }
 
 size_t page_bytes() {
@@ -182,7 +204,10 @@ void *gi_alloc(size_t bytes, size_t alignment, const char *name) {
   return buffer ? buffer->begin : nullptr;
 }
 
-void gi_give(int on) { giving = on; }
+void gi_give(int on) {
+  giving = on;
+  watched = 0;
+}
 
 const char *gi_gave(unsigned index, gi_beyond *beyond) {
   for (const Buffer *buffer = buffers; buffer; buffer = buffer->next)

@@ -90,6 +90,25 @@ void describe_access(Line &line, const siginfo_t *info, const void *context) {
 
 void on_signal(int signal, siginfo_t *info, void *context);
 
+// Whether the access can go on: its guard has given way. After its instruction the guard is there again, where the
+// processor can be told to stop then.
+bool goes_on(int signal, const siginfo_t *info, ucontext_t *machine) {
+#if defined(__x86_64__)
+  const greg_t kTrap = 0x100;
+  greg_t &flags = machine->uc_mcontext.gregs[REG_EFL];
+  if (signal == SIGTRAP && is_watched()) {
+    take_back();
+    flags &= ~kTrap;
+    return true;
+  }
+  if (signal != SIGSEGV || info->si_code <= 0 || !give_way(info->si_addr)) return false;
+  if (is_watched()) flags |= kTrap;
+  return true;
+#else
+  return signal == SIGSEGV && info->si_code > 0 && give_way(info->si_addr);
+#endif
+}
+
 void handle(int signal) {
   struct sigaction action = {};
   action.sa_sigaction = on_signal;
@@ -99,7 +118,7 @@ void handle(int signal) {
 
 void on_signal(int signal, siginfo_t *info, void *context) {
   int error = errno;
-  if (signal == SIGSEGV && info->si_code > 0 && give_way(info->si_addr)) {
+  if (goes_on(signal, info, static_cast<ucontext_t *>(context))) {
     handle(signal);
     errno = error;
     return;

@@ -22,7 +22,24 @@ _FIXED = {
 }
 _VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
 _INTEGER_WORDS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
+_ALIGNED = re.compile(r"__align__|\balignas\b|__attribute__|#\s*pragma\s+pack")
 _ALIASES_FOLLOWED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Numbers in a struct.
+
+    Attributes:
+        type: numpy's name of one.
+        length: how many there are.
+        at: where they begin, bytes.
+    """
+
+    name: str
+    type: str
+    length: int
+    at: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +50,15 @@ class Element:
         type: numpy's name of a part.
         parts: parts in one item: 4 for ``float4``; for a struct its size in bytes.
         truth: whether it is a ``bool``.
-        fields: for a struct, name, numpy's type and length of each member.
+        fields: for a struct, its members as far as they are numbers.
+        addresses: whether there are pointers in it.
     """
 
     type: str
     parts: int = 1
     truth: bool = False
-    fields: tuple[tuple[str, str, int], ...] = ()
+    fields: tuple[Member, ...] = ()
+    addresses: bool = False
 
     @property
     def bytes(self) -> int:
@@ -49,7 +68,7 @@ class Element:
     @property
     def floating(self) -> bool:
         """Whether it holds floating-point numbers."""
-        numbers = [kind for _, kind, _ in self.fields] or [self.type]
+        numbers = [one.type for one in self.fields] or [self.type]
         return any(kind.startswith("float") for kind in numbers)
 
 
@@ -90,19 +109,18 @@ class ElementTypes:
             if name not in self.aliases:
                 break
             name = plain_type(self.aliases[name]).removeprefix("std::")
-        return name
+        return "uint3" if name == "dim3" else name
 
-    def members(self, text: str) -> tuple[str, ...]:
-        """The members of a struct or vector type as one declares them; none of what is no such."""
-        name = plain_type(text).rpartition("::")[2]
-        name = plain_type(self.aliases.get(name, name)).rpartition("::")[2]
+    def parts(self, text: str) -> tuple[tuple[str, str, int], ...]:
+        """The members of a struct or vector type: type, name, length; none of what is no such."""
+        name = self.resolved(text).rpartition("::")[2]
         if vector := _VECTOR.fullmatch(name):
-            return tuple(f"{vector[1]} {part}" for part in "xyzw"[: int(vector[2])])
-        return tuple(
-            f"{kind} {member}" + (f"[{length}]" if length > 1 else "")
-            for kind, member, length in self.structs.get(name, ())
-            if kind != "?"
-        )
+            return tuple((vector[1], part, 1) for part in "xyzw"[: int(vector[2])])
+        return self.structs.get(name, ())
+
+    def is_vector(self, text: str) -> bool:
+        """Whether it is one of CUDA's vectors."""
+        return _VECTOR.fullmatch(self.resolved(text).rpartition("::")[2]) is not None
 
     def _struct(self, name: str) -> Element | None:
         members = []
@@ -116,7 +134,9 @@ class ElementTypes:
         if len({kind for _, kind, _ in members}) == 1:
             return Element(members[0][1], sum(count for _, _, count in members))
         layout = np.dtype([(n, t, (c,)) for n, t, c in members], align=True)
-        return Element("uint8", layout.itemsize, fields=tuple(members))
+        places = [layout.fields[name][1] for name, _, _ in members] if layout.fields else []
+        fields = (Member(*one, at) for one, at in zip(members, places, strict=True))
+        return Element("uint8", layout.itemsize, fields=tuple(fields))
 
 
 def _integer(words: list[str]) -> str:
@@ -165,6 +185,9 @@ def read_element_types(codes: Iterable[CudaFile]) -> ElementTypes:
 
 def _members(code: CudaFile, struct: Node) -> Iterator[tuple[str, str, int]]:
     body = struct.child_by_field_name("body")
+    if _ALIGNED.search(code.of(struct)):
+        # Nor is the layout of one that is aligned by hand.
+        yield "?", "", 0
     for field in body.named_children if body is not None else ():
         kind = field.child_by_field_name("type")
         if field.type != "field_declaration" or kind is None:

@@ -143,15 +143,30 @@ def of_source(path: Path, source: Source) -> CudaFile:
     names = study(presence.macros()).names
     root = parse(read(source.text, presence).code)
     macros: dict[str, Macro] = {}
-    for macro in presence.macros():
+    active = presence.active({})
+    # Of several definitions the first that counts.
+    for macro in sorted(presence.macros(), key=lambda one: not active[one.directive.region]):
         macros.setdefault(macro.name, macro)
     found = tuple(definitions(root, source.text, names))
     return CudaFile(path, source, root, presence, macros, names, found)
 
 
 def kernels(code: CudaFile) -> tuple[KernelSource, ...]:
-    """All kernels of a source, in order."""
-    found = [_kernel(code, d) for d in code.definitions if d.kernel]
+    """All kernels of a source, in order.
+
+    Of several definitions of a kernel, each under an ``#if`` of its own, that one counts which is
+    compiled where nothing is defined; all of them evolve.
+    """
+    active = code.presence.active({})
+    known: dict[str, KernelSource] = {}
+    for definition in sorted(
+        (d for d in code.definitions if d.kernel),
+        key=lambda d: not active[code.presence.region(d.node.start_byte)],
+    ):
+        kernel = _kernel(code, definition)
+        types = ", ".join(argument.text for argument in kernel.arguments)
+        known.setdefault(f"{kernel.name}({types})", kernel)
+    found = sorted(known.values(), key=lambda kernel: kernel.definition.node.start_byte)
     names = [kernel.name for kernel in found]
     return tuple(replace(k, overloaded=names.count(k.name) > 1) for k in found)
 
@@ -215,7 +230,9 @@ def signature(code: CudaFile, definition: Definition) -> Iterator[Argument]:
     listed = None if head is None else head.child_by_field_name("parameters")
     for node in listed.named_children if listed is not None else ():
         if node.type in ("parameter_declaration", "optional_parameter_declaration"):
-            yield read_argument(code, node)
+            argument = read_argument(code, node)
+            if argument.type != "void" or argument.pointers or argument.name:
+                yield argument
 
 
 def read_argument(code: CudaFile, node: Node) -> Argument:
@@ -224,9 +241,10 @@ def read_argument(code: CudaFile, node: Node) -> Argument:
     name = name_node(declarator)
     # Qualifiers beside the type belong to what is pointed to, others to the pointer.
     const = any(c.type == "type_qualifier" and code.of(c) == "const" for c in node.children)
-    pointers, arrays, reference = 0, 0, False
+    pointers, arrays, reference, called = 0, 0, False, False
     while declarator is not None and declarator.child_count:
         pointers += declarator.type in ("pointer_declarator", "abstract_pointer_declarator")
+        called |= declarator.type.endswith("function_declarator")
         arrays += declarator.type in ("array_declarator", "abstract_array_declarator")
         reference |= "reference_declarator" in declarator.type
         named = declarator.named_children
@@ -236,6 +254,9 @@ def read_argument(code: CudaFile, node: Node) -> Argument:
             else None
         )
     text = "" if kind is None else code.of(kind)
+    if called:
+        # Of a function pointer it is the whole that says what it is.
+        return Argument("" if name is None else code.of(name), code.of(node), 0, const, reference)
     return Argument(
         "" if name is None else code.of(name),
         plain_type(text),

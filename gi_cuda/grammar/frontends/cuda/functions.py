@@ -60,8 +60,6 @@ def definitions(
             if found is not None:
                 yield found
             continue
-        if node.type == "declaration" and (found := _of_macros(node, outer, text, macros, within)):
-            yield found
         if node is not root and node.type not in _PASSED:
             continue
         if node.type == "namespace_definition":
@@ -74,36 +72,12 @@ def definitions(
         )
 
 
-def _of_macros(
-    node: Node, outer: Node, text: str, macros: Mapping[str, frozenset[str]], within: str
-) -> Definition | None:
-    """A host function whose body is nothing but calls of macros: ``void run() { LAUNCH(4) }``.
-
-    The parser takes that for a variable with a list of values.
-    """
-    declared = node.child_by_field_name("declarator")
-    head = None if declared is None else declared.child_by_field_name("declarator")
-    value = None if declared is None else declared.child_by_field_name("value")
-    if head is None or head.type != "function_declarator" or value is None:
-        return None
-    calls = [child.type == "call_expression" for child in value.named_children]
-    if value.type != "initializer_list" or not calls or not all(calls):
-        return None
-    found = _definition(node, outer, text, macros, within, body=value)
-    return None if found is None or found.device else found
-
-
 def _definition(
-    node: Node,
-    outer: Node,
-    text: str,
-    macros: Mapping[str, frozenset[str]],
-    within: str,
-    body: Node | None = None,
+    node: Node, outer: Node, text: str, macros: Mapping[str, frozenset[str]], within: str
 ) -> Definition | None:
     head = function_declarator(node)
     inner = None if head is None else head.child_by_field_name("declarator")
-    if head is None or inner is None or (body or node.child_by_field_name("body")) is None:
+    if head is None or inner is None or node.child_by_field_name("body") is None:
         return None
     owners: list[str] = []
     while inner.type in ("qualified_identifier", "template_function"):

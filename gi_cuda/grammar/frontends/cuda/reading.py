@@ -15,11 +15,15 @@ from typing import NamedTuple
 from gi_cuda.grammar.presence import TOKENS, Directive, Presence
 
 _VISIBLE = re.compile(r"[^\s]")
+_UNKNOWN = re.compile(r"\b__restrict\b(?=[^_(])|\b__align__\s*\([^()]*\)")
+"""Words of compilers that the parser takes for names; they say nothing that it should know."""
+
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
 _CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
 _TURNS_BLOCK = re.compile(r"[{}]|^\s*else\s*$|:\s*$")
 _BRACKETS = re.compile(r"[()\[\]{}]")
+_BRACES = re.compile(r"[{}]")
 _PAIRS = {")": "(", "]": "[", "}": "{"}
 _CONDITIONAL = frozenset({"if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif"})
 
@@ -75,7 +79,7 @@ class _Chain:
 
 def read(text: str, presence: Presence) -> ParserView:
     """Prepare a source for the parser."""
-    code = TOKENS.sub(_shown, text)
+    code = _UNKNOWN.sub(lambda match: _blank(match[0]), TOKENS.sub(_shown, text))
     bare = bare_text(text)
     blank: list[Span] = _definitions_by_macro(bare, presence)
     active = presence.active({})
@@ -132,6 +136,16 @@ def _blocks_by_macro(bare: str, presence: Presence) -> Iterator[Hidden]:
             end = _closing(bare, bare.index("(", end))
         if bare[end:].lstrip()[:1] not in (";", ""):
             yield Hidden(start, end, (start, start), until)
+
+
+def block_end(bare: str, at: int) -> int:
+    """Behind the brace that closes the one at ``at``, or the text's end."""
+    depth = 0
+    for match in _BRACES.finditer(bare, at):
+        depth += 1 if match[0] == "{" else -1
+        if depth == 0:
+            return match.end()
+    return len(bare)
 
 
 def _closing(bare: str, at: int) -> int:
@@ -202,9 +216,7 @@ def _chains(directives: Sequence[Directive]) -> list[_Chain]:
 def _is_whole(chain: _Chain, bare: str) -> bool:
     """Whether the chain stands between statements and each branch is made of whole ones."""
     first, last = chain.directives[0], chain.directives[-1]
-    before = first.start
-    while before > 0 and bare[before - 1].isspace():
-        before -= 1
+    before = len(bare[: first.start].rstrip())
     if before > 0 and bare[before - 1] not in ";{}:":
         return False
     if _ELSE.match(bare, last.end):

@@ -1,0 +1,76 @@
+"""Numbers that go with others: the pitch of rows with their width, sizes of several matrices."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.members import ProposedScalar, ProposedStruct
+
+_PITCH = re.compile(r"(?i)\w*(?:pitch|stride)|ld[a-z]?|\w*_ld")
+_WIDTH = re.compile(r"(?i)\w*width|w|\w*col(?:umn)?s?|nx|\w*_w|img_?w|size_?x|dim_?x|n")
+_OF_BYTES = re.compile(r"\bchar\s*(?:const\s*)?\*")
+_LARGEST = 16
+"""Bytes of the largest item of a row, which a pitch in bytes has room for."""
+
+
+def consistent(
+    scalars: Sequence[ProposedScalar], counting: Sequence[str], body: str
+) -> tuple[ProposedScalar, ...]:
+    """The scalars, some of them computed from those that say how much data there is.
+
+    Args:
+        counting: names of these.
+        body: the kernel's text.
+    """
+    counts = [one for one in scalars if one.name in counting]
+    square = _of_several_structs(counts)
+    found = []
+    for one in scalars:
+        free = one.computed is None and not one.source and one.count == 1
+        width = _width(one, [c for c in counts if c not in square[1:]])
+        if one in square[1:]:
+            one = replace(one, computed=square[0].name, note="as of the others: all fit together")
+        elif free and width and "int" in one.element.type and _PITCH.fullmatch(one.meaning):
+            wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(body)
+            text = f"{width} * {_LARGEST}" if wide else width
+            one = replace(one, computed=text, note="assumed: rows without gaps")
+        found.append(one)
+    return tuple(found)
+
+
+def _of_several_structs(counts: Sequence[ProposedScalar]) -> list[ProposedScalar]:
+    """Sizes in several structs that have a member of the same name, as several matrices have."""
+    members = [one for one in counts if one.member]
+    names = [one.meaning for one in members]
+    return members if any(names.count(name) > 1 for name in names) else []
+
+
+def _width(pitch: ProposedScalar, counts: Sequence[ProposedScalar]) -> str | None:
+    """The number that says how long a row is: that of the same struct, or the kernel's."""
+    whole = pitch.member.partition(".")[0]
+    wide = [one for one in counts if _WIDTH.fullmatch(one.meaning)]
+    near = [one.name for one in wide if whole and one.member.startswith(f"{whole}.")]
+    own = [one.name for one in wide]
+    return next(iter([*near, *own]), None)
+
+
+def of_structs(
+    structs: Sequence[ProposedStruct],
+    buffers: Sequence[ProposedBuffer],
+    scalars: Sequence[ProposedScalar],
+    counting: Sequence[str],
+) -> tuple[ProposedBuffer, ...]:
+    """The buffers; those of a struct that says how much data there is have so many items.
+
+    Args:
+        counting: names of the scalars that say so, or did before others were computed from them.
+    """
+    values = {one.name: one.computed or one.name for one in scalars if one.name in counting}
+    sizes: dict[str, str] = {}
+    for struct in structs:
+        own = [values[name] for name, _ in struct.members if name in values]
+        sizes |= {name: " * ".join(own) for name, _ in struct.members if own}
+    return tuple(replace(b, elements=b.elements or sizes.get(b.name)) for b in buffers)

@@ -1,0 +1,163 @@
+"""The data module of a target, from a proposal: random inputs of the right types and sizes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from gi_cuda.grammar.frontends.cuda.element_types import Member
+from gi_cuda.init.access import Access
+from gi_cuda.init.buffers import Fill, ProposedBuffer
+from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.proposal import Proposal, python_name
+
+
+def data_py(proposal: Proposal) -> str:
+    """The data module: random inputs of the right types and sizes."""
+    sizes = [python_name(extent.name) for extent in proposal.extents]
+    signature = ", ".join(["seed: int", *(f"{name}: int" for name in sizes)])
+    given = [b for b in proposal.buffers if b.role in ("input", "inout")]
+    lines = [
+        f'"""Inputs of {proposal.kernel}. {proposal.mark}: data like the real ones;'
+        ' these are random."""',
+        "",
+        "import numpy as np",
+        *(line for b in given for line in _layout(b)),
+        *(_RANDOM_ITEMS.splitlines() if any(b.element.fields for b in given) else ()),
+        "",
+        "",
+        f"def case({signature}) -> dict[str, object]:",
+        f'    """Inputs for one case: {", ".join(["a seed", *sizes])} as target.toml has them."""',
+        *(["    rng = np.random.default_rng(seed)"] if any(map(_random, given)) else []),
+        "    return {",
+        *(f"        {_quoted(b.name)}: {_made(proposal, b)},{_note(b)}" for b in given),
+        *(f"        {_quoted(e.name)}: {python_name(e.name)}," for e in proposal.extents),
+    ]
+    for scalar in proposal.scalars:
+        if scalar.name not in proposal.counts and scalar.computed is None:
+            why = scalar.note or ("as in the host code" if scalar.source else proposal.mark)
+            lines.append(f"        {_quoted(scalar.name)}: {_value(scalar)},  # {why}")
+    return "\n".join([*lines, "    }", ""])
+
+
+def _note(buffer: ProposedBuffer) -> str:
+    return f"  # {buffer.notes.data}" if buffer.notes.data else ""
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name)
+
+
+def _value(scalar: ProposedScalar) -> str:
+    if scalar.count == 1:
+        return repr(scalar.value)
+    if scalar.element.floating:
+        return f"np.linspace(0.1, 1, {scalar.count}, dtype=np.{scalar.element.type})"
+    return f"np.full({scalar.count}, {scalar.value!r}, dtype=np.{scalar.element.type})"
+
+
+def _layout(buffer: ProposedBuffer) -> list[str]:
+    """A struct's layout, as C has it."""
+    fields = buffer.element.fields
+    if not fields:
+        return []
+    begin, end = f"{_layout_name(buffer)} = np.dtype(", ")"
+    if _is_plain(fields, buffer.element.parts):
+        members = [
+            f'        ("{f.name}", np.{f.type}' + (f", ({f.length},))," if f.length > 1 else "),")
+            for f in fields
+        ]
+        return ["", begin, "    [", *members, "    ],", "    align=True,", end]
+    formats = [f"({f.type!r}, ({f.length},))" if f.length > 1 else repr(f.type) for f in fields]
+    keys = {
+        "names": [f.name for f in fields],
+        "formats": f"[{', '.join(formats)}]",
+        "offsets": [f.at for f in fields],
+        "itemsize": buffer.element.parts,
+    }
+    return [
+        "",
+        begin,
+        "    {",
+        *(f'        "{key}": {v},' for key, v in keys.items()),
+        "    }",
+        end,
+    ]
+
+
+def _is_plain(fields: Sequence[Member], size: int) -> bool:
+    """Whether numpy lays out the members as the compiler does."""
+    layout = np.dtype([(f.name, f.type, (f.length,)) for f in fields], align=True)
+    places = [layout.fields[f.name][1] for f in fields] if layout.fields else []
+    return layout.itemsize == size and places == [f.at for f in fields]
+
+
+def _layout_name(buffer: ProposedBuffer) -> str:
+    return f"{buffer.name.upper()}_ITEM"
+
+
+def _random(buffer: ProposedBuffer) -> bool:
+    return not _same(buffer) and not buffer.element.fields
+
+
+def _same(buffer: ProposedBuffer) -> bool:
+    """Whether all of its numbers are one."""
+    if _zeros(buffer):
+        return True
+    return buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1
+
+
+def _zeros(buffer: ProposedBuffer) -> bool:
+    """Whether it starts as zeros: what atomics add to, variables that nobody sets, addresses."""
+    unset = buffer.symbol is not None and buffer.role == "inout" and buffer.elements == "1"
+    unset = unset and not buffer.copied
+    addresses = buffer.element.addresses and not buffer.element.fields
+    return buffer.access is Access.ATOMIC or unset or addresses
+
+
+def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
+    element = buffer.element
+    items = buffer.items(proposal.counts)
+    items = re.sub(r"[A-Za-z_]\w*", lambda m: python_name(m[0]), items).replace("/", "//")
+    size = times(items, element.parts)
+    if _zeros(buffer):
+        return f"np.zeros({size}, dtype=np.{element.type})"
+    if element.fields:
+        return f"random_items({_layout_name(buffer)}, {items}, seed)"
+    if _same(buffer) and buffer.fill is not None:
+        low = buffer.fill.low
+        made = f"full({size}, {low}" if low else f"zeros({size}"
+        return f"np.{made}, dtype=np.{element.type})"
+    if buffer.fill is not None and element.type.startswith("float"):
+        low, high = buffer.fill.low, buffer.fill.high
+        return f"rng.uniform({low}, {high}, {size}).astype(np.{element.type})"
+    if element.type in ("float32", "float64"):
+        return f"rng.random({size}, dtype=np.{element.type})"
+    if element.type == "float16":
+        return f"rng.random({size}).astype(np.float16)"
+    fill = buffer.fill or Fill(0, 2 if element.truth else 100)
+    return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
+
+
+def times(items: str, parts: int) -> str:
+    """An expression for so many parts of each item."""
+    if parts == 1:
+        return items
+    return f"({items}) * {parts}" if set("+-/ ") & set(items) else f"{items} * {parts}"
+
+
+_RANDOM_ITEMS = '''
+
+def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
+    """Random structs as bytes: real numbers in [0, 1), whole ones below 100."""
+    rng = np.random.default_rng(seed)
+    found = np.zeros(items, dtype=layout)
+    for name in layout.names:
+        part = found[name]
+        real = np.issubdtype(part.dtype, np.floating)
+        part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
+    return found.view(np.uint8)
+'''

@@ -1,0 +1,119 @@
+"""Which instance of a template a target launches."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
+from gi_cuda.init.geometry import DEFAULT_BLOCK
+from gi_cuda.init.launching import LaunchSite
+from gi_cuda.init.sizes import is_count_name
+from gi_cuda.init.sources import Chosen
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
+_INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
+_WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class", "enum", "std"])
+
+
+def instance_of(
+    source: Chosen, use: LaunchSite | None, active: frozenset[str]
+) -> tuple[ElementTypes, str]:
+    """The types with template parameters bound, and the kernel's name as an instance.
+
+    Args:
+        use: a launch of it.
+        active: names of macros that are parameters.
+    """
+    kernel, types = source.kernel, source.types
+    if not kernel.templates:
+        return types, kernel.shown
+    given = () if use is None else use.templates
+    aliases, words = dict(types.aliases), []
+    for index, parameter in enumerate(kernel.templates):
+        text = given[index] if index < len(given) else None
+        if text is None and parameter.type is None:
+            text = _deduced(kernel, parameter.name, use)
+        text = text or parameter.default
+        if parameter.type is None:
+            text = text if text is not None and _is_known(types, text) else None
+            text = text or _functor(source, parameter) or _likely(kernel, parameter.name)
+            aliases[parameter.name] = text
+        elif text is None or not _is_constant(types, text, active):
+            text = _number(parameter)
+        words.append(text)
+    # Those left out have their defaults.
+    name = f"{kernel.name}<{', '.join(words)}>"
+    return replace(types, aliases=aliases), name
+
+
+def _is_known(types: ElementTypes, text: str) -> bool:
+    """Whether a type is one of the language's or of the source's, and no template's parameter."""
+    declared = types.structs.keys() | types.aliases.keys() | types.enums | _WORDS_OF_TYPES
+    return types.element(text) is not None or all(
+        name in declared or types.element(name) is not None for name in _NAME.findall(text)
+    )
+
+
+def _is_constant(types: ElementTypes, text: str, active: frozenset[str]) -> bool:
+    names = set(_NAME.findall(re.sub(r"\b\d\w*", "", text)))
+    # ``Mode::FAST`` and ``FAST`` are both values of an enumeration.
+    return names <= active | {"true", "false"} or ("::" in text and bool(names & types.enums))
+
+
+def _number(parameter: TemplateParameter) -> str:
+    if parameter.type == "bool":
+        return "true"
+    return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
+
+
+def _likely(kernel: KernelSource, name: str) -> str:
+    """What a template's type could be: whole numbers for what counts or is an index."""
+    counts = any(
+        a.type == name and not a.pointers and is_count_name(a.name, compared=False)
+        for a in kernel.arguments
+    )
+    return "int" if counts or _INDEX.fullmatch(name) else "float"
+
+
+def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:
+    for argument in kernel.arguments:
+        if argument.type == name and use is not None and argument.name in use.types:
+            return use.types[argument.name]
+    return None
+
+
+def _functor(source: Chosen, parameter: TemplateParameter) -> str | None:
+    """A class of the source whose objects can be called, where the kernel calls one of that
+    type; None where it does not, or there is none."""
+    named = [a.name for a in source.kernel.arguments if a.type == parameter.name and a.name]
+    objects = "|".join([rf"{re.escape(parameter.name)}\s*(?:\(\s*\)|\{{\s*\}})", *named])
+    if not re.search(rf"\b(?:{objects})\s*\(", source.body):
+        return None
+    return next(
+        (found for code in (source.code, *source.code.around) for found in _callable(code)), None
+    )
+
+
+def _callable(code: CudaFile) -> Iterator[str]:
+    """Classes with a call operator, templates with numbers as their arguments."""
+    for node in walk(code.root):
+        if node.type not in ("struct_specifier", "class_specifier"):
+            continue
+        name, body = node.child_by_field_name("name"), node.child_by_field_name("body")
+        if name is None or body is None or not re.search(r"\boperator\s*\(\s*\)", code.of(body)):
+            continue
+        yield code.of(name) + _arguments(code, node.parent)
+
+
+def _arguments(code: CudaFile, outer: Node | None) -> str:
+    if outer is None or outer.type != "template_declaration":
+        return ""
+    listed = outer.child_by_field_name("parameters")
+    taken = [] if listed is None else listed.named_children
+    words = ["float" if "type_parameter" in one.type else "4" for one in taken]
+    return f"<{', '.join(words)}>"

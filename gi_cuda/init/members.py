@@ -1,0 +1,170 @@
+"""Structs that a kernel takes by value, taken apart into what a target puts them together of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init.access import UNKNOWN, Access, accesses, member_accesses
+from gi_cuda.init.buffers import ProposedBuffer, of_pointer
+from gi_cuda.init.layouts import Shape
+from gi_cuda.init.shapes import HALF, element_of
+from gi_cuda.init.sources import Chosen
+
+_MOST = 64
+"""Members that are no numbers, in arrays of a struct, each of which is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedScalar:
+    """A value that the kernel gets.
+
+    Attributes:
+        value: what it is where it does not say how much data there is.
+        source: whether the host code says so.
+        computed: how the host code computes it from other scalars, if it does.
+        count: values, one behind the other, in an array that a struct holds.
+        member: where it is part of a struct, how one writes it: ``image.width``.
+        note: what was found out about its value.
+    """
+
+    name: str
+    element: Element
+    value: int | float
+    source: bool
+    computed: str | None = None
+    count: int = 1
+    member: str = ""
+    note: str = ""
+
+    @property
+    def meaning(self) -> str:
+        """The name that says what it is: of ``size.x`` that is ``size``."""
+        parts = [part for part in self.member.split(".") if part not in ("", *"xyzw")]
+        return parts[-1].partition("[")[0] if parts else self.name
+
+    @property
+    def written(self) -> str:
+        """What stands for it in the kernel's text."""
+        return self.member or self.name
+
+    @classmethod
+    def guessed(
+        cls, name: str, element: Element, count: int = 1, member: str = ""
+    ) -> ProposedScalar:
+        """One of which nothing is known."""
+        small = 0.5 if element.floating else 1 if element.truth else 2
+        return cls(name, element, small, source=False, count=count, member=member)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedStruct:
+    """A struct or vector that a kernel gets by value.
+
+    Attributes:
+        kind: as C++ has it.
+        size, align: bytes.
+        members: names of scalars and buffers, and at which byte each begins.
+    """
+
+    name: str
+    kind: str
+    size: int
+    align: int
+    members: tuple[tuple[str, int], ...]
+
+    def renamed(self, names: Mapping[str, str]) -> ProposedStruct:
+        """The same where some things have other names."""
+        members = tuple((names.get(name, name), at) for name, at in self.members)
+        return replace(self, name=names.get(self.name, self.name), members=members)
+
+
+def written_members(
+    structs: Sequence[ProposedStruct], scalars: Sequence[ProposedScalar]
+) -> dict[str, dict[str, str]]:
+    """For each struct, how one writes a member behind its name, and the scalar that it is."""
+    written = {one.name: one.member for one in scalars if one.member}
+    return {
+        struct.name: {
+            written[name][len(struct.name) :]: name for name, _ in struct.members if name in written
+        }
+        for struct in structs
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A struct, and the scalars and buffers that it is put together of."""
+
+    struct: ProposedStruct
+    scalars: tuple[ProposedScalar, ...]
+    buffers: tuple[ProposedBuffer, ...]
+
+
+def take_apart(source: Chosen, name: str, shape: Shape, taken: set[str]) -> Parts | None:
+    """What a kernel's parameter is put together of; None where no target can do that.
+
+    Args:
+        taken: names that are in use; those of the parts are added.
+    """
+    members, scalars, buffers = [], [], []
+    for path, at, one in _leaves(shape, "", 0):
+        own = _free(f"{name}_{path.replace('.', '_').replace('[', '_').replace(']', '')}", taken)
+        if one.kind == "pointer":
+            buffers.append(_pointed(source, own, f"{name}.{path}", one))
+        elif (count := _values(one)) is not None:
+            element, number = count
+            scalars.append(ProposedScalar.guessed(own, element, number, f"{name}.{path}"))
+        elif one.kind == "function":
+            return None
+        else:
+            continue
+        members.append((own, at))
+    struct = ProposedStruct(name, shape.name, max(1, shape.size), shape.align, tuple(members))
+    return Parts(struct, tuple(scalars), tuple(buffers))
+
+
+def _leaves(shape: Shape, path: str, at: int) -> Iterator[tuple[str, int, Shape]]:
+    """The parts of a type that are no structs: how one names each, its first byte, its type."""
+    if shape.kind == "struct" and shape.name not in HALF:
+        for member, offset, inner in shape.members:
+            yield from _leaves(inner, f"{path}.{member}".lstrip("."), at + offset)
+    elif shape.kind == "array" and _values(shape) is None and shape.inner is not None:
+        size = max(1, shape.inner.size)
+        for index in range(min(_MOST, shape.size // size)):
+            yield from _leaves(shape.inner, f"{path}[{index}]", at + index * size)
+    else:
+        yield path, at, shape
+
+
+def _values(shape: Shape) -> tuple[Element, int] | None:
+    """What numbers a part of a struct is, and how many of them."""
+    if shape.kind == "number":
+        return Element(shape.name, truth=shape.truth), 1
+    if shape.name in HALF:
+        return Element("float16"), 1
+    if shape.kind == "array" and shape.inner is not None:
+        inner = _values(shape.inner)
+        return None if inner is None else (inner[0], inner[1] * (shape.size // shape.inner.size))
+    return None
+
+
+def _pointed(source: Chosen, name: str, path: str, shape: Shape) -> ProposedBuffer:
+    """What a pointer in a struct points to."""
+    function = source.kernel.definition
+    access = member_accesses(source.code, function, path.partition("[")[0])
+    whole = accesses(source.code, function, path.partition(".")[0])
+    if access is Access.NONE and whole is not Access.NONE:
+        # The struct goes to a function, or to one of its own methods.
+        access = UNKNOWN
+    element = element_of(shape.inner)
+    shown = f"pointer {path}"
+    return of_pointer(name, element, access, shown, const=shape.const)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

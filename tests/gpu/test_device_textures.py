@@ -83,6 +83,15 @@ def test_a_baseline_whose_answers_are_numpys(tools: Tools) -> None:
     assert baseline.verdict not in (Verdict.FASTER, Verdict.SLOWER)
 
 
+def test_images_and_a_surface_whose_answers_are_numpys(tmp_path: Path) -> None:
+    subject = load_subject(TEXTURES.parent / "images", "cuda")
+    with open_tools(subject, tmp_path, workers=1, jobs=4) as tools:
+        found = establish(
+            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+        )
+    assert found.penalties == {"train": 0.0, "held-out": 0.0}, found
+
+
 def test_variants_with_other_fetches_are_judged(tools: Tools) -> None:
     source = tools.subject.reference
     texts = [source]

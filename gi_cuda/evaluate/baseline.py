@@ -214,7 +214,7 @@ def establish(
         seconds=seconds,
         floor=floor,
         copies=tuple(float(np.median(values)) for values in measured),
-        loops=count_loops(subject, compiler, pool, folder / "counted"),
+        loops=_count_loops(subject, compiler, pool, folder / "counted"),
         limit=limit,
         penalties=recorded.penalties,
         verdict=verdict_on_pairs(apart, floor),
@@ -231,44 +231,24 @@ def try_broken(
     Raises:
         UserError: the oracle accepts it.
     """
-    caught = run_broken(subject, compiler, pool, folder, baseline.loops, baseline.limit)
-    if caught is None:
+    sources = [unmodified(subject), candidate(subject, broken(subject), baseline.loops)]
+    binaries = _compiled(subject, compiler, sources, folder)
+    train = subject.cases(CaseRole.TRAIN)
+    base, variant = (
+        one.program(binary, train) for one, binary in zip(sources, binaries, strict=True)
+    )
+    answer = pool.one(Measure(variant, base, Sampling(limit=baseline.limit)))
+    if isinstance(answer, Lost):
+        return Caught(answer.survival, None, answer.message)
+    if isinstance(answer, Refused):
+        return Caught("refused", None, answer.message)
+    if answer.correct:
         raise UserError(
             "a variant with every statement deleted passes the oracle",
             where=str(subject.target.file),
             hint="the oracle must look at what the kernel writes: check [oracle] and the roles of"
             " the buffers",
         )
-    return caught
-
-
-def run_broken(
-    subject: Subject,
-    compiler: Compiler,
-    pool: Pool[int],
-    folder: Path,
-    loops: Mapping[int, int],
-    limit: float,
-) -> Caught | None:
-    """Run the variant broken on purpose; None where the oracle accepts it.
-
-    Args:
-        loops: most iterations that a guarded loop may make, by loop number.
-        limit: seconds after which a launch counts as hung.
-    """
-    sources = [unmodified(subject), candidate(subject, broken(subject), loops)]
-    binaries = _compiled(subject, compiler, sources, folder)
-    train = subject.cases(CaseRole.TRAIN)
-    base, variant = (
-        one.program(binary, train) for one, binary in zip(sources, binaries, strict=True)
-    )
-    answer = pool.one(Measure(variant, base, Sampling(limit=limit)))
-    if isinstance(answer, Lost):
-        return Caught(answer.survival, None, answer.message)
-    if isinstance(answer, Refused):
-        return Caught("refused", None, answer.message)
-    if answer.correct:
-        return None
     return Caught(answer.survival, answer.penalty, answer.message)
 
 
@@ -380,14 +360,10 @@ def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) ->
     return answer
 
 
-def count_loops(
+def _count_loops(
     subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path
 ) -> dict[int, int]:
-    """The limit of each loop: twice the most iterations seen without any change.
-
-    Raises:
-        UserError: with code that counts, the source does not compile or run.
-    """
+    """The limit of each loop: twice the most iterations seen without any change."""
     loops = subject.grammar.loops
     if not loops:
         return {}

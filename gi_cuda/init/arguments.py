@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
@@ -16,7 +16,8 @@ from gi_cuda.init.layouts import Layouts, Shape
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
 from gi_cuda.init.shapes import declared_shape, opaque
 from gi_cuda.init.sources import Chosen
-from gi_cuda.init.textures import is_texture, memory_of
+from gi_cuda.init.texture_setup import set_up
+from gi_cuda.init.textures import is_object, memory_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +81,7 @@ class _Reader:
     def is_plain(self, argument: Argument) -> bool:
         """Whether the text alone says what a parameter is."""
         types = self._source.types
-        if is_texture(types, argument):
+        if is_object(types, argument):
             return True
         if argument.type == "void" and argument.pointers == 1:
             return True
@@ -93,9 +94,8 @@ class _Reader:
         source = self._source
         name = argument.name or self._free(f"argument{index + 1}")
         self.names.append(name)
-        if is_texture(source.types, argument):
-            definition, taken = source.kernel.definition, sorted(self._taken)
-            self.buffers.append(memory_of(source.code, definition, name, source.types, taken))
+        if is_object(source.types, argument):
+            self._object(replace(argument, name=name))
         elif self.is_plain(argument):
             self._plain(name, argument)
         else:
@@ -104,6 +104,14 @@ class _Reader:
             shape = shape or declared_shape(source.types, argument) or opaque(argument)
             if shape is None or not self._shaped(name, argument, shape):
                 raise _cannot(source, f"the parameter {name!r}", argument, shape)
+
+    def _object(self, argument: Argument) -> None:
+        source, use = self._source, self._use
+        taken = sorted(self._taken)
+        memory = memory_of(source.code, source.kernel.definition, argument, source.types, taken)
+        passed = "" if use is None else use.passed.get(argument.name, "")
+        texts = (source.code.text, *(host.code.text for host in source.hosts))
+        self.buffers.append(set_up(memory, texts, passed, source.types))
 
     def _plain(self, name: str, argument: Argument) -> None:
         element = self._source.types.element(argument.type)
@@ -143,9 +151,7 @@ class _Reader:
 def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) -> UserError:
     kind = argument.text + ("&" if argument.reference else "")
     said = f"{what} of {source.kernel.name} is of type `{kind}`, which no target can pass"
-    hint = (
-        "targets pass numbers, structs, texture objects, and pointers to numbers or plain structs"
-    )
+    hint = "targets pass numbers, structs, textures, surfaces, pointers to numbers or plain structs"
     if shape is not None and shape.kind == "function":
         hint = (
             "only device code can take the address of a device function: let the kernel name the"

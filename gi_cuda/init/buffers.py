@@ -54,6 +54,30 @@ class Notes:
 
 
 @dataclass(frozen=True, slots=True)
+class Image:
+    """What a texture or surface over a buffer is.
+
+    Attributes:
+        dimensions: 0 for linear memory.
+        layered: whether there are layers.
+        size, layers: expressions; none before they are known.
+        filter, address, normalized, as_float: as a target's texture has them.
+        note: where they are from; "" where nothing said.
+    """
+
+    surface: bool = False
+    dimensions: int = 0
+    layered: bool = False
+    size: tuple[str, ...] = ()
+    layers: str | None = None
+    filter: str = "point"
+    address: tuple[str, ...] = ("clamp",)
+    normalized: bool = False
+    as_float: bool = False
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ProposedBuffer:
     """An array that the kernel gets, or a variable of the source that it uses.
 
@@ -63,7 +87,8 @@ class ProposedBuffer:
         elements: how many items it has from the one on that the kernel's pointer points to, as
             the source says; None where it does not.
         symbol: the variable's name.
-        texture: name of the kernel's parameter that reads it as a texture.
+        texture: name of the kernel's parameter that is a texture or surface over it.
+        image: what that is.
         fill: what a case's numbers are; None: what is usual for the type.
         begin: how many items it has before that; "" for none.
         grown: what its elements were at first, where they were too few; "" where they were not.
@@ -81,6 +106,7 @@ class ProposedBuffer:
     elements: str | None = None
     symbol: str | None = None
     texture: str | None = None
+    image: Image | None = None
     fill: Fill | None = None
     begin: str = ""
     grown: str = ""

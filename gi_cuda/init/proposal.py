@@ -32,6 +32,7 @@ from gi_cuda.init.sizes import (
     small_enough,
 )
 from gi_cuda.init.sources import Chosen, choose
+from gi_cuda.init.texture_setup import shaped
 from gi_cuda.init.tuning import Tunable, tunables
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
@@ -146,6 +147,8 @@ def propose(
     taken = (*arguments, *named_too, *(one.name for one in symbols))
     written = {s.name: s.written for s in scalars}
     sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
+    counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
+    buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
     launch = launching(
         replace(source, types=bound),
         list(zip(found, named, strict=True)),

@@ -15,7 +15,7 @@ from gi_cuda.init.host import HostCode, enclosing_function, read_host_code
 from gi_cuda.init.launch_calls import LAUNCHING, launch_calls
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_LAUNCHED = re.compile(r"([A-Za-z_]\w*)\s*(?:<[^;{}()]*>)?\s*<<<")
+_LAUNCHED = re.compile(r"\b([A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?<<<")
 _LAUNCHES = re.compile(r".*(?:[lL]aunch|LAUNCH)\w*")
 """Functions that get a kernel to launch as an argument."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from gi_cuda.errors import UserError
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.buffers import Image, ProposedBuffer
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal, Step, propose
@@ -89,12 +89,17 @@ def _keys(one: Proposal) -> Iterator[tuple[str, str]]:
     passed = {} if one.use is None else one.use.passed
     for buffer in one.buffers:
         own = f"symbol {buffer.symbol}" if buffer.symbol else passed.get(buffer.name, buffer.name)
-        yield buffer.name, own if buffer.texture is None else f"texture {buffer.name}"
+        yield buffer.name, own if buffer.texture is None else _texture_key(buffer)
     for scalar in one.scalars:
         text = passed.get(scalar.name, scalar.name)
         # Two numbers that happen to be the same are not one.
         shared = _NAME.fullmatch(text) is not None
         yield scalar.name, text if shared else f"{one.kernel} {scalar.name}"
+
+
+def _texture_key(buffer: ProposedBuffer) -> str:
+    """Textures of one name and shape are one."""
+    return f"texture {buffer.name} {buffer.image}"
 
 
 def _join(joined: _Joined, one: Proposal) -> _Joined:
@@ -119,8 +124,12 @@ def _join(joined: _Joined, one: Proposal) -> _Joined:
         names[name] = _free(name, key, {*keys, *names.values()})
         keys[names[name]] = key
     textures = {b.texture for b in whole.buffers if b.texture}
+    shared_textures = {b.name: b.texture for b in whole.buffers}
     for buffer in one.buffers:
-        if buffer.texture is not None:
+        same = shared_textures.get(names[buffer.name])
+        if buffer.texture is not None and same:
+            names[buffer.texture] = same
+        elif buffer.texture is not None:
             names[buffer.texture] = _free(buffer.texture, "", {*keys, *names.values(), *textures})
     structs = {struct.name for struct in whole.structs}
     for struct in one.structs:
@@ -166,7 +175,13 @@ def _buffer(
         elements=None if buffer.elements is None else change(buffer.elements),
         texture=None if buffer.texture is None else names[buffer.texture],
         addresses=tuple((names.get(name, name), at) for name, at in buffer.addresses),
+        image=None if buffer.image is None else _image(buffer.image, change),
     )
+
+
+def _image(image: Image, change: Callable[[str], str]) -> Image:
+    layers = None if image.layers is None else change(image.layers)
+    return replace(image, size=tuple(map(change, image.size)), layers=layers)
 
 
 def _scalar(

@@ -11,7 +11,7 @@ import numpy as np
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.buffers import Image, ProposedBuffer
 from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
@@ -153,8 +153,13 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             why = "added to by atomics: it starts at zero"
         elif buffer.access is Access.NONE:
             why = "not used by the kernel"
-        if buffer.texture:
-            why = "read through its texture"
+        if buffer.image is not None:
+            through = "surface" if buffer.image.surface else "texture"
+            why = (
+                f"read through its {through}"
+                if buffer.role == "input"
+                else f"{why}, as a {through}"
+            )
         parts = buffer.element.parts
         size = times(buffer.items(proposal.counts), parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
@@ -175,18 +180,37 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
 
 def _textures(proposal: Proposal) -> Iterator[str]:
     comment = (
-        f"{proposal.mark}: what each texture is made of. Assumed: what is fetched. Where host code"
-        "\nsays cudaReadModeNormalizedFloat, the buffer has integers of 8 or 16 bits, and the"
-        '\ntexture read = "normalized_float".'
+        f"{proposal.mark}: what each texture is made of. Assumed, where host code was not found to"
+        "\nsay it: what is fetched, the nearest texel, clamped coordinates in texels."
     )
     for buffer in proposal.buffers:
-        if buffer.texture is not None:
-            header = "[[texture]]"
-            if not buffer.access:
-                header += _behind(f"{proposal.mark}: its fetches are not to be seen")
-            parts = buffer.element.parts if buffer.element.parts > 1 else None
-            yield _table(header, comment, name=buffer.texture, buffer=buffer.name, components=parts)
-            comment = ""
+        if buffer.texture is None or buffer.image is None:
+            continue
+        image = buffer.image
+        header = "[[surface]]" if image.surface else "[[texture]]"
+        note = image.note
+        if not buffer.access:
+            note = f"{proposal.mark}: what is fetched is not to be seen"
+        yield _table(
+            header + _behind(note),
+            comment,
+            name=buffer.texture,
+            buffer=buffer.name,
+            components=buffer.element.parts if buffer.element.parts > 1 else None,
+            read="normalized_float" if image.as_float else None,
+            size=image.size or None,
+            layers=image.layers,
+            filter="linear" if image.filter == "linear" else None,
+            address=_address(image),
+            normalized=image.normalized or None,
+        )
+        comment = ""
+
+
+def _address(image: Image) -> str | tuple[str, ...] | None:
+    if image.surface or image.address == ("clamp",):
+        return None
+    return image.address[0] if len(image.address) == 1 else image.address
 
 
 def _scalars(proposal: Proposal) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
 from gi_cuda.spec.fingerprint import content_hash, file_hashes
 from gi_cuda.spec.given import Given, given
+from gi_cuda.spec.images import Surface, Texture, View
 from gi_cuda.spec.launches import (
     Argument,
     Launch,
@@ -14,8 +15,9 @@ from gi_cuda.spec.launches import (
     plan,
 )
 from gi_cuda.spec.load import load_target
+from gi_cuda.spec.options import compiler_options
 from gi_cuda.spec.oracles import Judgement, Oracle, Reference
-from gi_cuda.spec.passed import Struct, Texture
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.target import (
     Buffer,
     BufferRole,
@@ -28,7 +30,6 @@ from gi_cuda.spec.target import (
     ParameterKind,
     Target,
     Value,
-    compiler_options,
     defaults,
     macros,
 )
@@ -53,9 +54,11 @@ __all__ = [
     "ParameterKind",
     "Reference",
     "Struct",
+    "Surface",
     "Target",
     "Texture",
     "Value",
+    "View",
     "buffer_begins",
     "buffer_sizes",
     "cases_for",

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec.expression import ExpressionError
+from gi_cuda.spec.images import Texture
 from gi_cuda.spec.modules import line_of, load_function
-from gi_cuda.spec.passed import Texture
 from gi_cuda.spec.table import did_you_mean
 from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, defaults
 
@@ -159,7 +159,8 @@ def load_case(target: Target, case: Case) -> CaseData:
         if buffer.role.given
     }
     for texture in target.textures:
-        _check_texels(texture, buffers[texture.buffer].nbytes, where)
+        if not texture.size:
+            _check_texels(texture, buffers[texture.buffer].nbytes, where)
     extras = {name: returned[name] for name in target.oracle.uses}
     return CaseData(case.name, case.role, buffers, scalars, extras)
 

@@ -201,8 +201,16 @@ Flag = Annotated[bool, Strict()]
 DType = Annotated[np.dtype[Any], read_as(str, _type)]
 ComponentType = Annotated[np.dtype[Any], read_as(str, _component_type)]
 Components = Annotated[int, Strict(), AfterValidator(_components)]
-Normalized = Annotated[
+ReadAsFloat = Annotated[
     bool, read_as(Literal["element", "normalized_float"], "normalized_float".__eq__)
+]
+_Address = Literal["wrap", "clamp", "mirror", "border"]
+AddressModes = Annotated[
+    tuple[str, ...],
+    read_as(
+        Annotated[list[_Address], BeforeValidator(one_or_many), Field(min_length=1, max_length=3)],
+        tuple,
+    ),
 ]
 Backends = AtLeastOne[Annotated[str, read_as(Literal[BACKENDS])]]
 

@@ -11,7 +11,8 @@ import numpy as np
 from gi_cuda.errors import UserError
 from gi_cuda.spec.cases import CaseData, typed_scalar
 from gi_cuda.spec.expression import Expression, ExpressionError
-from gi_cuda.spec.passed import Struct, Texture
+from gi_cuda.spec.images import Surface, Texture, View
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.target import Configuration, KernelStep, LaunchSequence, Scalar, Target
 
 
@@ -64,8 +65,8 @@ class Packed:
         return bytes(whole)
 
 
-Argument = str | Texture | np.generic | Redrawn | Packed
-"""A kernel argument: the buffer in whose storage it points, a texture object, a value of its C
+Argument = str | View | np.generic | Redrawn | Packed
+"""A kernel argument: the buffer in whose storage it points, a texture or surface, a value of its C
 type, or a struct."""
 
 
@@ -83,6 +84,8 @@ _GRID_LIMITS = (2**31 - 1, 65535, 65535)
 _BLOCK_LIMITS = (1024, 1024, 64)
 _BLOCK_THREADS = 1024
 _MOST_LAUNCHES = 1_000_000
+_MOST_TEXELS = 2**31 - 1
+"""Of one dimension, so that coordinates are integers."""
 
 
 class LaunchError(UserError):
@@ -107,6 +110,13 @@ class Launch:
     block: tuple[int, int, int]
     shared: int
     args: tuple[Argument, ...]
+
+    @property
+    def views(self) -> Iterator[View]:
+        """The textures and surfaces that it gets, also those in structs."""
+        for argument in self.args:
+            inner = [one for _, one in argument.members] if isinstance(argument, Packed) else []
+            yield from (one for one in (argument, *inner) if isinstance(one, View))
 
     @property
     def redrawn(self) -> bool:
@@ -154,7 +164,8 @@ def buffer_sizes(target: Target, configuration: Configuration, case: CaseData) -
     """The number of elements of every buffer.
 
     Raises:
-        LaunchError: a size has no value or is not positive.
+        LaunchError: a size has no value or is not positive, or a texture or surface is larger than
+            its buffer.
     """
     planner = _Planner(target, configuration, case.scalars)
     sizes: dict[str, int] = {}
@@ -169,6 +180,16 @@ def buffer_sizes(target: Target, configuration: Configuration, case: CaseData) -
                 f"the buffer {buffer.name!r} has {size} elements", buffer.line, buffer.size
             )
         sizes[buffer.name] = size
+    items = {buffer.name: buffer.dtype.itemsize for buffer in target.buffers}
+    for image in target.images:
+        view, room = planner.view(image), sizes[image.buffer] * items[image.buffer]
+        if view.bytes > room:
+            raise planner.error(
+                f"{image.name!r} has texels of {view.bytes} bytes in all, and the buffer"
+                f" {image.buffer!r} {room} bytes",
+                image.line,
+                *image.size,
+            )
     return sizes
 
 
@@ -212,11 +233,7 @@ class _Planner:
         self._names: dict[str, int] = {
             name: value for name, value in configuration.items() if isinstance(value, int)
         }
-        self._arguments: dict[str, Texture | np.generic | Redrawn] = {
-            # Over inputs, which are never swapped.
-            texture.name: texture
-            for texture in target.textures
-        }
+        self._arguments: dict[str, View | np.generic | Redrawn] = {}
         self._structs: dict[str, Struct] = {struct.name: struct for struct in target.structs}
         self.storage = {buffer.name: buffer.name for buffer in target.buffers}
         for scalar in target.scalars:
@@ -228,6 +245,18 @@ class _Planner:
                 self._arguments[scalar.name] = Redrawn(typed)
             else:
                 self._define(scalar.name, typed)
+        for image in target.images:
+            self._arguments[image.name] = self.view(image)
+
+    def view(self, image: Texture | Surface) -> View:
+        """A texture or surface with its size. It lies in buffers that are never swapped."""
+        extent = tuple(self.value(one, image.line) for one in image.size)
+        layers = 0 if image.layers is None else self.value(image.layers, image.line)
+        wrong = not all(1 <= count <= _MOST_TEXELS for count in extent)
+        if wrong or (image.layers is not None and layers < 1):
+            shown = " x ".join(map(str, (*extent, *([layers] if image.layers else []))))
+            raise self.error(f"{image.name!r} has {shown} texels", image.line, *image.size)
+        return View(image, image.buffer, extent, layers)
 
     def _computed(self, scalar: Scalar, expression: Expression) -> np.generic:
         value = self.value(expression, scalar.line)

@@ -6,8 +6,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.spec.expression import Expression
+from gi_cuda.spec.images import Surface, Texture
 from gi_cuda.spec.locate import Key, KeyLines
-from gi_cuda.spec.passed import Struct, Texture
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.table import did_you_mean
 from gi_cuda.spec.target import (
     Buffer,
@@ -24,8 +25,9 @@ PARAMETER, SCALAR = "parameter", "scalar"
 OTHER_PARAMETER = "parameter with values that are not integers"
 OTHER_SCALAR = "scalar that is not an integer"
 REDRAWN_SCALAR = "redrawn scalar"
-TEXTURE = "texture"
-STRUCT = "struct"
+TEXTURE, SURFACE, STRUCT = "texture", "surface", "struct"
+
+_PASSED = "buffer, texture, surface, scalar or struct"
 
 _ADDRESS = 8
 """Bytes of a pointer or a texture object."""
@@ -83,6 +85,8 @@ def check_names(tables: Tables, kernels: Sequence[str], places: KeyLines) -> Nam
     _check_constraints(tables, names)
     _check_buffers(tables.buffers, names)
     _check_scalars(tables.scalars, names)
+    _check_sizes("texture", tables.textures, names)
+    _check_sizes("surface", tables.surfaces, names)
     buffers = {buffer.name: buffer for buffer in tables.buffers}
     _check_structs(tables, names)
     for index, sequence in enumerate(tables.launches):
@@ -104,13 +108,14 @@ def _kinds_of_names(tables: Tables) -> dict[str, str]:
         kinds[scalar.name] = REDRAWN_SCALAR if scalar.redraw else kind
     kinds |= {buffer.name: f"{buffer.role} buffer" for buffer in tables.buffers}
     kinds |= {texture.name: TEXTURE for texture in tables.textures}
+    kinds |= {surface.name: SURFACE for surface in tables.surfaces}
     kinds |= {struct.name: STRUCT for struct in tables.structs}
     return kinds
 
 
 def _check_distinct(tables: Tables, places: KeyLines) -> None:
-    """Parameters, buffers, textures, scalars, structs and counters share one space of names; cases
-    have their own.
+    """Parameters, buffers, textures, surfaces, scalars, structs and counters share one space of
+    names; cases have their own.
 
     A macro of ``[build]`` may be a parameter as well: what the build gives is then its default.
     """
@@ -118,11 +123,12 @@ def _check_distinct(tables: Tables, places: KeyLines) -> None:
     named: list[tuple[Key, str]] = [
         (("build", "define", name), name) for name in tables.build.define if name not in parameters
     ]
-    groups: dict[str, tuple[Parameter | Scalar | Buffer | Texture | Struct, ...]] = {
+    groups: dict[str, tuple[Parameter | Scalar | Buffer | Texture | Surface | Struct, ...]] = {
         "parameter": tables.parameters,
         "scalar": tables.scalars,
         "buffer": tables.buffers,
         "texture": tables.textures,
+        "surface": tables.surfaces,
         "struct": tables.structs,
     }
     for group, items in groups.items():
@@ -229,14 +235,23 @@ def _check_scalars(scalars: Iterable[Scalar], names: NameResolver) -> None:
             known += [item.name] if names.kinds[item.name] == SCALAR else []
 
 
+def _check_sizes(group: str, items: Sequence[Texture | Surface], names: NameResolver) -> None:
+    """The texels of textures and surfaces are told by scalars, the same for all variants."""
+    known = names.of(SCALAR)
+    for index, item in enumerate(items):
+        names.check_expressions(item.size, (group, index, "size"), known)
+        if item.layers is not None:
+            names.check_expressions([item.layers], (group, index, "layers"), known)
+
+
 def _check_structs(tables: Tables, names: NameResolver) -> None:
     known = [buffer.name for buffer in tables.buffers if buffer.symbol is None]
-    known += names.of(TEXTURE, SCALAR, OTHER_SCALAR, REDRAWN_SCALAR)
+    known += names.of(TEXTURE, SURFACE, SCALAR, OTHER_SCALAR, REDRAWN_SCALAR)
     sizes = {one.name: one.count * one.dtype.itemsize for one in tables.scalars}
     for index, item in enumerate(tables.structs):
         key: Key = ("struct", index, "members")
         for name, at in item.members.items():
-            names.check(name, known, key, "buffer, texture or scalar")
+            names.check(name, known, key, "buffer, texture, surface or scalar")
             if at + sizes.get(name, _ADDRESS) > item.size:
                 raise names.places.error(
                     key,
@@ -255,13 +270,13 @@ def _check_launch(
     outer = names.of(PARAMETER, SCALAR)
     counter = [sequence.counter] if sequence.counter else []
     passed = [name for name, buffer in buffers.items() if buffer.symbol is None]
-    passed += names.of(TEXTURE, SCALAR, OTHER_SCALAR, REDRAWN_SCALAR, STRUCT)
+    passed += names.of(TEXTURE, SURFACE, SCALAR, OTHER_SCALAR, REDRAWN_SCALAR, STRUCT)
     group = ((*key, "step") in names.places.lines) or len(sequence.steps) > 1
     for index, step in enumerate(sequence.steps):
         at: Key = (*key, "step", index) if group else key
         names.check(step.kernel, kernels, (*at, "kernel"), "kernel")
         for name in step.args:
-            names.check(name, passed + counter, (*at, "args"), "buffer, texture, scalar or struct")
+            names.check(name, passed + counter, (*at, "args"), _PASSED)
         _check_geometry(step, at, names, outer + counter)
     for first, second in sequence.swap:
         _check_swap(first, second, buffers, names, (*key, "swap"))

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from gi_cuda import BACKENDS
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
-from gi_cuda.spec.names import NameResolver, check_names
+from gi_cuda.spec.names import check_names
 from gi_cuda.spec.oracles import Oracle
-from gi_cuda.spec.passed import UNTYPED, Texture
+from gi_cuda.spec.resolve_images import check_images_used, resolved_images
 from gi_cuda.spec.schema import TargetFile
 from gi_cuda.spec.table import did_you_mean
 from gi_cuda.spec.target import (
     Buffer,
-    BufferRole,
     BuildOptions,
     Case,
     CaseRole,
@@ -28,12 +27,6 @@ from gi_cuda.spec.target import (
     Scalar,
     Target,
 )
-
-_WIDEST = 4
-"""Bytes of the largest component that a texture can hold."""
-
-_WIDEST_NORMALIZED = 2
-"""Bytes of the largest component that a texture can read as a float."""
 
 _WORD = re.compile(r"[^\W\d]\w*")
 _KERNEL = re.compile(
@@ -58,7 +51,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         _check_redraw(item, ("scalar", index), places)
     description = _described(file.target, files)
     names = check_names(file, description.kernels, places)
-    buffers = {buffer.name: buffer for buffer in file.buffers}
+    images = resolved_images(file, names)
     include = (files.find_folder(name, ("build", "include")) for name in file.build.include)
     target = Target(
         **vars(description),
@@ -78,10 +71,8 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         cases=_placed(file.cases, "case", places),
         timing=file.timing,
         warps=file.warps,
-        textures=tuple(
-            _texture(item, ("texture", index), names, buffers)
-            for index, item in enumerate(file.textures)
-        ),
+        textures=images.textures,
+        surfaces=images.surfaces,
     )
     _check_cases(target, places)
     _check_use(target, places)
@@ -182,51 +173,6 @@ def _check_redraw(item: Scalar, key: Key, places: KeyLines) -> None:
         )
 
 
-def _texture(
-    item: Texture, key: Key, names: NameResolver, buffers: Mapping[str, Buffer]
-) -> Texture:
-    """A texture with its line and type, held against the buffer that it reads."""
-    buffer = _texture_buffer(item, (*key, "buffer"), names, buffers)
-    dtype = buffer.dtype if item.dtype == UNTYPED else item.dtype
-    if dtype.itemsize > _WIDEST:
-        raise names.places.error(
-            (*key, "type"),
-            f"a texture cannot hold {dtype}",
-            "Textures hold numbers of 8, 16 and 32 bits. Numbers of 64 bits are read as"
-            ' type = "int32" with twice the components, and put together by the kernel.',
-        )
-    if item.normalized and (dtype.kind not in "iu" or dtype.itemsize > _WIDEST_NORMALIZED):
-        raise names.places.error(
-            (*key, "read"),
-            f"no texture reads {dtype} as normalized floats",
-            'Only integers of 8 and 16 bits can be: say read = "element".',
-        )
-    return replace(item, dtype=dtype, line=names.places.line(key))
-
-
-def _texture_buffer(
-    item: Texture, key: Key, names: NameResolver, buffers: Mapping[str, Buffer]
-) -> Buffer:
-    names.check(item.buffer, buffers, key, "buffer")
-    buffer = buffers[item.buffer]
-    if buffer.role is not BufferRole.INPUT:
-        raise names.places.error(
-            key,
-            f"the buffer {buffer.name!r} has the role {buffer.role.value!r}, and a texture reads"
-            " inputs alone",
-            # What a launch writes need not be seen by its own fetches, nor be swapped with them.
-            'Name a buffer of role "input", or let the kernel read through a pointer.',
-        )
-    if buffer.symbol is not None:
-        raise names.places.error(
-            key,
-            f"the buffer {buffer.name!r} is the variable {buffer.symbol}, which is elsewhere in"
-            " each variant",
-            "Leave its `symbol` out: then it has memory of its own, which a texture can read.",
-        )
-    return buffer
-
-
 def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
     """With the files that its checks name; every output is judged."""
     judged = [buffer.name for buffer in buffers if buffer.role.judged]
@@ -269,7 +215,7 @@ def _check_cases(target: Target, places: KeyLines) -> None:
 
 
 def _check_use(target: Target, places: KeyLines) -> None:
-    """A buffer or texture that no kernel sees is a slip of the pen."""
+    """What is declared and no kernel sees is a slip of the pen."""
     used = {
         name for launch in target.launches for step in launch.steps for name in target.passed(step)
     }
@@ -282,14 +228,8 @@ def _check_use(target: Target, places: KeyLines) -> None:
                 f"no launch uses the struct {struct.name!r}",
                 "Put it into `args`, where the kernel takes it.",
             )
-    for index, texture in enumerate(target.textures):
-        if texture.name not in used:
-            raise places.error(
-                ("texture", index),
-                f"no launch uses the texture {texture.name!r}",
-                "Put it into `args`, where the kernel takes its cudaTextureObject_t.",
-            )
-        used.add(texture.buffer)
+    check_images_used(target, used, places)
+    used.update(image.buffer for image in target.images)
     for index, buffer in enumerate(target.buffers):
         if buffer.symbol is None and buffer.name not in used:
             raise places.error(

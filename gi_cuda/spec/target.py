@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import ExpressionError, parse
+from gi_cuda.spec.images import Surface, Texture
 from gi_cuda.spec.oracles import Oracle
-from gi_cuda.spec.passed import Struct, Texture
+from gi_cuda.spec.passed import Struct
 from gi_cuda.spec.table import Table, mistake, own_keys, renamed
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ class KernelStep(Table):
     Attributes:
         grid, block: one to three expressions each, x first.
         shared: bytes of dynamic shared memory.
-        args: names of buffers, textures, scalars, structs and counters, in the kernel's order.
+        args: names of what the kernel gets, in its order.
     """
 
     kernel: key.Text
@@ -186,9 +187,8 @@ class KernelStep(Table):
 
 @dataclass(frozen=True, slots=True)
 class LaunchSequence(Table):
-    """``[[launch]]``: kernel launches in order, the whole repeated.
-
-    In the file, a sequence of one step may have the step's keys itself.
+    """``[[launch]]``: kernel launches in order, the whole repeated. In the file, a sequence
+    of one step may have the step's keys itself.
 
     Attributes:
         repeat: how often.
@@ -318,6 +318,7 @@ class Tables(Table):
         constraints="constraint",
         buffers="buffer",
         textures="texture",
+        surfaces="surface",
         scalars="scalar",
         structs="struct",
         launches="launch",
@@ -329,6 +330,7 @@ class Tables(Table):
     constraints: tuple[Constraint, ...] = ()
     buffers: key.AtLeastOne[Buffer]
     textures: tuple[Texture, ...] = ()
+    surfaces: tuple[Surface, ...] = ()
     scalars: tuple[Scalar, ...] = ()
     structs: tuple[Struct, ...] = ()
     launches: key.AtLeastOne[LaunchSequence]
@@ -336,6 +338,11 @@ class Tables(Table):
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
     warps: Warps = field(default_factory=Warps)
+
+    @property
+    def images(self) -> tuple[Texture | Surface, ...]:
+        """The textures, then the surfaces."""
+        return (*self.textures, *self.surfaces)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -377,22 +384,3 @@ def macros(target: Target, configuration: Configuration) -> dict[str, str]:
         elif parameter.kind is ParameterKind.FLAG:
             defined.pop(parameter.name, None)
     return defined
-
-
-def compiler_options(target: Target, configuration: Configuration, backend: str) -> tuple[str, ...]:
-    """The options that `backend`'s compiler gets for a configuration.
-
-    The target's fixed ones come first. An option parameter whose value is the empty text is left
-    out, and so is one that is not for this backend.
-    """
-    options = list(target.build.options.get(backend, ()))
-    for parameter in target.parameters:
-        if parameter.kind is ParameterKind.OPTION and backend in parameter.backends:
-            options += _option(parameter, configuration[parameter.name])
-    return tuple(options)
-
-
-def _option(parameter: Parameter, value: Value) -> list[str]:
-    if "{}" not in parameter.text:
-        return [parameter.text] if value else []
-    return [] if value == "" else [parameter.text.replace("{}", str(value))]

@@ -19,8 +19,11 @@ CASES = (TRAIN, HELD_OUT)
 JUDGED = ("output", "inout")
 """Roles of buffers that the oracle looks at."""
 
-MOST_BYTES = 64 << 20
+MOST_BYTES = 1 << 30
 """Of all buffers in a case on the host."""
+
+_HANDY = 1 << 26
+"""Bytes that buffers may grow to."""
 
 _BLOCK = (1024, 1024, 64)
 _GRID = (2**31 - 1, 65535, 65535)
@@ -110,6 +113,13 @@ def _impossible(proposal: Proposal, found: Plan) -> str:
 def bytes_of(proposal: Proposal, found: Plan) -> int:
     """What all buffers take."""
     return sum(found.items[buffer.name] * buffer.element.bytes for buffer in proposal.buffers)
+
+
+def is_handy(proposal: Proposal) -> bool:
+    """Whether a proposal can be launched with buffers that are made in no time."""
+    if impossible(proposal):
+        return False
+    return all(bytes_of(proposal, plan(proposal, case)) <= _HANDY for case in CASES)
 
 
 def _within(values: tuple[int, ...], limits: tuple[int, ...]) -> bool:

@@ -12,7 +12,7 @@ from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import parse
 from gi_cuda.trial.changes import Mend, with_buffer
-from gi_cuda.trial.facts import CASES, impossible, names, plan, threads
+from gi_cuda.trial.facts import CASES, is_handy, names, plan, threads
 from gi_cuda.trial.fitting import Need, enough
 from gi_cuda.trial.troubles import Beside
 
@@ -43,7 +43,7 @@ def larger(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
     if shared:
         grown = _with_shared(grown, shared)
         said.append(f"shared memory grown to {grown.launching.shared} bytes")
-    if said and not impossible(grown):
+    if said and is_handy(grown):
         yield Mend(grown, ", ".join(said))
 
 

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import Extent
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.trial.changes import Mend, resized, whole, with_scalars
+from gi_cuda.trial.changes import Mend, resized, whole, with_buffer, with_scalars
 from gi_cuda.trial.facts import impossible, names
 from gi_cuda.trial.troubles import Slow
 
@@ -23,7 +24,11 @@ _LEAST = 16
 _OVER = 16
 """The factor by which what was ended for its time is made smaller."""
 
+_LARGE = 4096
+"""Items of a buffer that take no time."""
+
 _DOUBLINGS = 12
+_FEWER = "Fewer blocks"
 _POSSIBLE = "made {} so that there is something to launch on all cases"
 
 
@@ -98,8 +103,10 @@ def other_block(proposal: Proposal) -> Mend | None:
 def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
     """Less to do: smaller sizes, fewer blocks, fewer rounds."""
     factor = _OVER if trouble.over else max(2, math.ceil(trouble.seconds / GOAL))
-    if (tried := _smaller(proposal, factor)) != proposal:
+    if (tried := _fewer_blocks(_smaller(proposal, factor), factor)) != proposal:
         yield Mend(tried, "smaller sizes")
+    if (tried := _smaller(proposal, factor)) != proposal:
+        yield Mend(tried, "smaller sizes, as many blocks")
     if (tried := _fewer_blocks(proposal, factor)) != proposal:
         yield Mend(tried, "fewer blocks")
     tried = with_scalars(
@@ -112,6 +119,17 @@ def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
 
 
 def _smaller(proposal: Proposal, factor: float) -> Proposal:
+    """With smaller sizes, also of buffers that have a fixed one."""
+    fixed = [b for b in proposal.buffers if b.symbol is None and _fixed_size(b) > _LARGE]
+    for buffer in fixed:
+        size = _fixed_size(buffer)
+        first = buffer.grown or str(size)
+        note = f"less than the {first} of the source, so that a launch takes milliseconds"
+        smaller = str(max(_LARGE, int(size // factor)))
+        notes = replace(buffer.notes, size=note)
+        proposal = with_buffer(
+            proposal, replace(buffer, elements=smaller, grown=first, notes=notes)
+        )
     shrinking = [e for e in proposal.extents if max(e.train, e.held_out) > _LEAST]
     if not shrinking:
         return proposal
@@ -122,6 +140,11 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
 
     note = "smaller than they were at first, so that a launch takes milliseconds"
     return resized(proposal, change, note)
+
+
+def _fixed_size(buffer: ProposedBuffer) -> int:
+    """How many items a buffer has, where that is a plain number; else 0."""
+    return int(buffer.elements) if buffer.elements and buffer.elements.isdigit() else 0
 
 
 def _fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
@@ -141,7 +164,9 @@ def _fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
     if tuple(grid) == launching.grid:
         return proposal
     old = " x ".join(launching.grid)
-    notes = (*launching.notes, f"Fewer blocks than {old}, so that a launch takes milliseconds.")
+    notes = launching.notes
+    if not any(note.startswith(_FEWER) for note in notes):
+        notes = (*notes, f"{_FEWER} than {old}, so that a launch takes milliseconds.")
     return replace(proposal, launching=replace(launching, grid=tuple(grid), notes=notes))
 
 

@@ -52,6 +52,7 @@ class Outcome:
         yield f"it ran on the host back end, and does not pass: {self.trouble}"
         if done:
             yield f"  tried: {done}"
+        yield f"  {self.trouble.remedy}"
 
 
 def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:

@@ -16,6 +16,11 @@ class Impossible:
 
     what: str
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "change sizes in [[case]], or expressions in [[launch]], of target.toml"
+
     def __str__(self) -> str:
         return self.what
 
@@ -29,6 +34,11 @@ class Beside:
     """
 
     seen: Mapping[str, Mapping[str, Beyond]]
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "give these buffers more `size` or `begin` in target.toml, or other data in data.py"
 
     def __str__(self) -> str:
         names = dict.fromkeys(name for one in self.seen.values() for name in one)
@@ -46,6 +56,11 @@ class Slow:
     case: str
     seconds: float
     over: bool
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "make the sizes in [[case]] of target.toml smaller, or the scalars in data.py"
 
     def __str__(self) -> str:
         return (
@@ -68,6 +83,11 @@ class Died:
     signal: int | None
     message: str
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "give it other data in data.py, or another [[launch]] in target.toml"
+
     def __str__(self) -> str:
         return f"{self.survival}: {self.message}"
 
@@ -84,6 +104,11 @@ class Roles:
     written: frozenset[str]
     unwritten: frozenset[str]
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "change the `role` of these buffers in target.toml"
+
     def __str__(self) -> str:
         parts = []
         if self.written:
@@ -99,6 +124,11 @@ class Varying:
 
     names: frozenset[str]
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return 'give them the role "scratch" in target.toml, or kind = "sigma" in [oracle]'
+
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))} differ from run to run"
 
@@ -107,6 +137,11 @@ class Varying:
 class Blind:
     """Nothing shows in the outputs: a variant that does nothing is as right."""
 
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "give it other data in data.py, or buffers other roles in target.toml"
+
     def __str__(self) -> str:
         return "its outputs are the same if it does nothing"
 
@@ -114,6 +149,11 @@ class Blind:
 @dataclass(frozen=True, slots=True)
 class Unjudged:
     """No buffer is an output, as far as the source tells."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return 'give a buffer that it writes the role "output" or "inout" in target.toml'
 
     def __str__(self) -> str:
         return "nothing that it writes could be looked at"
@@ -124,6 +164,11 @@ class Refused:
     """What cannot be mended here: the source does not compile, the target cannot be read."""
 
     error: UserError
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return self.error.hint or "mend the source"
 
     def __str__(self) -> str:
         return self.error.what
@@ -138,6 +183,11 @@ class Idle:
     """
 
     names: frozenset[str]
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "take these parameters out of target.toml"
 
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))}: no parameter of this target"

@@ -17,14 +17,17 @@ from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.spec import Texture
+from gi_cuda.spec import Surface, Texture, View
 
 
 def main() -> None:
     job = pickle.load(sys.stdin.buffer)
     context = Context(WorkerSlot(2))
     helpers = context.module(build_helpers(find_toolkit(), context.architecture))
-    memory, textures = Memory(context, helpers), Textures(context)
+    memory = Memory(context, helpers)
+    views = {name: _view(name, told) for name, told in job["textures"].items()}
+    written = [name for name, view in views.items() if isinstance(view.of, Surface)]
+    textures = Textures(context, written)
     binary, arena, confinement, limit = job["binary"], None, None, job["limit"]
     if binary.confined:
         arena, confinement = Arena(context), Confinement(context, helpers)
@@ -42,14 +45,15 @@ def main() -> None:
             kept.append(memory.upload(name, value))
             regions[name] = memory.buffer(name, value.nbytes, int(kept[-1]), arena)
             if name in job["textures"]:
-                dtype, *shape = job["textures"][name]
-                made = textures.object(Texture(name, name, np.dtype(dtype), *shape), regions[name])
+                made = textures.object(views[name], regions[name])
                 form, values = form + "Q", [*values, made]
             else:
                 form, values = form + "P", [*values, regions[name].address]
         else:
             form, values = form + value.dtype.char, [*values, value.item()]
 
+    surfaces = [(views[name], regions[name]) for name in written]
+    textures.enter(surfaces)
     error = ""
     try:
         kernel = context.function(module, binary.kernels["k"].symbol, job["shared"])
@@ -59,6 +63,7 @@ def main() -> None:
         error = f"LaunchRefused: {problem}"
     end = context.event()
     end.record(context.stream)
+    textures.leave(surfaces)
     context.wait(end, limit)
     signs = memory.failing(confinement.checks) if confinement else []
     fate = confinement.fate(signs) if confinement else None
@@ -83,6 +88,13 @@ def main() -> None:
     textures.close()
     del regions, kept, helpers, module, memory, arena, confinement
     context.close()
+
+
+def _view(name: str, told: View | tuple[str, int, bool]) -> View:
+    if isinstance(told, View):
+        return told
+    dtype, *shape = told
+    return View(Texture(name, name, np.dtype(dtype), *shape), name)
 
 
 main()

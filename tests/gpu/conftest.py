@@ -18,6 +18,7 @@ from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
 from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.errors import UserError
+from gi_cuda.spec import View
 
 HERE = Path(__file__).parent
 
@@ -26,6 +27,7 @@ _QUERY = """
 import sys
 from gi_cuda.backends.cuda.driver import require_gpu
 from gi_cuda.errors import UserError
+from gi_cuda.spec import View
 from gi_cuda.backends.cuda.device.context import pycuda
 try:
     pycuda()
@@ -100,13 +102,14 @@ class Cuda:
         shared: int = 0,
         limit: float = 20.0,
         symbols: Mapping[str, np.ndarray] | None = None,
-        textures: Mapping[str, tuple[str, int, bool]] | None = None,
+        textures: Mapping[str, tuple[str, int, bool] | View] | None = None,
         way: int | None = None,
     ) -> Outcome:
         """Compile the text and launch its kernel with these arguments, in order.
 
-        Textures are told by their arguments' names: a component's type, the components of a texel,
-        whether they are normalized. With a way, one of those that there are, the code is confined.
+        Textures and surfaces are told by their arguments' names: as views, linear ones also by a
+        component's type, the components of a texel, whether they are normalized. With a way, one
+        of those that there are, the code is confined.
         """
         compiler = self.compiler if way is None else self.compiler.rehearsing()[way]
         (built,) = build_batch(compiler, [Variant(0, text, {})], self.folder).values()

@@ -32,6 +32,13 @@ SHARED = {
         "test_far_indices_are_outside",
         "test_integers_of_other_widths_and_fewer_components",
     ),
+    "test_host_images": (
+        "test_vectors_of_one_two_and_four_components",
+        "test_layers_end_at_the_first_and_the_last",
+        "test_gather_gives_one_component_of_four_texels",
+        "test_surfaces_are_read_and_written",
+        "test_what_lies_beyond_a_surface",
+    ),
 }
 
 

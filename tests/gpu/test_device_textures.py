@@ -43,14 +43,14 @@ from gi_cuda.backends.cuda.device.memory import GUARD, Region
 from gi_cuda.backends.cuda.device.textures import Textures
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
-from gi_cuda.spec import Texture
+from gi_cuda.spec import Texture, View
 
 context = Context(WorkerSlot(2))
 textures = Textures(context)
 memory = context.allocate("a test", 2 * GUARD)
 start = int(memory) + GUARD
-texture = Texture("tex", "data", np.dtype("uint32"), 4)
-most = textures._most(texture)
+texture = View(Texture("tex", "data", np.dtype("uint32"), 4), "data")
+most = textures._most(texture.of)
 assert most >= 2**27, most
 one = textures.object(texture, Region("data", start, GUARD, False))
 assert one and textures.object(texture, Region("data", start, GUARD, False)) == one
@@ -81,6 +81,15 @@ def test_a_baseline_whose_answers_are_numpys(tools: Tools) -> None:
     )
     assert baseline.penalties == {"train": 0.0, "held-out": 0.0}, baseline
     assert baseline.verdict not in (Verdict.FASTER, Verdict.SLOWER)
+
+
+def test_images_and_a_surface_whose_answers_are_numpys(tmp_path: Path) -> None:
+    subject = load_subject(TEXTURES.parent / "images", "cuda")
+    with open_tools(subject, tmp_path, workers=1, jobs=4) as tools:
+        found = establish(
+            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+        )
+    assert found.penalties == {"train": 0.0, "held-out": 0.0}, found
 
 
 def test_variants_with_other_fetches_are_judged(tools: Tools) -> None:

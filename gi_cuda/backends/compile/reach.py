@@ -12,21 +12,19 @@ of one is used again for those that have the same text around such functions.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gi_cuda.backends.compile.declarations import WORD
 from gi_cuda.backends.compile.host_code import without_host_code
-from gi_cuda.backends.compile.items import Item, code_lines, read_items
+from gi_cuda.backends.compile.items import code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs
 from gi_cuda.backends.protocol.variants import Variant
 
 _MOST_FRAMES = 8
 """Texts around functions that are remembered; a configuration may have its own."""
-
-_OWN = '"\0/'
-"""What stands for a variant's folder in line markers, so that variants have the same ones."""
 
 
 class Reached(NamedTuple):
@@ -46,36 +44,61 @@ def everything(text: str, variant: Variant) -> Reached:
     return Reached(text, frozenset())
 
 
+_EDGE = "\f"
+"""What stands for a text's begin and end among its lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """Lines of code between functions.
+
+    Attributes:
+        code: of all of them, each with the line ends around it.
+        changed: what remains of those that go in part or whole, by their number.
+    """
+
+    code: str
+    changed: Mapping[int, str]
+
+
 @dataclass(frozen=True, slots=True)
 class _Frame:
     """What was found out of a variant.
 
     Attributes:
         macros: with which it was preprocessed.
-        stretches: whole lines around functions, and what remains of them.
+        stretches: around its functions, in order.
         gone: names that lead to what went.
         said: those of them that remain, as something else.
         functions: see :class:`Reached`.
     """
 
     macros: Mapping[str, str]
-    stretches: tuple[tuple[str, str], ...]
+    stretches: tuple[_Stretch, ...]
     gone: frozenset[str]
     said: frozenset[str]
     functions: frozenset[str]
 
-    def fits(self, text: str) -> str | None:
-        """What remains of a text whose lines around functions are these; None for another one."""
+    def applied(self, text: str) -> str | None:
+        """What remains of a text that has the same around its functions; None for another one."""
+        code, places = _framed(text)
+        joined = "\n".join(["", *code, ""])
+        remains: dict[int, str] = {}
         at = 0
-        for whole, remains in self.stretches:
-            changes = whole != remains
-            begin = text.find(whole, at)
-            if begin < 0 or (changes and text.count(whole) != 1):
+        for stretch in self.stretches:
+            begin = joined.find(stretch.code, at)
+            if begin < 0 or (stretch.changed and joined.count(stretch.code) != 1):
                 return None
-            at = begin + len(remains) - 1  # the line end belongs to what follows as well
-            if changes:
-                text = text.replace(whole, remains)
-        return text if self.gone.intersection(WORD.findall(text)) == self.said else None
+            at = begin + len(stretch.code) - 1  # the line end belongs to what follows as well
+            first = joined.count("\n", 0, begin) if stretch.changed else 0
+            remains |= {first + number: line for number, line in stretch.changed.items()}
+        left = "\n".join(remains.get(number, line) for number, line in enumerate(code))
+        if self.gone.intersection(WORD.findall(left)) != self.said:
+            return None
+        lines = text.split("\n")
+        for number, line in remains.items():
+            lines[places[number]] = line
+        return "\n".join(lines)
 
 
 @dataclass(slots=True)
@@ -91,19 +114,15 @@ class Reach:
 
     def reached(self, text: str, variant: Variant) -> Reached:
         """What remains of a variant's preprocessed text."""
-        own = f'"v{variant.ident}/'
-        same = "\n" + text.replace(own, _OWN) + "\n"
-        found = None
         for frame in self._frames:
-            remains = frame.fits(same) if frame.macros == variant.macros else None
-            if remains is not None:
-                found = Reached(remains, frame.functions)
-                break
-        if found is None:
-            found, fresh = _reached(same, self.roots, variant.macros)
-            if fresh is not None:
-                self._frames = [fresh, *self._frames[: _MOST_FRAMES - 1]]
-        return Reached(found.text[1:-1].replace(_OWN, own), found.functions)
+            if frame.macros == variant.macros:
+                remains = frame.applied(text)
+                if remains is not None:
+                    return Reached(remains, frame.functions)
+        found, fresh = _reached(text, self.roots, variant.macros)
+        if fresh is not None:
+            self._frames = [fresh, *self._frames[: _MOST_FRAMES - 1]]
+        return found
 
 
 def _reached(
@@ -126,32 +145,45 @@ def _reached(
         for line in range(item.first, item.last + 1):
             if line not in kept:
                 lines[places[line]] = ""
-    remains = "\n".join(lines)
     left = [read.items[at] for at in sorted(stay)]
     functions = frozenset(
         key for item in left if item.function and not item.scope for key in item.keys
     )
-    frame = _frame(text.split("\n"), lines, left, places)
-    if not frame:
-        return Reached(remains, functions), None
+    found = Reached("\n".join(lines), functions)
+    bodies = [(places[i.first], places[i.last]) for i in left if i.function and "{" in i.text]
+    stretches = _stretches(text, lines, bodies)
+    if not stretches:
+        return found, None
     names = frozenset[str]().union(*(item.keys for item in gone))
-    said = names.intersection(WORD.findall(remains))
-    return Reached(remains, functions), _Frame(macros, frame, names, said, functions)
+    said = names.intersection(WORD.findall("\n".join(code_lines(found.text, 0)[0])))
+    return found, _Frame(macros, stretches, names, said, functions)
 
 
-def _frame(
-    before: Sequence[str], after: Sequence[str], left: Iterable[Item], places: Sequence[int]
-) -> tuple[tuple[str, str], ...] | None:
-    """The stretches of lines around functions, before and after something went; None where such
-    a function shares a line with it."""
-    stretches: list[tuple[str, str]] = []
+def _framed(text: str) -> tuple[list[str], list[int]]:
+    """The code of a text between two lines for its edges, and which of its lines these are."""
+    code, places = code_lines(text, 0)
+    return [_EDGE, *code, _EDGE], [-1, *places, text.count("\n") + 1]
+
+
+def _stretches(
+    text: str, after: Sequence[str], bodies: Iterable[tuple[int, int]]
+) -> tuple[_Stretch, ...]:
+    """The code between functions; nothing where such a function shares a line with what went.
+
+    Args:
+        after: the text's lines, as far as they remain.
+        bodies: of functions the first and the last line, in order.
+    """
+    code, places = _framed(text)
+    remain = [_EDGE, *(after[place] for place in places[1:-1]), _EDGE]
+    stretches: list[_Stretch] = []
     at = 0
-    bodies = [(places[i.first], places[i.last] + 1) for i in left if i.function and "{" in i.text]
-    for begin, end in [*bodies, (len(before), len(before))]:
-        if any(map(str.strip, before[at:begin])):
-            whole, remains = ("\n".join(["", *some[at:begin], ""]) for some in (before, after))
-            stretches.append((whole, remains))
-        if before[begin:end] != after[begin:end]:
-            return None
+    for first, last in [*bodies, (places[-1] + 1, places[-1] + 1)]:
+        begin, end = bisect_left(places, first), bisect_right(places, last)
+        if code[begin:end] != remain[begin:end]:
+            return ()
+        changed = {k - at: remain[k] for k in range(at, begin) if remain[k] != code[k]}
+        if begin > at:
+            stretches.append(_Stretch("\n".join(["", *code[at:begin], ""]), changed))
         at = max(at, end)
     return tuple(stretches)

@@ -39,7 +39,7 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Argument, Buffer, BufferRole, CaseData, Launch, Packed, Target, Texture
+from gi_cuda.spec import Argument, Buffer, BufferRole, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.addresses import addressed
 from gi_cuda.spec.kernel_names import identifier
 
@@ -102,7 +102,7 @@ class HostDevice:
             self._runtime.take_masks_as_devices()
         self._libraries = Libraries()
         self._buffers: dict[tuple[str, str, int], NDArray[Any]] = {}
-        self._textures: dict[tuple[str, Texture], np.uint64] = {}
+        self._views: dict[tuple[str, View, int], np.uint64] = {}
         self._schedule: Schedule | None = None
         self._natural: Collection[str] = ()
 
@@ -275,25 +275,20 @@ class HostDevice:
     def _argument(self, plan: CasePlan, argument: Argument) -> NDArray[Any] | np.generic:
         if isinstance(argument, str):
             return self._buffer(plan, argument).view(np.uint8)[plan.offsets.get(argument, 0) :]
-        if isinstance(argument, Texture):
-            return self._texture(plan, argument)
+        if isinstance(argument, View):
+            return self._view(plan, argument)
         if isinstance(argument, Packed):
             return np.void(argument.bytes(lambda one: as_bytes(self._argument(plan, one))))
         assert isinstance(argument, np.generic), "launches are bound for one draw"
         return argument
 
-    def _texture(self, plan: CasePlan, texture: Texture) -> np.uint64:
-        """The object of a texture; an input has one memory for all variants of a case."""
-        key = (plan.case, texture)
-        if key not in self._textures:
-            self._textures[key] = self._runtime.texture(
-                texture.name,
-                self._buffer(plan, texture.buffer),
-                texture.dtype,
-                texture.components,
-                normalized=texture.normalized,
-            )
-        return self._textures[key]
+    def _view(self, plan: CasePlan, view: View) -> np.uint64:
+        """The object of a texture or surface; its memory is the same for all variants of a case
+        that have as much of it."""
+        key = (plan.case, view, plan.sizes[view.buffer])
+        if key not in self._views:
+            self._views[key] = self._runtime.view(view, self._buffer(plan, view.buffer))
+        return self._views[key]
 
     def _buffer(self, plan: CasePlan, name: str) -> NDArray[Any]:
         """The memory of a buffer; made and, for inputs, filled when it is first asked for."""

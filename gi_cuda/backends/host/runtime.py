@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from gi_cuda.backends.host.shard import Array, LoadedKernel, memory_at
+from gi_cuda.backends.host.textures import HostTexture
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.backends.protocol.schedules import Schedule
+from gi_cuda.spec import View
 
 Argument: TypeAlias = Array | np.generic
 
@@ -61,9 +63,6 @@ _ERRORS: Final = {1: BadLaunch, 2: Deadlock, 3: BadMask, 4: Overrun, 5: BadFetch
 
 _ORDERS: Final = (None, *Schedule)
 """As ``gi_order`` has them."""
-
-_NUMBERS: Final = "iuf"
-"""The kinds of numbers that texels are made of, in the order of ``gi_number``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,12 +121,7 @@ class Runtime:
         api.gi_free.argtypes = [ctypes.c_void_p]
         api.gi_gave.argtypes = [ctypes.c_uint, ctypes.c_void_p]
         api.gi_gave.restype = ctypes.c_char_p
-        api.gi_texture_object.argtypes = [
-            ctypes.c_void_p,
-            ctypes.c_size_t,
-            ctypes.c_uint,
-            ctypes.c_char_p,
-        ]
+        api.gi_texture_object.argtypes = [ctypes.c_void_p]
         api.gi_texture_object.restype = ctypes.c_uint64
 
     def alloc(self, name: str, dtype: DTypeLike, count: int, alignment: int = 16) -> Array:
@@ -159,36 +153,22 @@ class Runtime:
         del self._buffers[address]
         self._library.gi_free(address)
 
-    def texture(
-        self,
-        name: str,
-        array: Array,
-        dtype: DTypeLike,
-        components: int = 1,
-        *,
-        normalized: bool = False,
-    ) -> np.uint64:
-        """A ``cudaTextureObject_t`` that reads a buffer; lives as long as the runtime.
+    def view(self, view: View, array: Array) -> np.uint64:
+        """A ``cudaTextureObject_t`` or ``cudaSurfaceObject_t`` of a buffer; lives as long as the
+        runtime.
 
         Args:
-            name: for messages.
+            view: what it is, with types as a device takes them, and not larger than the buffer.
             array: the buffer.
-            dtype: of a component: integers of 8, 16 and 32 bits, floats of 16 and 32.
-            components: of a texel, 1, 2 or 4.
-            normalized: whether integers of 8 and 16 bits are read as floats, from 0 or -1 to 1.
 
         Raises:
             MemoryError: there are more than a thousand already.
         """
-        kind = np.dtype(dtype)
-        number = _NUMBERS.index(kind.kind)
-        # As gi_format has it.
-        form = number | kind.itemsize * 8 << 8 | components << 16 | int(normalized) << 24
-        texels, size = _address(array), array.nbytes
-        texture = self._library.gi_texture_object(texels, size, form, name.encode())
-        if not texture:
-            raise MemoryError(f"no room for the texture {name}")
-        return np.uint64(texture)
+        texture = HostTexture.of(view, _address(array), array.nbytes)
+        made = self._library.gi_texture_object(ctypes.byref(texture))
+        if not made:
+            raise MemoryError(f"no room for the texture {view.of.name}")
+        return np.uint64(made)
 
     def call(
         self,

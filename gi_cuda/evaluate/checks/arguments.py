@@ -144,9 +144,9 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
             return f"argument {number} is {name!r}, and {step.kernel} takes {len(taken)}"
         if name is None:
             return f"argument {number} is missing, the kernel takes {one.text!r}"
-        if name in {texture.name for texture in target.textures}:
+        if kind := _image(target, name):
             if one.pointer:
-                return f"argument {number} is texture {name!r}, the kernel takes {one.text!r}"
+                return f"argument {number} is {kind} {name!r}, the kernel takes {one.text!r}"
             continue  # its type is one of a header
         if name in {struct.name for struct in target.structs}:
             if one.pointer or one.type is not None:
@@ -159,6 +159,13 @@ def _wrong(target: Target, step: KernelStep, counter: str | None, taken: Signatu
         if not _fits(kind, dtype, one):
             return f"argument {number} is {kind} {name!r} ({dtype}), the kernel takes {one.text!r}"
     return ""
+
+
+def _image(target: Target, name: str) -> str:
+    """What kind of object an argument is; "" for none."""
+    if name in {texture.name for texture in target.textures}:
+        return "texture"
+    return "surface" if name in {surface.name for surface in target.surfaces} else ""
 
 
 def _passed(

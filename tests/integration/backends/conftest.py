@@ -23,6 +23,7 @@ from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
 from gi_cuda.backends.host.shard import Shard
 from gi_cuda.backends.protocol.schedules import Schedule
+from gi_cuda.spec import Texture, View
 
 _INCLUDE = re.compile(r"^\s*#include.*", re.M)
 _FORK = multiprocessing.get_context("fork")
@@ -105,15 +106,15 @@ class Host:
         shared: int = 0,
         limit: float = 20.0,
         symbols: Mapping[str, np.ndarray] | None = None,
-        textures: Mapping[str, tuple[str, int, bool]] | None = None,
+        textures: Mapping[str, tuple[str, int, bool] | View] | None = None,
         exports: Sequence[str] = (),
         options: Sequence[str] = ("-O2",),
         masks: str = "checked",
     ) -> Outcome:
         """Compiles the text and launches its kernel k with these arguments, in order.
 
-        Textures are told by their arguments' names: a component's type, the components of a texel,
-        whether they are normalized.
+        Textures and surfaces are told by their arguments' names: as views, linear ones also by a
+        component's type, the components of a texel, whether they are normalized.
         """
         kernels = [] if exports else ["k"]
         job = {
@@ -171,9 +172,11 @@ def _launch(job: Mapping[str, Any], sender: Connection, report: Path) -> None:
         buffer[:] = value.ravel()
         buffers[name] = buffer
         if name in job["textures"]:
-            dtype, components, normalized = job["textures"][name]
-            texture = runtime.texture(name, buffer, dtype, components, normalized=normalized)
-            arguments.append(texture)
+            view = job["textures"][name]
+            if not isinstance(view, View):
+                dtype, *shape = view
+                view = View(Texture(name, name, np.dtype(dtype), *shape), name)
+            arguments.append(runtime.view(view, buffer))
         else:
             arguments.append(buffer)
 

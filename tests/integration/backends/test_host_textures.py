@@ -162,5 +162,5 @@ def test_what_is_no_such_texture_ends_the_launch(host: Any, fetch: str, message:
 @pytest.mark.parametrize("kind", ["double", "uint3", "long long"])
 def test_what_no_texture_holds_does_not_compile(host: Any, kind: str) -> None:
     text = f"__global__ void k(cudaTextureObject_t t, int *out) {{ tex1Dfetch<{kind}>(t, *out); }}"
-    with pytest.raises(RuntimeError, match="tex1Dfetch gives numbers of 8, 16 and 32 bits"):
+    with pytest.raises(RuntimeError, match="textures give numbers of 8, 16 and 32 bits"):
         host.compile(text, ["k"])

@@ -47,6 +47,42 @@ REFUSED = {
 }
 
 
+IMAGES = TEXTURES.parent / "images"
+
+IMAGE_VARIANTS = {
+    # what is replaced by what, and whether the answers stay right
+    "the other form": (
+        "float4 one = tex2D<float4>(image, x - 0.5f, y);",
+        "float4 one;\n    tex2D(&one, image, x - 0.5f, y);",
+        True,
+    ),
+    "the nearest pixel": ("image, x + 0.5f, y)", "image, x, y)", False),
+    "the first row again": ("(y + 0.5f) / height", "y * 0.0f", False),
+    "a row that is not written": ("(int)sizeof(float), y)", "(int)sizeof(float), y / 2)", False),
+}
+
+
+def test_variants_of_a_target_with_images_and_a_surface(tmp_path: Path) -> None:
+    subject = load_subject(IMAGES, "host")
+    source = subject.reference
+    texts = [source]
+    for name, (old, new, _) in IMAGE_VARIANTS.items():
+        assert source.count(old) == 1, name
+        texts.append(source.replace(old, new))
+    with open_tools(subject, tmp_path, workers=1, jobs=2) as tools:
+        binaries = compile_reference(subject, tools.compiler, texts, tools.scratch("variants"))
+        cases = (*tools.train(), *tools.held_out())
+        configuration = dict(subject.original.configuration)
+        reference, *variants = (Program(binary, configuration, cases) for binary in binaries)
+        recorded = tools.pool.one(Record(reference, tools.reference, 2, 10.0))
+        assert recorded.penalties == {"train": 0.0, "held-out": 0.0}, recorded.reasons
+        sampling = Sampling(screen=1, most=1, limit=5.0)
+        for variant, (name, (_, _, right)) in zip(variants, IMAGE_VARIANTS.items(), strict=True):
+            answer = tools.pool.one(Measure(variant, reference, sampling))
+            assert isinstance(answer, Measurement), (name, answer)
+            assert answer.correct == right, (name, answer.message)
+
+
 @pytest.fixture(scope="module")
 def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
     subject = load_subject(TEXTURES, "host")

@@ -143,6 +143,18 @@ def test_rounds_that_the_host_code_says_get_fewer(trial: Callable[[str], Outcome
     assert "; was " in rounds.note
 
 
+def test_large_buffers_of_a_fixed_size_get_smaller(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        f"__global__ void k(float *a) {{ {INDEX} a[i] += 1; }}\n"
+        + host("k<<<16384, 512>>>(a);", "8388608")
+    )
+    assert outcome.passes, outcome.trouble
+    (buffer,) = outcome.proposal.buffers
+    assert int(buffer.items(())) < 8388608
+    assert "the 8388608 of the source" in buffer.notes.size
+    assert int(outcome.proposal.launching.grid[0]) < 16384
+
+
 def test_roles_are_what_was_seen(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "#define SET(p, v) (*(float *)(size_t)(p) = (v))\n"

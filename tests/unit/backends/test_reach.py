@@ -107,10 +107,10 @@ def test_nvcc_says_what_runs_on_the_device_by_attributes() -> None:
 
 
 def test_what_was_found_out_holds_for_other_variants() -> None:
-    reach = Reach(frozenset({"scale"}))
+    reach = Reach(frozenset({"scale", "twice"}))
     first = reached(SOURCE, reach=reach)
     edited = SOURCE.replace("a[0] = twice(a[0]);", ";\n").replace('"v3/', '"v12/')
-    assert reached(edited, ident=12, reach=reach) == reached(edited, ident=12)
+    assert reached(edited, ident=12, reach=reach) == reached(edited, "scale twice", 12)
     assert plain(reached(edited, ident=12, reach=reach)).endswith("scale(int *a) { ; }")
     assert reached(SOURCE, reach=reach) == first
 

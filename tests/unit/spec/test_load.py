@@ -387,7 +387,7 @@ MISTAKES = {
         '["table", "n", "gain"]',
         line('["a", "n", "gain"]'),
         "launch[1].args",
-        "no buffer, texture, scalar or struct 'table'",
+        "no buffer, texture, surface, scalar or struct 'table'",
     ),
     "function in grid": (
         'grid = "blocks"',

@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec import Launch, Target, Texture, defaults, load_case, load_target, plan
+from gi_cuda.spec import (
+    Launch,
+    LaunchError,
+    Target,
+    Texture,
+    View,
+    buffer_sizes,
+    defaults,
+    load_case,
+    load_target,
+    plan,
+)
 
 from .conftest import DATA, Write
 
@@ -28,11 +41,11 @@ def textured(write: Write, more: str = "", table: str = "np.ones(4, np.float32)"
 def test_a_texture_is_as_its_buffer_if_nothing_else_is_said(write: Write) -> None:
     target = textured(write)
     (texture,) = target.textures
-    assert texture == Texture("tex", "table", np.dtype("float32"), 1, False, texture.line)
+    assert texture == Texture("tex", "table", np.dtype("float32"), line=texture.line)
     assert target.file.read_text().splitlines()[texture.line - 1] == "[[texture]]"
     case = load_case(target, target.cases[0])
     last: Launch = plan(target, defaults(target), case.scalars)[-1]
-    assert last.args[-1] is texture
+    assert last.args[-1] == View(texture, "table")
     assert "tex" not in case.values
 
 
@@ -52,7 +65,7 @@ def test_texels_of_another_type_than_the_buffers(
     target = textured(write, more)
     (texture,) = target.textures
     assert texture.dtype == np.dtype(dtype)
-    assert (texture.components, texture.normalized) == (components, normalized)
+    assert (texture.components, texture.as_float) == (components, normalized)
     assert texture.texel_bytes == np.dtype(dtype).itemsize * components
     load_case(target, target.cases[0])
 
@@ -117,6 +130,42 @@ MISTAKES = {
         "read",
         "Only integers of 8 and 16 bits",
     ),
+    "a filter of linear memory": (
+        'name = "t"\nbuffer = "table"\nfilter = "linear"',
+        3,
+        "filter",
+        "has no `filter`",
+    ),
+    "a filter of integers": (
+        'name = "t"\nbuffer = "table"\ntype = "int32"\nsize = "n"\nfilter = "linear"',
+        5,
+        "filter",
+        "nothing between two texels of int32",
+    ),
+    "an address mode": (
+        'name = "t"\nbuffer = "table"\nsize = "n"\naddress = "repeat"',
+        4,
+        "address[0]",
+        "'wrap', 'clamp', 'mirror' or 'border'",
+    ),
+    "more address modes than dimensions": (
+        'name = "t"\nbuffer = "table"\nsize = "n"\naddress = ["wrap", "clamp"]',
+        4,
+        "address",
+        "2 address modes for 1 dimensions",
+    ),
+    "layers of three dimensions": (
+        'name = "t"\nbuffer = "table"\nsize = ["n", "n", "n"]\nlayers = 2',
+        4,
+        "layers",
+        "no layers of three dimensions",
+    ),
+    "a size of parameters": (
+        'name = "t"\nbuffer = "table"\nsize = "CACHE"',
+        3,
+        "size",
+        "cannot be used here",
+    ),
     "the name of a buffer": ('name = "a"\nbuffer = "table"', 1, "name", "the name 'a' is taken"),
     "the name of a parameter": ('name = "CACHE"\nbuffer = "table"', 1, "name", "is taken"),
     "unknown key": ('name = "t"\nbuffer = "table"\nformat = 3', 3, "format", "no such key"),
@@ -174,3 +223,53 @@ def test_the_last_texel_is_whole(write: Write) -> None:
     target = textured(write, "components = 4", table="np.ones(6, np.float32)")
     with pytest.raises(UserError, match=r"'table' has 24 bytes.*'tex'\s+texels of 16.*\n.*pad"):
         load_case(target, target.cases[0])
+
+
+SURFACE = '[[surface]]\nname = "surf"\nbuffer = "{}"\nsize = {}\n'
+
+
+def surfaced(write: Write, buffer: str, size: str, *, arguments: str = '"n", "gain"') -> Target:
+    """The target with a surface in place of its last launch's first argument."""
+    return load_target(
+        write(
+            ("[[launch]]", f"{SURFACE.format(buffer, size)}\n[[launch]]"),
+            (ARGS, f'args = ["surf", {arguments}]'),
+        )
+    )
+
+
+def test_a_texture_and_its_size_in_a_case(write: Write) -> None:
+    target = textured(write, 'size = ["2", "n / n"]\nlayers = 2\naddress = ["wrap", "border"]')
+    case = load_case(target, target.cases[0])
+    launch = plan(target, defaults(target), case.scalars)[-1]
+    (view,) = launch.views
+    assert (view.extent, view.layers, view.bytes) == ((2, 1), 2, 16)
+    assert buffer_sizes(target, defaults(target), case)["table"] == 4
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ('"n - n"', "'tex' has 0 texels"),
+        ('["4", "2"]', "'tex' has texels of 32 bytes in all, and the buffer 'table' 16 bytes"),
+    ],
+)
+def test_a_texture_fits_into_its_buffer(size: str, message: str, write: Write) -> None:
+    target = textured(write, f"size = {size}")
+    case = load_case(target, target.cases[0])
+    with pytest.raises(LaunchError, match=re.escape(message)):
+        buffer_sizes(target, defaults(target), case)
+
+
+@pytest.mark.parametrize(
+    ("buffer", "message"),
+    [
+        ("table", "'table' is the variable c_table"),
+        ("a", "'a' is an argument itself"),
+        ("nothing", "there is no buffer 'nothing'"),
+    ],
+)
+def test_what_no_surface_can_be(buffer: str, message: str, write: Write) -> None:
+    with pytest.raises(UserError, match=message) as caught:
+        surfaced(write, buffer, '"n"')
+    assert str(caught.value.where).endswith("surface[0].buffer")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,8 @@ from gi_cuda.backends.cuda.device.buffers import Buffers, mended
 from gi_cuda.backends.cuda.device.confinement import GRACE, Confinement
 from gi_cuda.backends.cuda.device.context import MOST_AHEAD, BoundLaunch, Context
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region, flusher, scrubber
-from gi_cuda.backends.cuda.device.textures import Textures
+from gi_cuda.backends.cuda.device.program import Bound, CudaProgram
+from gi_cuda.backends.cuda.device.textures import Textures, surfaces_of
 from gi_cuda.backends.cuda.device.variables import Variables, choice, counter
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import find_toolkit
@@ -25,55 +25,12 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary
-from gi_cuda.spec import Argument, Buffer, CaseData, Launch, Packed, Target, Texture
+from gi_cuda.spec import Argument, Buffer, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.kernel_names import identifier
 
 _PREPARING = 6
 """What preparing, timing and looking at a run puts into the stream, at most, besides one piece a
 buffer and a variable."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A variant on one case.
-
-    Attributes:
-        bindings: its launches.
-        variables: those of its own that are buffers.
-        confined: whether its code is.
-        choice: where a schema reads which of its variants it is; None where it does not.
-    """
-
-    bindings: Bindings[BoundLaunch]
-    variables: Mapping[str, Region]
-    confined: bool
-    choice: int | None
-
-
-@dataclass(slots=True)
-class CudaProgram:
-    """A variant's module and what was bound of it, by case.
-
-    Attributes:
-        kept: the variables that it may write to, those of its lender among them.
-        lender: the reference's, where the variant is lent some of its kernels.
-    """
-
-    binary: CudaBinary
-    module: Any
-    kept: Sequence[Region]
-    lender: CudaProgram | None = None
-    bound: dict[str, Bound] = field(default_factory=dict)
-
-    def holder(self, name: str) -> tuple[CudaBinary, Any]:
-        """The binary that has a kernel or variable of the variant, if any has it, and its module.
-
-        Args:
-            name: its identifier.
-        """
-        if self.lender is not None and name in self.binary.lent:
-            return self.lender.binary, self.lender.module
-        return self.binary, self.module
 
 
 class CudaDevice(Solid):
@@ -100,7 +57,7 @@ class CudaDevice(Solid):
         self._memory = Memory(self._context, helpers)
         self._kept = Variables(self._context, self._memory)
         self._confinement = Confinement(self._context, helpers)
-        self._textures = Textures(self._context)
+        self._textures = Textures(self._context, [one.buffer for one in target.surfaces])
         self._buffers = Buffers(target, cases, self._context, self._memory)
         self._scrub = scrubber(self._context, helpers)
         self._flush = flusher(self._context) if target.timing.cache == "flushed" else None
@@ -165,9 +122,9 @@ class CudaDevice(Solid):
             functions: dict[tuple[str, int], Any] = {}
             bindings = Bindings(plan, lambda launch: self._call(loaded, plan, launch, functions))
             variables = dict(self._variables(loaded, plan))
-            bound = Bound(
-                bindings, variables, loaded.binary.confined, choice(loaded.binary, loaded.module)
-            )
+            chosen = choice(loaded.binary, loaded.module)
+            surfaces = [(v, self._buffers.region(plan, v.buffer)) for v in surfaces_of(plan)]
+            bound = Bound(bindings, variables, surfaces, loaded.binary.confined, chosen)
             loaded.bound[plan.case] = bound
         return bound
 
@@ -199,7 +156,7 @@ class CudaDevice(Solid):
         if isinstance(argument, str):
             address = self._buffers.region(plan, argument).address
             return np.uint64(address + plan.offsets.get(argument, 0)).tobytes()
-        if isinstance(argument, Texture):
+        if isinstance(argument, View):
             region = self._buffers.region(plan, argument.buffer)
             return np.uint64(self._textures.object(argument, region)).tobytes()
         assert isinstance(argument, np.generic), "launches are bound for one draw"
@@ -286,11 +243,13 @@ class CudaDevice(Solid):
             bound = self._last = self._bind(loaded, plan)
             calls = bound.bindings.calls(plan.draw)
             work = len(calls) + len(self._target.buffers) + len(loaded.kept) + _PREPARING
+            work += 2 * len(bound.surfaces)
             while ahead and work + sum(waiting for _, waiting, _ in ahead) > MOST_AHEAD:
                 wait_for_oldest()
             before(plan)
             for region in (*loaded.kept, *bound.variables.values()):
                 self._memory.restore(region)
+            self._textures.enter(bound.surfaces)
             chosen = loaded.binary.chosen
             if chosen is not None and bound.choice is not None:
                 self._drv.memset_d32_async(bound.choice, chosen, 1, self._context.stream)
@@ -299,6 +258,7 @@ class CudaDevice(Solid):
             begin.record(self._context.stream)
             self._context.launch_all(calls, limit)
             end.record(self._context.stream)
+            self._textures.leave(bound.surfaces)
             looks.take(number)
             ahead.append((end, work, loaded.binary))
         while ahead:

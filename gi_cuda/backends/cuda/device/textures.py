@@ -1,35 +1,40 @@
-"""Texture objects over device buffers, made by the driver itself: PyCUDA has texture references
-alone, which CUDA 12 took out of the language."""
+"""Texture and surface objects over device buffers, made by the driver itself: PyCUDA has texture
+references alone, which CUDA 12 took out of the language."""
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Collection, Sequence
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.device.driver_structs import (
+    FORMATS,
+    Copy,
+    array_of,
+    copy_in,
+    copy_out,
+    linear_memory,
+    of_array,
+    reading,
+)
 from gi_cuda.backends.cuda.device.memory import Region
 from gi_cuda.backends.protocol.device import LaunchRefused
-from gi_cuda.spec import Texture
-
-_LINEAR = 2  # CU_RESOURCE_TYPE_LINEAR
-_READ_AS_INTEGER = 1  # CU_TRSF_READ_AS_INTEGER
-
-FORMATS: Mapping[str, int] = MappingProxyType(
-    {"uint8": 0x01, "uint16": 0x02, "uint32": 0x03, "int8": 0x08, "int16": 0x09, "int32": 0x0A}
-    | {"float16": 0x10, "float32": 0x20}
-)
-"""CUarray_format of each type that a component can have."""
+from gi_cuda.backends.protocol.requests import CasePlan
+from gi_cuda.spec import Surface, Texture, View
 
 _ALIGNMENT = 512
 """Bytes that textures begin at a multiple of, where the device does not say."""
 
-
 _SIGNATURES = {
     "cuTexObjectCreate": [ctypes.c_void_p] * 4,
     "cuTexObjectDestroy": [ctypes.c_uint64],
+    "cuSurfObjectCreate": [ctypes.c_void_p] * 2,
+    "cuSurfObjectDestroy": [ctypes.c_uint64],
+    "cuArray3DCreate_v2": [ctypes.c_void_p] * 2,
+    "cuArrayDestroy": [ctypes.c_void_p],
+    "cuMemcpy3DAsync_v2": [ctypes.c_void_p] * 2,
     "cuDeviceGetTexture1DLinearMaxWidth": [
         ctypes.c_void_p,
         ctypes.c_int,
@@ -37,70 +42,32 @@ _SIGNATURES = {
         ctypes.c_int,
     ],
 }
-"""The calls that PyCUDA does not have, with the types of their arguments."""
+"""The calls that are made without PyCUDA, with the types of their arguments."""
 
 
-class Linear(ctypes.Structure):
-    """The member of :class:`Resource` for linear memory."""
-
-    _fields_ = (
-        ("devPtr", ctypes.c_uint64),
-        ("format", ctypes.c_int),
-        ("numChannels", ctypes.c_uint),
-        ("sizeInBytes", ctypes.c_size_t),
-    )
-
-
-class _Kinds(ctypes.Union):
-    _fields_ = (("linear", Linear), ("reserved", ctypes.c_int * 32))
-
-
-class Resource(ctypes.Structure):
-    """CUDA_RESOURCE_DESC."""
-
-    _fields_ = (("resType", ctypes.c_int), ("res", _Kinds), ("flags", ctypes.c_uint))
-
-
-class TextureDescription(ctypes.Structure):
-    """CUDA_TEXTURE_DESC. But for the flags, nothing of it matters to linear memory."""
-
-    _fields_ = (
-        ("addressMode", ctypes.c_int * 3),
-        ("filterMode", ctypes.c_int),
-        ("flags", ctypes.c_uint),
-        ("maxAnisotropy", ctypes.c_uint),
-        ("mipmapFilterMode", ctypes.c_int),
-        ("mipmapLevelBias", ctypes.c_float),
-        ("minMipmapLevelClamp", ctypes.c_float),
-        ("maxMipmapLevelClamp", ctypes.c_float),
-        ("borderColor", ctypes.c_float * 4),
-        ("reserved", ctypes.c_int * 12),
-    )
-
-
-def described(texture: Texture, address: int, size: int) -> tuple[Resource, TextureDescription]:
-    """What the driver makes a texture's object from.
-
-    Args:
-        address: of the buffer.
-        size: of the buffer, bytes.
-    """
-    form, count = FORMATS[texture.dtype.name], texture.components
-    resource = Resource(_LINEAR, _Kinds(linear=Linear(address, form, count, size)))
-    whole = texture.dtype.kind in "iu" and not texture.normalized
-    return resource, TextureDescription(flags=_READ_AS_INTEGER if whole else 0)
+def surfaces_of(plan: CasePlan) -> list[View]:
+    """The surfaces that the launches of a plan get, each once."""
+    views = (view for launch in plan.launches for view in launch.views)
+    return [*dict.fromkeys(view for view in views if isinstance(view.of, Surface))]
 
 
 class Textures:
-    """The texture objects of a context, each made when it is first asked for.
+    """The texture and surface objects of a context, each made when it is first asked for.
+
+    Those of linear memory read the buffer itself. Others have an array, which is no linear memory:
+    a texture's is filled once, with what its input holds before each launch; what a surface writes
+    is to be brought into the array and back around launches.
 
     Args:
         context: the worker's.
+        written: names of the buffers that surfaces read and write.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, written: Collection[str] = ()) -> None:
         self._context = context
-        self._objects: dict[tuple[Texture, int, int], int] = {}
+        self._written = frozenset(written)
+        self._objects: dict[tuple[View, int, int], int] = {}
+        self._arrays: dict[tuple[object, ...], int] = {}
 
     @cached_property
     def _cuda(self) -> ctypes.CDLL:
@@ -110,8 +77,9 @@ class Textures:
             getattr(cuda, name).argtypes = types
         return cuda
 
-    def object(self, texture: Texture, region: Region) -> int:
-        """The ``cudaTextureObject_t`` that reads a buffer. One serves all variants.
+    def object(self, view: View, region: Region) -> int:
+        """The ``cudaTextureObject_t`` or ``cudaSurfaceObject_t`` over a buffer. One serves all
+        variants.
 
         Args:
             region: the buffer's, which stays allocated until :meth:`close`.
@@ -119,18 +87,77 @@ class Textures:
         Raises:
             LaunchRefused: it has more texels than the device takes, or the driver refuses it.
         """
-        key = (texture, region.address, region.size)
+        key = (view, region.address, region.size)
         if key not in self._objects:
-            self._objects[key] = self._make(texture, region)
+            self._objects[key] = self._make(view, region)
         return self._objects[key]
 
-    def close(self) -> None:
-        """Destroy all objects; before their buffers are freed."""
-        for made in self._objects.values():
-            self._cuda.cuTexObjectDestroy(made)
-        self._objects.clear()
+    def enter(self, surfaces: Sequence[tuple[View, Region]]) -> None:
+        """Bring what the buffers of surfaces hold into their arrays. Does not wait."""
+        for view, region in surfaces:
+            self._copied(view, copy_in(view, region.address, self._array(view, region)))
 
-    def _make(self, texture: Texture, region: Region) -> int:
+    def leave(self, surfaces: Sequence[tuple[View, Region]]) -> None:
+        """Bring what the arrays of surfaces hold into their buffers. Does not wait."""
+        for view, region in surfaces:
+            self._copied(view, copy_out(view, region.address, self._array(view, region)))
+
+    def close(self) -> None:
+        """Destroy all objects and arrays; before their buffers are freed."""
+        for (view, _, _), made in self._objects.items():
+            if isinstance(view.of, Texture):
+                self._cuda.cuTexObjectDestroy(made)
+            else:
+                self._cuda.cuSurfObjectDestroy(made)
+        for array in self._arrays.values():
+            self._cuda.cuArrayDestroy(array)
+        self._objects.clear()
+        self._arrays.clear()
+
+    def _make(self, view: View, region: Region) -> int:
+        made = ctypes.c_uint64()
+        if not isinstance(view.of, Texture):
+            resource = of_array(self._array(view, region))
+            self._call(view, "cuSurfObjectCreate", ctypes.byref(made), ctypes.byref(resource))
+            return made.value
+        if view.extent:
+            resource = of_array(self._array(view, region))
+        else:
+            self._check_linear(view.of, region)
+            resource = linear_memory(view.of, region.address, region.size)
+        read = reading(view.of)
+        self._call(
+            view,
+            "cuTexObjectCreate",
+            ctypes.byref(made),
+            ctypes.byref(resource),
+            ctypes.byref(read),
+            None,
+        )
+        return made.value
+
+    def _array(self, view: View, region: Region) -> int:
+        """The array for a buffer's texels; that of a texture's input is filled."""
+        shape = (view.of.dtype.name, view.of.components, view.extent, view.layers)
+        key = (region.address, region.size, *shape)
+        if key not in self._arrays:
+            array = ctypes.c_void_p()
+            written = view.buffer in self._written
+            wanted = array_of(view, written=written)
+            self._call(view, "cuArray3DCreate_v2", ctypes.byref(array), ctypes.byref(wanted))
+            assert array.value is not None, "the driver says that it made one"
+            self._arrays[key] = array.value
+            if not written:
+                # No launch is told of the copy, so that none can have changed it.
+                self._copied(view, copy_in(view, region.pristine or region.address, array.value))
+        return self._arrays[key]
+
+    def _copied(self, view: View, copy: Copy) -> None:
+        stream = ctypes.c_void_p(self._context.stream.handle)
+        self._call(view, "cuMemcpy3DAsync_v2", ctypes.byref(copy), stream)
+
+    def _check_linear(self, texture: Texture, region: Region) -> None:
+        """Refuse linear memory that the device does not take as a texture."""
         count, most = region.size // texture.texel_bytes, self._most(texture)
         if count > most:
             raise LaunchRefused(
@@ -145,23 +172,12 @@ class Textures:
                 f"the buffer {texture.buffer} is not aligned to {alignment} bytes, as the texture"
                 f" {texture.name} must be"
             )
-        made = ctypes.c_uint64()
-        resource, reading = described(texture, region.address, region.size)
-        self._call(
-            texture,
-            "cuTexObjectCreate",
-            ctypes.byref(made),
-            ctypes.byref(resource),
-            ctypes.byref(reading),
-            None,
-        )
-        return made.value
 
     def _most(self, texture: Texture) -> int:
         """The texels that the device takes at most. The attribute for it is deprecated."""
         most = ctypes.c_size_t()
         self._call(
-            texture,
+            View(texture, texture.buffer),
             "cuDeviceGetTexture1DLinearMaxWidth",
             ctypes.byref(most),
             FORMATS[texture.dtype.name],
@@ -170,7 +186,7 @@ class Textures:
         )
         return most.value
 
-    def _call(self, texture: Texture, name: str, *arguments: Any) -> None:
+    def _call(self, view: View, name: str, *arguments: Any) -> None:
         status = getattr(self._cuda, name)(*arguments)
         if not status:
             return
@@ -178,4 +194,7 @@ class Textures:
         text = ctypes.c_char_p()
         self._cuda.cuGetErrorString(status, ctypes.byref(text))
         said = (text.value or b"unknown error").decode()
-        raise LaunchRefused(f"the driver makes no texture {texture.name}: {name}: {said}")
+        kind = "texture" if isinstance(view.of, Texture) else "surface"
+        size = " x ".join(map(str, (*view.extent, *([view.layers] if view.layers else []))))
+        of = f" of {size} texels" if size else ""
+        raise LaunchRefused(f"the driver makes no {kind} {view.of.name}{of}: {name}: {said}")

@@ -29,12 +29,21 @@ struct gi_symbol {
   size_t bytes;
 };
 
-// A 1-D texture over linear memory. Its object, as kernels get it, is GI_TEXTURE_FIRST plus its place in gi_textures:
-// nothing else that a kernel could take for one by mistake is that.
+// Where a coordinate outside leads to.
+enum gi_address : unsigned char { GI_WRAP, GI_CLAMP, GI_MIRROR, GI_BORDER };
+
+// A texture or surface. Its object, as kernels get it, is GI_TEXTURE_FIRST plus its place in gi_textures: nothing else
+// that a kernel could take for one by mistake is that.
 struct gi_texture {
-  const void *texels;
-  uint64_t count;   // of texels; at most 2^31, so that no negative index is less
-  unsigned format;  // gi_format
+  void *texels;
+  uint64_t count;      // of texels; of linear ones at most 2^31, so that no negative index is less
+  unsigned format;     // gi_format; with the dimensions where there are any, so that tex1Dfetch knows its own at a glance
+  unsigned size[3];    // x, y, z; 1 beyond the dimensions
+  unsigned layers;     // 0: none
+  gi_address address[3];
+  bool linear;         // filtered
+  bool normalized;     // coordinates go from 0 to 1
+  bool surface;
   char name[64];
 };
 #define GI_TEXTURES 1024
@@ -45,6 +54,7 @@ enum gi_number : unsigned { GI_SIGNED, GI_UNSIGNED, GI_FLOAT };
 constexpr unsigned gi_format(gi_number number, unsigned bits, unsigned components, bool normalized = false) {
   return number | bits << 8 | components << 16 | unsigned(normalized) << 24;
 }
+#define GI_DIMENSIONS 26  // bits of the format below those that say how many there are; 0 is linear memory
 
 struct gi_texel {
   uint32_t component[4];  // integers extended to 32 bits, or the bits of a float
@@ -124,6 +134,16 @@ extern unsigned gi_chosen;                // which of its variants a schema is
 extern gi_texture gi_textures[GI_TEXTURES];
 extern unsigned gi_texture_count;
 gi_texel gi_fetch(uint64_t object, int index, unsigned wanted);  // wanted: the format that is asked for
+// What a fetch asks for: the CUDA function, its dimensions, and whether there are layers.
+struct gi_fetch_kind {
+  const char *name;
+  unsigned char dimensions;
+  bool layered;
+};
+gi_texel gi_sample(uint64_t object, gi_fetch_kind kind, unsigned wanted, const float place[3], int layer);
+gi_texel gi_gather(uint64_t object, gi_fetch_kind kind, unsigned wanted, const float place[2], unsigned component);
+// Where `bytes` of a surface are, those at a byte of a row; null where what is outside is zero. mode: as cudaBoundaryModeZero.
+void *gi_surface_at(uint64_t object, gi_fetch_kind kind, unsigned bytes, const int place[3], int layer, int mode);
 
 // For the host.
 int gi_launch(const gi_kernel *kernel, void **arguments, const unsigned grid[3], const unsigned block[3],
@@ -144,6 +164,6 @@ struct gi_beyond {
 };
 void gi_give(int on);  // from now on guards give way: an access beside a buffer finds memory there, and goes on
 const char *gi_gave(unsigned index, gi_beyond *beyond);  // name of a buffer, null: there are no more
-uint64_t gi_texture_object(const void *texels, size_t bytes, unsigned format, const char *name);  // 0: there is no room
+uint64_t gi_texture_object(const gi_texture *texture);  // of one like that; 0: there is no room
 }
 #pragma GCC visibility pop

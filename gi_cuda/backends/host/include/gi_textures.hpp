@@ -1,14 +1,14 @@
-// 1-D texture objects over linear memory, and what CUDA fetches from them.
+// Texture and surface objects, and what CUDA fetches from them and writes to them.
 #pragma once
 
 #include "gi_runtime.hpp"
 #include "gi_vectors.hpp"
 
-typedef unsigned long long cudaTextureObject_t;
+typedef unsigned long long cudaTextureObject_t, cudaSurfaceObject_t, CUtexObject, CUsurfObject;
 
 template <class T>
 struct gi_fetched {
-  static_assert(sizeof(T) == 0, "tex1Dfetch gives numbers of 8, 16 and 32 bits, alone or as vectors of 1, 2 or 4");
+  static_assert(sizeof(T) == 0, "textures give numbers of 8, 16 and 32 bits, alone or as vectors of 1, 2 or 4");
 };
 
 template <class T>
@@ -69,8 +69,98 @@ static inline void tex1Dfetch(T *value, cudaTextureObject_t object, int index) {
   *value = tex1Dfetch<T>(object, index);
 }
 
-// Gone with CUDA 12, from nvcc too.
+// Fetches by coordinates. There is one level of detail, and so one for all.
+#define GI_SAMPLED(name, dimensions, layered, parameters, x, y, z, layer)                                  \
+  template <class T>                                                                                      \
+  static inline T name(cudaTextureObject_t object, GI_ALL parameters) {                                   \
+    const float place[3] = {x, y, z};                                                                     \
+    return gi_fetched<T>::of(gi_sample(object, {#name, dimensions, layered}, gi_fetched<T>::format, place, layer)); \
+  }                                                                                                       \
+  template <class T>                                                                                      \
+  static inline void name(T *value, cudaTextureObject_t object, GI_ALL parameters) {                      \
+    const float place[3] = {x, y, z};                                                                     \
+    *value = gi_fetched<T>::of(gi_sample(object, {#name, dimensions, layered}, gi_fetched<T>::format, place, layer)); \
+  }
+#define GI_ALL(...) __VA_ARGS__
+GI_SAMPLED(tex1D, 1, false, (float x), x, 0, 0, 0)
+GI_SAMPLED(tex1DLod, 1, false, (float x, float), x, 0, 0, 0)
+GI_SAMPLED(tex1DGrad, 1, false, (float x, float, float), x, 0, 0, 0)
+GI_SAMPLED(tex1DLayered, 1, true, (float x, int layer), x, 0, 0, layer)
+GI_SAMPLED(tex1DLayeredLod, 1, true, (float x, int layer, float), x, 0, 0, layer)
+GI_SAMPLED(tex2D, 2, false, (float x, float y), x, y, 0, 0)
+GI_SAMPLED(tex2DLod, 2, false, (float x, float y, float), x, y, 0, 0)
+GI_SAMPLED(tex2DGrad, 2, false, (float x, float y, float2, float2), x, y, 0, 0)
+GI_SAMPLED(tex2DLayered, 2, true, (float x, float y, int layer), x, y, 0, layer)
+GI_SAMPLED(tex2DLayeredLod, 2, true, (float x, float y, int layer, float), x, y, 0, layer)
+GI_SAMPLED(tex3D, 3, false, (float x, float y, float z), x, y, z, 0)
+GI_SAMPLED(tex3DLod, 3, false, (float x, float y, float z, float), x, y, z, 0)
+GI_SAMPLED(tex3DGrad, 3, false, (float x, float y, float z, float4, float4), x, y, z, 0)
+#undef GI_SAMPLED
+
+template <class T>
+static inline T tex2Dgather(cudaTextureObject_t object, float x, float y, int component = 0) {
+  const float place[2] = {x, y};
+  return gi_fetched<T>::of(gi_gather(object, {"tex2Dgather", 2, false}, gi_fetched<T>::format, place, unsigned(component)));
+}
+template <class T>
+static inline void tex2Dgather(T *value, cudaTextureObject_t object, float x, float y, int component = 0) {
+  *value = tex2Dgather<T>(object, x, y, component);
+}
+
+enum cudaSurfaceBoundaryMode { cudaBoundaryModeZero, cudaBoundaryModeClamp, cudaBoundaryModeTrap };
+
+// x counts bytes.
+#define GI_SURFACE(name, dimensions, layered, parameters, x, y, z, layer)                                      \
+  template <class T>                                                                                           \
+  static inline T name##read(cudaSurfaceObject_t object, GI_ALL parameters,                                     \
+                             cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                            \
+    const int place[3] = {x, y, z};                                                                            \
+    const void *at = gi_surface_at(object, {#name "read", dimensions, layered}, sizeof(T), place, layer, mode); \
+    return at ? *static_cast<const T *>(at) : T();                                                             \
+  }                                                                                                            \
+  template <class T>                                                                                           \
+  static inline void name##read(T *value, cudaSurfaceObject_t object, GI_ALL parameters,                        \
+                                cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                         \
+    const int place[3] = {x, y, z};                                                                            \
+    const void *at = gi_surface_at(object, {#name "read", dimensions, layered}, sizeof(T), place, layer, mode); \
+    *value = at ? *static_cast<const T *>(at) : T();                                                           \
+  }                                                                                                            \
+  template <class T>                                                                                           \
+  static inline void name##write(T value, cudaSurfaceObject_t object, GI_ALL parameters,                        \
+                                 cudaSurfaceBoundaryMode mode = cudaBoundaryModeTrap) {                        \
+    const int place[3] = {x, y, z};                                                                            \
+    void *at = gi_surface_at(object, {#name "write", dimensions, layered}, sizeof(T), place, layer, mode);      \
+    if (at) *static_cast<T *>(at) = value;                                                                     \
+  }
+GI_SURFACE(surf1D, 1, false, (int x), x, 0, 0, 0)
+GI_SURFACE(surf1DLayered, 1, true, (int x, int layer), x, 0, 0, layer)
+GI_SURFACE(surf2D, 2, false, (int x, int y), x, y, 0, 0)
+GI_SURFACE(surf2DLayered, 2, true, (int x, int y, int layer), x, y, 0, layer)
+GI_SURFACE(surf3D, 3, false, (int x, int y, int z), x, y, z, 0)
+#undef GI_SURFACE
+#undef GI_ALL
+
+// What host code beside kernels makes them of, as far as it is declared at the level of the file.
+enum cudaTextureAddressMode {
+  cudaAddressModeWrap, cudaAddressModeClamp, cudaAddressModeMirror, cudaAddressModeBorder
+};
+enum cudaTextureFilterMode { cudaFilterModePoint, cudaFilterModeLinear };
 enum cudaTextureReadMode { cudaReadModeElementType, cudaReadModeNormalizedFloat };
+enum cudaChannelFormatKind {
+  cudaChannelFormatKindSigned, cudaChannelFormatKindUnsigned, cudaChannelFormatKindFloat, cudaChannelFormatKindNone
+};
+struct cudaChannelFormatDesc {
+  int x, y, z, w;
+  cudaChannelFormatKind f;
+};
+struct cudaExtent {
+  size_t width, height, depth;
+};
+typedef struct cudaArray *cudaArray_t;
+typedef const struct cudaArray *cudaArray_const_t;
+typedef struct cudaMipmappedArray *cudaMipmappedArray_t;
+
+// Gone with CUDA 12, from nvcc too.
 enum { cudaTextureType1D = 1, cudaTextureType2D = 2, cudaTextureType3D = 3 };
 template <class T, int dimensions = 1, cudaTextureReadMode mode = cudaReadModeElementType>
 struct texture {

@@ -216,9 +216,7 @@ def _chains(directives: Sequence[Directive]) -> list[_Chain]:
 def _is_whole(chain: _Chain, bare: str) -> bool:
     """Whether the chain stands between statements and each branch is made of whole ones."""
     first, last = chain.directives[0], chain.directives[-1]
-    before = first.start
-    while before > 0 and bare[before - 1].isspace():
-        before -= 1
+    before = len(bare[: first.start].rstrip())
     if before > 0 and bare[before - 1] not in ";{}:":
         return False
     if _ELSE.match(bare, last.end):

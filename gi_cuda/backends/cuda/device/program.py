@@ -1,0 +1,58 @@
+"""A variant as the CUDA back end's device holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gi_cuda.backends.cuda.compile.binary import CudaBinary
+from gi_cuda.backends.cuda.device.context import BoundLaunch
+from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.protocol.device import Bindings
+from gi_cuda.spec import View
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A variant on one case.
+
+    Attributes:
+        bindings: its launches.
+        variables: those of its own that are buffers.
+        surfaces: one view of each that its launches get, with the memory of its buffer.
+        confined: whether its code is.
+        choice: where a schema reads which of its variants it is; None where it does not.
+    """
+
+    bindings: Bindings[BoundLaunch]
+    variables: Mapping[str, Region]
+    surfaces: Sequence[tuple[View, Region]]
+    confined: bool
+    choice: int | None
+
+
+@dataclass(slots=True)
+class CudaProgram:
+    """A variant's module and what was bound of it, by case.
+
+    Attributes:
+        kept: the variables that it may write to, those of its lender among them.
+        lender: the reference's, where the variant is lent some of its kernels.
+    """
+
+    binary: CudaBinary
+    module: Any
+    kept: Sequence[Region]
+    lender: CudaProgram | None = None
+    bound: dict[str, Bound] = field(default_factory=dict)
+
+    def holder(self, name: str) -> tuple[CudaBinary, Any]:
+        """The binary that has a kernel or variable of the variant, if any has it, and its module.
+
+        Args:
+            name: its identifier.
+        """
+        if self.lender is not None and name in self.binary.lent:
+            return self.lender.binary, self.lender.module
+        return self.binary, self.module

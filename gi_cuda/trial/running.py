@@ -1,0 +1,135 @@
+"""What a reference does on the host back end, and whether a check would be content with it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.backends.protocol.requests import (
+    CountLoops,
+    Explore,
+    Explored,
+    LoopCounts,
+    Measure,
+    Program,
+    Record,
+    Recorded,
+    Refused,
+    Sampling,
+)
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure
+from gi_cuda.backends.workers.pool import Lost
+from gi_cuda.evaluate.baseline import FEWEST_ITERATIONS, broken
+from gi_cuda.evaluate.candidates import as_candidate, build_candidates, candidate, unmodified
+from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.results.measurement import Measurement, Survival
+from gi_cuda.runs.tools import Tools
+from gi_cuda.subject import Subject
+from gi_cuda.trial import troubles
+from gi_cuda.trial.troubles import Beside, Blind, Died, Roles, Slow, Varying
+
+_PAIRS = 4
+"""Launches of a copy of the reference, and of the reference beside it."""
+
+_LIMIT = 2.0
+"""Seconds a launch may take where a proposal is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What a check runs of a source, compiled.
+
+    Attributes:
+        counted: the reference with code that counts the iterations of its loops, if it has any.
+        broken: it with every statement deleted.
+    """
+
+    reference: Binary
+    counted: Binary | None
+    broken: Binary
+
+
+def built_in(tools: Tools, folder: Path) -> Built:
+    """Compile what a check runs, all at once.
+
+    Raises:
+        UserError: something of it does not compile.
+    """
+    subject = tools.subject
+    limits = {loop.ident: FEWEST_ITERATIONS for loop in subject.grammar.loops}
+    wanted = [unmodified(subject), candidate(subject, broken(subject), limits)]
+    if limits:
+        text = subject.parsed.instrument()
+        wanted.append(as_candidate(subject, text, subject.original.configuration))
+    binaries: list[Binary] = []
+    for one in build_candidates(tools.compiler, wanted, folder):
+        if isinstance(one, BuildFailure):
+            raise does_not_compile(subject, one.message)
+        binaries.append(one)
+    return Built(binaries[0], binaries[2] if limits else None, binaries[1])
+
+
+def explored(tools: Tools, binary: Binary, patience: float) -> Iterator[troubles.Trouble]:
+    """What the reference does that it should not, case by case."""
+    whole = unmodified(tools.subject)
+    found: dict[str, Explored] = {}
+    cases = (*tools.train(), *tools.held_out())
+    lost: list[troubles.Trouble] = []
+    for case in cases:
+        answer = tools.pool.one(Explore(whole.program(binary, (case,)), _LIMIT))
+        if isinstance(answer, Explored):
+            found[case] = answer
+        else:
+            lost.append(_lost(case, answer))
+    # Of one case it may be known what the other one died of.
+    if any(one.beyond for one in found.values()):
+        yield Beside({case: one.beyond for case, one in found.items()})
+    yield from lost
+    for case, one in found.items():
+        if one.seconds > patience:
+            yield Slow(case, one.seconds, over=False)
+    inputs = {b.name for b in tools.subject.target.buffers if not b.role.judged}
+    written = frozenset[str]().union(*(one.changed for one in found.values())) & inputs
+    unwritten = frozenset[str].intersection(*(one.unwritten for one in found.values()))
+    if written or unwritten:
+        yield Roles(written, unwritten)
+    if varying := frozenset[str]().union(*(one.varying for one in found.values())):
+        yield Varying(varying)
+
+
+def _lost(case: str, answer: Lost | Refused) -> troubles.Trouble:
+    if isinstance(answer, Refused):
+        return Died(case, Survival.REFUSED, None, answer.message)
+    if answer.signal == signal.SIGPROF:
+        return Slow(case, _LIMIT, over=True)
+    return Died(case, answer.survival, answer.signal, answer.message)
+
+
+def confirmed(tools: Tools, built: Built) -> troubles.Trouble | None:
+    """What a check would say, as far as it need not measure time."""
+    subject, pool = tools.subject, tools.pool
+    train, cases = tools.train(), (*tools.train(), *tools.held_out())
+    whole = _program(subject, built.reference, cases)
+    recorded = pool.one(Record(whole, tools.reference, 2, _LIMIT))
+    if not isinstance(recorded, Recorded):
+        return _lost("", recorded)
+    sampling = Sampling(screen=_PAIRS, most=_PAIRS, limit=_LIMIT)
+    copied = pool.one(Measure(whole, whole, sampling))
+    if not isinstance(copied, Measurement):
+        return _lost("", copied)
+    if not copied.correct or any(recorded.penalties.values()):
+        return Varying(frozenset(b.name for b in subject.target.buffers if b.role.judged))
+    if built.counted is not None:
+        program = _program(subject, built.counted, train)
+        counts = pool.one(CountLoops(program, len(subject.grammar.loops), _LIMIT))
+        if not isinstance(counts, LoopCounts):
+            return _lost("", counts)
+    base = _program(subject, built.reference, train)
+    told = pool.one(Measure(_program(subject, built.broken, train), base, sampling))
+    return Blind() if isinstance(told, Measurement) and told.correct else None
+
+
+def _program(subject: Subject, binary: Binary, cases: tuple[str, ...]) -> Program:
+    return Program(binary, subject.standard, cases)

@@ -1,0 +1,50 @@
+"""C++ as public code has it: each source gets from ``gi-cuda init`` to a reference that passes, and
+its random edits compile, on the host and with nvcc where it is there."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gi_cuda.backends.table import open_compiler
+from gi_cuda.cli import app
+from gi_cuda.evaluate.baseline import establish, try_broken
+from gi_cuda.evaluate.sampling import draw, try_out
+from gi_cuda.runs.tools import open_tools
+from gi_cuda.subject import load_subject
+
+SOURCES = Path(__file__).parent / "sources" / "cxx"
+NAMES = sorted(path.stem for path in SOURCES.glob("*.cu"))
+DRAWN = 12
+
+nvcc = pytest.mark.skipif(shutil.which("nvcc") is None, reason="needs nvcc")
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The target that init writes for a source, with nothing said of it."""
+    folder = tmp_path_factory.mktemp(request.param) / "target"
+    words = ["init", str(SOURCES / f"{request.param}.cu"), "--output", str(folder)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def test_the_reference_passes(target: Path, tmp_path: Path) -> None:
+    subject = load_subject(target, "host")
+    with open_tools(subject, tmp_path, workers=1, jobs=1) as tools:
+        arguments = (subject, tools.compiler, tools.pool)
+        baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
+        assert set(baseline.penalties.values()) == {0}
+        assert try_broken(*arguments, tools.scratch("broken"), baseline).penalty
+
+
+@pytest.mark.parametrize("backend", ["host", pytest.param("cuda", marks=nvcc)])
+def test_its_random_edits_compile(target: Path, backend: str, tmp_path: Path) -> None:
+    subject = load_subject(target, backend, edits="full")
+    drawn = list(draw(subject, DRAWN, 1, seed=1))
+    trials = try_out(subject, open_compiler(subject, 1), drawn, tmp_path)
+    assert trials.failed == {}

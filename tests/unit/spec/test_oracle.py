@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from numpy.typing import NDArray
 
+from gi_cuda.spec.key_types import MemberPlace
 from gi_cuda.spec.oracles import Exact, Oracle, OutputCheck, Python, Reference, Sigma, Tolerance
 
 Outputs = dict[str, NDArray[Any]]
@@ -437,3 +438,37 @@ def test_sigma_uses_mean_and_sample_deviation(runs: list[NDArray[np.float64]]) -
         values = [float(run[index]) for run in runs]
         assert spread.mean[index] == pytest.approx(statistics.mean(values), abs=1e-6)
         assert spread.std[index] == pytest.approx(statistics.stdev(values), abs=1e-6)
+
+
+def test_members_of_structs_are_judged_one_by_one() -> None:
+    layout = np.dtype({"names": ["mass", "kind"], "formats": ["f4", "i4"], "itemsize": 12})
+    items = np.zeros(5, layout)
+    items["mass"], items["kind"] = 2, 100_000
+    check = Tolerance(
+        absolute=1e-3,
+        relative=1e-3,
+        item=layout.itemsize,
+        members={
+            "mass": MemberPlace(np.dtype("float32"), 0),
+            "kind": MemberPlace(np.dtype("int32"), 4),
+        },
+    )
+
+    def penalty(changed: NDArray[Any]) -> tuple[float, str]:
+        oracle = Oracle((check,))
+        reference = oracle.reference([{"bodies": items.view(np.uint8)}])
+        found = oracle.judge({}, {"bodies": changed.view(np.uint8)}, reference)
+        return found.penalty, found.reason
+
+    assert penalty(items) == (0, "")
+    close, wrong, padding = items.copy(), items.copy(), items.copy()
+    close["mass"] += 0.002
+    assert penalty(close)[0] == 0
+    # What is close to a whole number is another one.
+    wrong["kind"][3] += 1
+    assert penalty(wrong)[0] == 1
+    assert penalty(wrong)[1].startswith("bodies.kind[3] is 100001")
+    wrong["mass"][1] = np.nan
+    assert penalty(wrong)[0] == 2
+    padding.view(np.uint8)[11::12] = 1
+    assert penalty(padding)[0] == 0

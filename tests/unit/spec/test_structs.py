@@ -1,4 +1,4 @@
-"""Structs by value, and addresses in memory: what they mean, and one message for what none can be."""
+"""Structs by value, and addresses in memory: what they mean, and what none can be."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from gi_cuda.spec.launches import Redrawn
 from .conftest import DATA, Write
 
 ARGS = 'args = ["a", "n", "gain"]'
-STRUCT = (
+MEMBERS = "members = { n = 0, a = 8, gain = 16 }"
+STRUCT = f'[[struct]]\nname = "pack"\nsize = 24\nalign = 8\n{MEMBERS}\n\n'
     '[[struct]]\nname = "pack"\nsize = 24\nalign = 8\nmembers = { n = 0, a = 8, gain = 16 }\n\n'
 )
 

@@ -11,6 +11,10 @@ from typing import Any
 
 from elftools.elf.elffile import ELFFile
 
+from gi_cuda.backends.compile.lending import KERNEL
+from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.reach import Reach
+from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.interface import Wanted
@@ -92,7 +96,24 @@ class Layouts:
         compiler = replace(
             compiler_of(code.path, program, kernels, self.compilation, without), kernels=kernels
         )
-        variant = Variant(0, program.text, self.compilation.define, ("-O0", "-g", "-w"))
+        found = self._asked(compiler, program.text)
+        if found is not None:
+            return found
+        # Of what the kernel takes its body says nothing, and may be what does not compile.
+        definition = self.source.kernel.definition
+        body = definition.node.child_by_field_name("body")
+        text = code.of(definition.node)
+        if body is None or text not in program.text:
+            return None
+        head = text[: body.start_byte - definition.node.start_byte]
+        names = identifiers(f"{head} {self.instance} {KERNEL}0")
+        return self._asked(
+            replace(compiler, reach=Reach(names)), program.text.replace(text, f"{head}{{}}", 1)
+        )
+
+    def _asked(self, compiler: HostCompiler, text: str) -> Found | None:
+        """What a compiler says of a text that holds the kernel."""
+        variant = Variant(0, text, self.compilation.define, ("-O0", "-g", "-w"))
         phenotype = compiler.preprocess([variant])[0]
         if not isinstance(phenotype, Phenotype):
             return None

@@ -193,3 +193,13 @@ def test_what_writes_nothing_names_another_kernel(tmp_path: Path) -> None:
     message = refused(tmp_path, str(source), "--kernel", "look")
     assert "k.cu:1: look writes nothing that could be judged" in message
     assert "--kernel count" in message
+
+
+def test_a_body_that_the_host_does_not_know_hides_no_types(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "struct Way { int n; float *at; };\n"
+        "__global__ void k(Way way) { known_to_nobody(way.at); way.at[way.n] = 1; }\n"
+    )
+    (way,) = init(str(source), tmp_path / "t").structs
+    assert way.members == {"way_n": 0, "way_at": 8}

@@ -85,7 +85,10 @@ def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
     harm = {Survival.HUNG, Survival.CRASHED}
     found = [(rehearsed[n], plain[n]) for n in others]
     assert not [two for two in found if harm.isdisjoint(one.survival for one in two)]
-    assert len(others) < 4
+    # Once more, for a limit of time may be met on a busy machine alone.
+    some = {n: batch[n] for n in others}
+    again = outcomes(evaluator, some, of_all(how, some))
+    assert sum(again[n].right != plain[n].right for n in others) < 4
     assert len(batch) // 5 < len(right) < len(batch)
     # What was wrong in the schema was never compiled by itself.
     assert not any(one.code_key for one in rehearsed.values() if not one.right)

@@ -13,10 +13,12 @@ import os
 import re
 import shutil
 import sqlite3
+import threading
+import time
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -33,6 +35,9 @@ SIZE = "2G"
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}
 _PATIENCE = 20.0
 """Seconds for which a process waits while others write."""
+
+_SHORTLY = 0.005
+"""Seconds between two attempts where SQLite does not wait."""
 
 _RECORD, _FILE, _HITS, _MISSES = b"r", b"f", b"hits", b"misses"
 """First letters of keys, and two keys, which begin otherwise."""
@@ -110,6 +115,7 @@ class CodeCache:
     limit: int
     complain: Callable[[str], None]
     _opened: Any = field(default=None, repr=False)
+    _opening: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _broken: bool = False
 
     @contextmanager
@@ -122,15 +128,17 @@ class CodeCache:
         if self._broken:
             raise _Unusable
         try:
-            if self._opened is None:
-                self._opened = diskcache.Cache(
-                    str(self.folder),
-                    timeout=_PATIENCE,
-                    disk=_Bytes,
-                    size_limit=self.limit,
-                    eviction_policy="least-recently-used",
-                )
-            with self._opened.transact():
+            with self._opening:
+                if self._opened is None:
+                    self._opened = diskcache.Cache(
+                        str(self.folder),
+                        timeout=_PATIENCE,
+                        disk=_Bytes,
+                        size_limit=self.limit,
+                        eviction_policy="least-recently-used",
+                    )
+            with ExitStack() as transaction:
+                _begin(self._opened, transaction)
                 yield self._opened
         except _FAULTS as error:
             self._broken = True
@@ -226,6 +234,27 @@ def open_cache(complain: Callable[[str], None]) -> CodeCache | None:
     """
     limit = size_limit()
     return CodeCache(code_folder(), limit, complain) if limit else None
+
+
+def _begin(database: Any, transaction: ExitStack) -> None:
+    """Begin a transaction as soon as nobody else writes.
+
+    SQLite itself waits for other writers, but not for one who makes the database or tidies it: it
+    says at once that it is locked.
+
+    Raises:
+        diskcache.Timeout: others wrote all the time.
+    """
+    until = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            transaction.enter_context(database.transact())
+        except diskcache.Timeout:
+            if time.monotonic() > until:
+                raise
+            time.sleep(_SHORTLY)
+        else:
+            return
 
 
 class _Unusable(Exception):

@@ -6,7 +6,9 @@ import multiprocessing
 import pickle
 import random
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
@@ -165,6 +167,21 @@ def fill(folder: Path, together: Barrier, own: int) -> None:
         cache.keep({b"%d" % i: name, b"%d %d" % (own, i): name})
         assert cache.records([b"%d" % i]) == {b"%d" % i: name}
     cache.count(40, 0)
+
+
+def test_threads_make_it_at_once(tmp_path: Path) -> None:
+    cache = opened(tmp_path / "new")
+    gate = threading.Barrier(6)
+
+    def write(key: bytes) -> None:
+        gate.wait()
+        cache.keep({key: key})
+        cache.count(0, 1)
+
+    with ThreadPoolExecutor(6) as threads:
+        list(threads.map(write, [b"%d" % i for i in range(6)]))
+    used = cache.usage()
+    assert (used.entries, used.misses) == (6, 6)
 
 
 def test_processes_fill_it_at_once(tmp_path: Path) -> None:

@@ -15,14 +15,16 @@ from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.init import (
     Compilation,
     Proposal,
+    Ranked,
+    Untried,
     check_free,
     files,
     find_source,
+    first_that_passes,
     from_database,
     from_options,
     joined,
     propose,
-    propose_best,
     propose_several,
     rank_kernels,
     said_of_several,
@@ -31,7 +33,7 @@ from gi_cuda.init import (
 from gi_cuda.report.convert import kept_lines
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
-from gi_cuda.trial import Trials, no_compiler
+from gi_cuda.trial import ProposalTrials, no_compiler
 
 
 def command(
@@ -123,20 +125,22 @@ class _Wish:
         if kernels:
             proposal = self.named(kernels)
             return _Proposed(proposal, tuple(said_of_several(proposal)), tried)
-        choice = propose_best(self.source, self.compilation, self.hosts)
+        choice, _ = first_that_passes(self._ranked(), self.propose, Untried)
         return _Proposed(choice.proposal, tuple(choice.lines()), tried)
 
     def tried(self, kernels: Sequence[str]) -> _Proposed:
         """A target that passes, if there is one."""
         with scratch_folder() as folder, Steps(console) as tell:
-            trials = Trials(folder, cores(), cache_unless(False), tell)
+            trials = ProposalTrials(folder, cores(), cache_unless(False), tell)
             if kernels:
                 outcome = trials.of(self.named(kernels))
                 chosen = tuple(said_of_several(outcome.proposal))
                 return _Proposed(outcome.proposal, chosen, tuple(outcome.lines()))
-            every = rank_kernels(self.source, self.compilation, self.hosts)
-            choice, outcome = trials.best(every, self.propose)
+            choice, outcome = trials.best(self._ranked(), self.propose)
         return _Proposed(choice.proposal, tuple(choice.lines()), tuple(outcome.lines()))
+
+    def _ranked(self) -> tuple[Ranked, ...]:
+        return rank_kernels(self.source, self.compilation, self.hosts)
 
 
 def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]:

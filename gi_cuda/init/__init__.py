@@ -1,6 +1,6 @@
 """From a source file to a target folder, to be completed by someone who knows the kernel."""
 
-from gi_cuda.init.choosing import Choice, propose_best, rank_kernels
+from gi_cuda.init.choosing import Choice, Untried, first_that_passes, rank_kernels
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.fragments import Built, find_source
 from gi_cuda.init.proposal import Proposal, propose
@@ -17,14 +17,15 @@ __all__ = [
     "Compilation",
     "Proposal",
     "Ranked",
+    "Untried",
     "check_free",
     "files",
     "find_source",
+    "first_that_passes",
     "from_database",
     "from_options",
     "joined",
     "propose",
-    "propose_best",
     "propose_several",
     "rank_kernels",
     "said_of_several",

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.file import kernels
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.host_files import find_hosts
-from gi_cuda.init.proposal import Proposal, propose
+from gi_cuda.init.proposal import Proposal
 from gi_cuda.init.ranking import Ranked, ranked
 from gi_cuda.init.sources import kernels_in, read_whole
 from gi_cuda.spec.kernel_names import listed
+
+
+class Attempted(Protocol):
+    """What became of a target that was tried."""
+
+    @property
+    def proposal(self) -> Proposal:
+        """The target, which may have been changed meanwhile."""
+
+    @property
+    def failure(self) -> str:
+        """What is wrong with it; "" where nothing is."""
+
+
+_Attempted = TypeVar("_Attempted", bound=Attempted)
+
+
+@dataclass(frozen=True, slots=True)
+class Untried:
+    """A target that nobody tries."""
+
+    proposal: Proposal
+    failure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,24 +83,44 @@ def rank_kernels(
     return tuple(one for one in every if one.kernel in wanted)
 
 
-def propose_best(path: Path, compilation: Compilation, hosts: Sequence[Path] = ()) -> Choice:
-    """A target for the first kernel, in the order of :func:`rank_kernels`, that can become one.
+def first_that_passes(
+    every: Sequence[Ranked],
+    propose: Callable[[str | None], Proposal],
+    attempt: Callable[[Proposal], _Attempted],
+    go_on: Callable[[], bool] = lambda: True,
+) -> tuple[Choice, _Attempted]:
+    """The first kernel whose target passes; where none does, the first that can become a target.
+
+    Args:
+        every: all kernels, the one most worth a target first.
+        propose: makes a target for a kernel; for None, for the only one there is.
+        attempt: says what becomes of a target.
+        go_on: asked before a further kernel is looked at, once there is a target.
 
     Raises:
-        UserError: no kernel can; the message is the first one's.
+        UserError: no kernel can become a target; the message is the first one's.
     """
-    every = rank_kernels(path, compilation, hosts)
     if len(every) < 2:
-        proposal = propose(path, every[0].kernel if every else None, compilation, hosts)
-        return Choice(proposal, every[0])
+        attempted = attempt(propose(every[0].kernel if every else None))
+        return Choice(attempted.proposal, every[0]), attempted
     passed: list[tuple[Ranked, UserError]] = []
+    first: tuple[Choice, _Attempted] | None = None
     for index, one in enumerate(every):
+        if first is not None and not go_on():
+            break
         try:
-            proposal = propose(path, one.kernel, compilation, hosts)
+            proposal = propose(one.kernel)
         except UserError as error:
             passed.append((one, error))
             continue
-        return Choice(proposal, one, tuple(passed), every[index + 1 :])
+        attempted = attempt(proposal)
+        choice = Choice(attempted.proposal, one, tuple(passed), tuple(every[index + 1 :]))
+        if not attempted.failure:
+            return choice, attempted
+        first = first or (choice, attempted)
+        passed.append((one, UserError(attempted.failure)))
+    if first is not None:
+        return first
     best, reason = passed[0]
     more = f"; none of its {len(every) - 1} other kernels can become a target either"
     raise UserError(f"{best.kernel}: {reason.what}{more}", where=reason.where, hint=reason.hint)

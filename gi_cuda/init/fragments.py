@@ -16,8 +16,8 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar import Wanted
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.diagnostics import diagnose
 from gi_cuda.init.headers import as_built, is_of_cuda, missing_headers
-from gi_cuda.init.rehearsal import rehearse
 from gi_cuda.init.repository import Repository, repository_of
 from gi_cuda.init.sources import kernels_in, read_whole
 
@@ -75,7 +75,7 @@ def _stands(built: Built, file: Path) -> bool:
         return False
     program = read_cuda(code.source, Wanted(tuple(names)))
     missing = frozenset(missing_headers(built.source, code.source, built.compilation))
-    found = rehearse(built.source, program, names, built.compilation, missing)
+    found = diagnose(built.source, program, names, built.compilation, missing)
     return all(map(is_of_cuda, found.undeclared))
 
 

@@ -19,7 +19,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.compilation import Compilation, of_project
 from gi_cuda.init.conditions import compiled_lines
-from gi_cuda.init.rehearsal import Rehearsed, rehearse
+from gi_cuda.init.diagnostics import Diagnostics, diagnose
 from gi_cuda.init.repository import Repository, repository_of
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -139,8 +139,8 @@ def find_headers(
     without = dict.fromkeys(missing, "not found")
     without |= dict.fromkeys(toolkit, "the host back end has none")
 
-    def tried(names: Iterable[str]) -> Rehearsed:
-        return rehearse(path, program, kernels, compilation, frozenset(names))
+    def tried(names: Iterable[str]) -> Diagnostics:
+        return diagnose(path, program, kernels, compilation, frozenset(names))
 
     first = last = tried(without)
     unread: dict[str, str] = {}

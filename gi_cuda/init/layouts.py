@@ -19,7 +19,7 @@ from gi_cuda.backends.protocol.variants import Phenotype, Variant
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.interface import Wanted
 from gi_cuda.init.compilation import Compilation
-from gi_cuda.init.rehearsal import compiler_of
+from gi_cuda.init.diagnostics import compiler_of
 from gi_cuda.init.sources import Chosen
 
 _SIGNED, _UNSIGNED, _FLOAT, _BOOL = (0x05, 0x06, 0x0D), (0x07, 0x08, 0x10), 0x04, 0x02

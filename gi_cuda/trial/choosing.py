@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
-from gi_cuda.errors import UserError
-from gi_cuda.init import Choice, Proposal, Ranked
-from gi_cuda.trial.bench import Bench
+from gi_cuda.init import Choice, Proposal, Ranked, first_that_passes
+from gi_cuda.trial.attempts import Attempts
 from gi_cuda.trial.search import Outcome, mended
 
 BUDGET = 45.0
@@ -21,7 +20,7 @@ EACH = 15.0
 
 
 @dataclass(frozen=True, slots=True)
-class Trials:
+class ProposalTrials:
     """Tries proposals, one kernel after the other.
 
     Attributes:
@@ -40,8 +39,8 @@ class Trials:
         """What becomes of one proposal."""
         self.tell(f"trying {proposal.kernel} on the host back end")
         name = f"{len(list(self.folder.iterdir()))}"
-        bench = Bench(self.folder / name, self.jobs, self.cache)
-        return mended(proposal, bench.attempt, time.monotonic() + EACH)
+        attempts = Attempts(self.folder / name, self.jobs, self.cache)
+        return mended(proposal, attempts.attempt, time.monotonic() + EACH)
 
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]
@@ -57,27 +56,4 @@ class Trials:
             UserError: no kernel can become a target; the message is the first one's.
         """
         until = time.monotonic() + BUDGET
-        if len(every) < 2:
-            outcome = self.of(propose(every[0].kernel if every else None))
-            return Choice(outcome.proposal, every[0]), outcome
-        passed: list[tuple[Ranked, UserError]] = []
-        first: tuple[Choice, Outcome] | None = None
-        for index, one in enumerate(every):
-            if first is not None and time.monotonic() > until:
-                break
-            try:
-                proposal = propose(one.kernel)
-            except UserError as error:
-                passed.append((one, error))
-                continue
-            outcome = self.of(proposal)
-            choice = Choice(outcome.proposal, one, tuple(passed), tuple(every[index + 1 :]))
-            if outcome.passes:
-                return choice, outcome
-            first = first or (choice, outcome)
-            passed.append((one, UserError(f"its trial fails: {outcome.trouble}")))
-        if first is not None:
-            return first
-        best, reason = passed[0]
-        more = f"; none of its {len(every) - 1} other kernels can become a target either"
-        raise UserError(f"{best.kernel}: {reason.what}{more}", where=reason.where, hint=reason.hint)
+        return first_that_passes(every, propose, self.of, lambda: time.monotonic() < until)

@@ -83,6 +83,8 @@ def explored(tools: Tools, binary: Binary, patience: float) -> Iterator[troubles
             found[case] = answer
         else:
             lost.append(_lost(case, answer))
+            if isinstance(lost[-1], Slow):
+                break  # the others would take as long
     # Of one case it may be known what the other one died of.
     if any(one.beyond for one in found.values()):
         yield Beside({case: one.beyond for case, one in found.items()})

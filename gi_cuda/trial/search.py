@@ -43,6 +43,11 @@ class Outcome:
         """Whether a check would be content."""
         return self.trouble is None
 
+    @property
+    def failure(self) -> str:
+        """What is wrong with it, for people; "" where it passes."""
+        return "" if self.trouble is None else f"its trial fails: {self.trouble}"
+
     def lines(self) -> Iterator[str]:
         """What was found out, for people."""
         done = "; ".join(self.done)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.protocol.schedules import Schedule
+from tests.integration.backends.orders import pytest_generate_tests as pytest_generate_tests
 
 PRELUDE = """
 #include <cooperative_groups.h>
@@ -17,12 +17,6 @@ PRELUDE = """
 #include <cuda_pipeline.h>
 namespace cg = cooperative_groups;
 """
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "host" in metafunc.fixturenames:
-        orders = [None, *Schedule]
-        metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)
 
 
 def test_atomics_as_objects(host):

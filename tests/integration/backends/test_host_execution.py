@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.schedules import Schedule
+from tests.integration.backends.orders import pytest_generate_tests as pytest_generate_tests
 
 RNG = np.random.default_rng(7)
 
@@ -15,13 +16,6 @@ RNG = np.random.default_rng(7)
 def without_lane(message: str) -> str:
     message = re.sub(r"line \d+: thread \(\d+,", "a line: thread (#,", message)
     return re.sub(r"lane \d+", "a lane", message)
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What is promised holds in every order."""
-    if "host" in metafunc.fixturenames:
-        orders = [None, *Schedule]
-        metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)
 
 
 def ints(n, low=-1000, high=1000, dtype=np.int32):

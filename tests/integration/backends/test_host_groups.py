@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gi_cuda.backends.protocol.schedules import Schedule
+from tests.integration.backends.orders import pytest_generate_tests as pytest_generate_tests
 
 RNG = np.random.default_rng(11)
 
@@ -16,13 +16,6 @@ PRELUDE = """
 #include <cooperative_groups/memcpy_async.h>
 namespace cg = cooperative_groups;
 """
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """What is promised holds in every order."""
-    if "host" in metafunc.fixturenames:
-        orders = [None, *Schedule]
-        metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)
 
 
 def run(host, text, arguments, grid, block, **how):

@@ -5,18 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from gi_cuda.backends.host.objects import OPTIONS, code_keys
-from gi_cuda.backends.protocol.schedules import Schedule
 from tests.integration.backends.conftest import Host
-
-
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "host" in metafunc.fixturenames:
-        orders = [None, *Schedule]
-        metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)
-
+from tests.integration.backends.orders import pytest_generate_tests as pytest_generate_tests
 
 LEFT_OUT = """
 __global__ void k(const int *in, int *out) {

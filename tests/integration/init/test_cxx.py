@@ -11,10 +11,9 @@ from typer.testing import CliRunner
 
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli import app
-from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.evaluate.sampling import draw, try_out
-from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
+from tests.integration.init.proposing import passes
 
 SOURCES = Path(__file__).parent / "sources" / "cxx"
 NAMES = sorted(path.stem for path in SOURCES.glob("*.cu"))
@@ -34,12 +33,7 @@ def target(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 def test_the_reference_passes(target: Path, tmp_path: Path) -> None:
-    subject = load_subject(target, "host")
-    with open_tools(subject, tmp_path, workers=1, jobs=1) as tools:
-        arguments = (subject, tools.compiler, tools.pool)
-        baseline = establish(*arguments, tools.scratch("baseline"), tools.reference)
-        assert set(baseline.penalties.values()) == {0}
-        assert try_broken(*arguments, tools.scratch("broken"), baseline).penalty
+    passes(target, tmp_path)
 
 
 @pytest.mark.parametrize("backend", ["host", pytest.param("cuda", marks=nvcc)])

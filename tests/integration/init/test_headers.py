@@ -9,10 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.cli import app
-from gi_cuda.evaluate.baseline import establish
-from gi_cuda.runs.tools import open_tools
 from gi_cuda.spec import Target, load_target
 from gi_cuda.subject import load_subject
+from tests.integration.init.proposing import passes, tree
 
 KERNEL = """
 __global__ void scale(float *a, int n)
@@ -24,28 +23,12 @@ __global__ void scale(float *a, int n)
 """
 
 
-def written(files: dict[str, str], folder: Path) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 def init(source: Path, folder: Path, *options: str) -> tuple[Target, str]:
     """The target that is written, and what is printed."""
     words = ["init", str(source), "--output", str(folder), *options]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return load_target(folder), done.output
-
-
-def passes(folder: Path, scratch: Path) -> bool:
-    """Whether the reference is right on the host back end."""
-    subject = load_subject(folder, "host")
-    with open_tools(subject, scratch, workers=1, jobs=1) as tools:
-        baseline = establish(
-            subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-        )
-    return set(baseline.penalties.values()) == {0}
 
 
 COMMANDS = json.dumps(
@@ -89,7 +72,7 @@ def test_a_header_is_found_where_the_build_has_it(
     files["common/factor.h"] = "#ifndef FACTOR\n#define FACTOR 3.0f\n#endif\n"
     if not build:
         del files["other/factor.h"]
-    written({**files, **build}, project)
+    tree(project, {**files, **build})
     target, output = init(project / "src" / "k.cu", tmp_path / "t")
     assert target.build.include == (project / "common",)
     assert target.build.define == ({"FACTOR": "2.0f"} if "json" in said else {})
@@ -109,21 +92,21 @@ def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None
         "host_only.h": "int for_another_compiler(;\n",
         "both.h": "#pragma once\n#include <mpi_gone.h>\n#define FACTOR 2.0f\n",
     }
-    written(files, tmp_path)
+    tree(tmp_path, files)
     target, output = init(tmp_path / "k.cu", tmp_path / "t")
     left = ["GL/gone.h", "cusparse.h", "host_only.h", "mpi_gone.h"]
     assert sorted(target.build.without) == left
     assert all(
         f"left out, since the kernel needs nothing of it: {name}" in output for name in left[:1]
     )
-    assert passes(tmp_path / "t", tmp_path / "scratch")
+    passes(tmp_path / "t", tmp_path / "scratch")
 
 
 def test_a_header_that_cannot_be_read_stays_where_operators_of_it_are_used(tmp_path: Path) -> None:
     kernel = "__global__ void k(float2 *a) { a[0] = a[0] * a[1]; }\n"
     header = "inline __host__ __device__ float2 operator*(float2 a, float2 b) { return a; }\n"
     files = {"k.cu": f'#include "math2.h"\n{kernel}', "math2.h": f"{header}not C++\n"}
-    written(files, tmp_path)
+    tree(tmp_path, files)
     target, _ = init(tmp_path / "k.cu", tmp_path / "t")
     assert target.build.without == ()
 
@@ -133,10 +116,10 @@ def test_what_is_in_a_comment_is_not_included(tmp_path: Path) -> None:
     for number, text in enumerate(
         ('/*\n#include "gone.h"\n*/\n', '/*#if OLD\n#include "gone.h"\n#endif*/\n')
     ):
-        written({f"{number}/k.cu": text + plain}, tmp_path)
+        tree(tmp_path, {f"{number}/k.cu": text + plain})
         target, _ = init(tmp_path / str(number) / "k.cu", tmp_path / f"t{number}")
         assert target.build.without == ()
-        assert passes(tmp_path / f"t{number}", tmp_path / f"scratch{number}")
+        passes(tmp_path / f"t{number}", tmp_path / f"scratch{number}")
 
 
 def test_types_are_those_of_the_branch_that_is_compiled(tmp_path: Path) -> None:
@@ -167,19 +150,19 @@ __global__ void scale(real *a, MORE f, int n)
 """
     settings = "#define PRECISION 2\n#define AT_LEAST(x) (PRECISION >= (x))\n#ifdef __CUDACC__\n"
     settings += "#define WIDE\n#endif\n"
-    written({"k.cu": kernel, "types.h": types, "settings.h": settings}, tmp_path)
+    tree(tmp_path, {"k.cu": kernel, "types.h": types, "settings.h": settings})
     target, _ = init(tmp_path / "k.cu", tmp_path / "t")
     assert target.kernels == ("scale",)
     assert {buffer.name: str(buffer.dtype) for buffer in target.buffers} == {"a": "float64"}
     assert {one.name: str(one.dtype) for one in target.scalars} == {"f": "float64", "n": "int32"}
-    assert passes(tmp_path / "t", tmp_path / "scratch")
+    passes(tmp_path / "t", tmp_path / "scratch")
 
 
 def test_a_source_with_a_byte_order_mark_passes(tmp_path: Path) -> None:
     text = "\ufeff#ifdef __CUDACC__\n#include <cuda.h>\n#endif\n"
-    written({"k.cu": text + KERNEL.replace("FACTOR", "2.0f")}, tmp_path)
+    tree(tmp_path, {"k.cu": text + KERNEL.replace("FACTOR", "2.0f")})
     init(tmp_path / "k.cu", tmp_path / "t")
-    assert passes(tmp_path / "t", tmp_path / "scratch")
+    passes(tmp_path / "t", tmp_path / "scratch")
     subject = load_subject(tmp_path / "t", "host")
     grammar = subject.grammar
     rule = next(r.name for r in grammar.rules if "a[i] =" in grammar.text(r.name))
@@ -206,19 +189,19 @@ void run(real *a, int n) { scale<<<n / TILE, TILE>>>(a, n); }
 
 def test_a_part_of_another_file_has_a_target_of_that_file(tmp_path: Path) -> None:
     files = {"README": "", "src/main.cu": INCLUDER, "src/parts/all.h": '#include "scale.cu"\n'}
-    written({**files, "src/parts/scale.cu": FRAGMENT, "src/b.cu": "int b;\n"}, tmp_path / "p")
+    tree(tmp_path / "p", {**files, "src/parts/scale.cu": FRAGMENT, "src/b.cu": "int b;\n"})
     source = tmp_path / "p" / "src"
     target, output = init(source / "parts" / "scale.cu", tmp_path / "t")
     assert "scale.cu says what it does not declare: taken as a part of" in output
     assert target.source == source / "main.cu"
     assert target.headers == (source / "parts" / "all.h", source / "parts" / "scale.cu")
     assert target.kernels == ("scale",)
-    assert passes(tmp_path / "t", tmp_path / "scratch")
+    passes(tmp_path / "t", tmp_path / "scratch")
 
 
 def test_a_file_that_stands_alone_is_its_own_source(tmp_path: Path) -> None:
     alone = f"typedef float real;\n#define TILE 16\nstruct Range {{ int begin, end; }};\n{FRAGMENT}"
-    written({"README": "", "main.cu": '#include "k.cuh"\n', "k.cuh": alone}, tmp_path / "p")
+    tree(tmp_path / "p", {"README": "", "main.cu": '#include "k.cuh"\n', "k.cuh": alone})
     target, output = init(tmp_path / "p" / "k.cuh", tmp_path / "t")
     assert target.source == tmp_path / "p" / "k.cuh"
     assert "taken as a part" not in output

@@ -14,7 +14,7 @@ from gi_cuda.evaluate.baseline import establish, try_broken
 from gi_cuda.init import Proposal, files, from_options, propose, write_folder
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
-from gi_cuda.trial import Bench, Outcome, mended
+from gi_cuda.trial import Attempts, Outcome, mended
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -37,10 +37,10 @@ def trial(tmp_path: Path) -> Callable[[str], Outcome]:
     def tried(text: str) -> Outcome:
         source = tmp_path / "k.cu"
         source.write_text(text)
-        (tmp_path / "bench").mkdir()
-        bench = Bench(tmp_path / "bench", 1, None)
+        (tmp_path / "attempts").mkdir()
+        attempts = Attempts(tmp_path / "attempts", 1, None)
         proposal = propose(source, None, from_options((), ()))
-        return mended(proposal, bench.attempt, time.monotonic() + 60)
+        return mended(proposal, attempts.attempt, time.monotonic() + 60)
 
     return tried
 

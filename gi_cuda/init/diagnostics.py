@@ -32,7 +32,7 @@ _UNDECLARED = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Rehearsed:
+class Diagnostics:
     """What a compiler says of device code.
 
     Attributes:
@@ -59,7 +59,7 @@ def compiler_of(
     compilation: Compilation,
     without: Collection[str],
 ) -> HostCompiler:
-    """The host back end's compiler for what kernels reach; as of :func:`rehearse`."""
+    """The host back end's compiler for what kernels reach; as of :func:`diagnose`."""
     source = program.grammar.source
     folders = [empty_headers(without), *compilation.include, path.resolve().parent]
     return HostCompiler(
@@ -73,13 +73,13 @@ def compiler_of(
     )
 
 
-def rehearse(
+def diagnose(
     path: Path,
     program: ParsedText,
     kernels: Sequence[str],
     compilation: Compilation,
     without: frozenset[str],
-) -> Rehearsed:
+) -> Diagnostics:
     """Have the host back end's compiler read kernels and what they reach; no code is made.
 
     Args:
@@ -98,7 +98,7 @@ def rehearse(
         with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
             finished = compiler.compile_object([read], Path(scratch) / "reference")
         if finished.ok:
-            return Rehearsed()
+            return Diagnostics()
         messages = finished.stderr
     # Which header opens which.
     command = [compiler.cxx, "-x", "c++", "-E", "-H", *NVCC_MACROS, f"-I{INCLUDE}"]
@@ -106,7 +106,7 @@ def rehearse(
     return _said(messages, opened, source, without)
 
 
-def _said(messages: str, opened_by: str, source: Source, without: frozenset[str]) -> Rehearsed:
+def _said(messages: str, opened_by: str, source: Source, without: frozenset[str]) -> Diagnostics:
     found = _ERROR.findall(messages)
     undeclared = frozenset(a or b for _, _, e in found for a, b in _UNDECLARED.findall(e))
     unread: dict[str, str] = {}
@@ -124,4 +124,4 @@ def _said(messages: str, opened_by: str, source: Source, without: frozenset[str]
             unread.setdefault(max(spelled, key=len), text)
         else:
             own.add(f"{line}: {text}")
-    return Rehearsed(frozenset(own or ([] if unread else [messages])), undeclared, unread)
+    return Diagnostics(frozenset(own or ([] if unread else [messages])), undeclared, unread)

@@ -36,7 +36,7 @@ def no_compiler() -> str:
 
 
 @dataclass(slots=True)
-class Bench:
+class Attempts:
     """Tries proposals for one kernel of a source; what is compiled is compiled once.
 
     Attributes:

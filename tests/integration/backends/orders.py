@@ -1,0 +1,14 @@
+"""Tests of the host back end that hold in every order of threads."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.backends.protocol.schedules import Schedule
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """What is promised holds in every order."""
+    if "host" in metafunc.fixturenames:
+        orders = [None, *Schedule]
+        metafunc.parametrize("host", orders, ids=lambda one: str(one or "natural"), indirect=True)

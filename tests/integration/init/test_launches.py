@@ -1,0 +1,241 @@
+"""``gi-cuda init`` reads launches wherever they stand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from gi_cuda.cli import app
+from gi_cuda.spec import load_target
+from tests.integration.init.proposing import init, passes, refused, roles, said, sizes, tree
+
+
+def test_sizes_and_geometry_come_from_the_host_code(tmp_path: Path) -> None:
+    target = init("jacobi.cu", tmp_path / "jacobi")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == [
+        "(width + BLOCK_X - 1) / BLOCK_X",
+        "(height + BLOCK_Y - 1) / BLOCK_Y",
+    ]
+    assert [e.text for e in step.block] == ["BLOCK_X", "BLOCK_Y"]
+    assert sizes(target) == {"in": "width * height", "out": "width * height"}
+    assert roles(target) == {"in": "input", "out": "output"}
+    found = {p.name: (p.kind, p.default) for p in target.parameters}
+    assert found == {"BLOCK_X": ("macro", 32), "BLOCK_Y": ("macro", 8), "USE_LDG": ("flag", 0)}
+    assert target.constraints[0].that.text == "BLOCK_X * BLOCK_Y <= 1024"
+
+
+def test_geometry_is_guessed_from_the_kernel_where_the_host_code_does_not_say(
+    tmp_path: Path,
+) -> None:
+    (wave,) = init("wave.cu", tmp_path / "wave").launches[0].steps
+    assert [e.text for e in wave.block] == ["32", "8"]
+    assert [e.text for e in wave.grid] == ["(nx + 32 - 1) / 32", "(ny + 8 - 1) / 8"]
+
+
+def test_a_launch_by_a_macro_is_read(tmp_path: Path) -> None:
+    (life,) = init("life.cu", tmp_path / "life").launches[0].steps
+    assert [e.text for e in life.grid] == ["128 / 16", "128 / 16"]
+    assert [e.text for e in life.block] == ["16", "16"]
+
+
+DOUBLE = """__global__ void twice(float *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] *= 2;
+}
+"""
+
+
+DRIVER = """void go(float *a, int count) {
+    int blocks = (count + 95) / 96;
+    twice<<<blocks, 96>>>(a, count);
+}
+"""
+
+
+@pytest.mark.parametrize("place", ["driver.cpp", "host/driver.cu", "../src/deep.cpp"])
+def test_a_launch_in_another_file_is_found(place: str, tmp_path: Path) -> None:
+    source = tmp_path / "kernels" / "twice.cu"
+    driver = source.parent / place
+    for path, text in ((source, DOUBLE), (driver, DRIVER)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    said(source, tmp_path / "t")
+    (step,) = load_target(tmp_path / "t").launches[0].steps
+    assert ([e.text for e in step.grid], step.block[0].text) == (["(n + 95) / 96"], "96")
+    assert f"As in line 3 of {place}" in (tmp_path / "t" / "target.toml").read_text()
+
+
+def test_a_file_that_launches_is_read_with_its_headers(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    source.write_text(DOUBLE)
+    (tmp_path / "sizes.h").write_text("#define THREADS 96\n")
+    driver = '#include "sizes.h"\n' + DRIVER.replace("blocks, 96", "blocks, THREADS")
+    (tmp_path / "driver.cpp").write_text(driver)
+    said(source, tmp_path / "t")
+    assert load_target(tmp_path / "t").launches[0].steps[0].block[0].text == "96"
+
+
+def test_a_file_that_launches_can_be_named(tmp_path: Path) -> None:
+    source, far = tmp_path / "a" / "twice.cu", tmp_path / "b" / "c" / "far.cpp"
+    for path, text in ((source, DOUBLE), (far, DRIVER)):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    said(source, tmp_path / "t", "--host", str(far))
+    (step,) = load_target(tmp_path / "t").launches[0].steps
+    assert step.block[0].text == "96"
+    message = refused(tmp_path, str(source), "--host", str(source))
+    assert "twice.cu: there is no launch of twice in this file" in message
+    assert "cannot read" in refused(tmp_path, str(source), "--host", str(tmp_path / "no.cpp"))
+
+
+NUMBERS = """int main(int argc, char **argv) {{
+    int n = 100000, threads = atoi(argv[1]);
+    float *a;
+    cudaMalloc(&a, n * sizeof(float));
+    {launch}
+}}
+"""
+
+
+def test_what_only_a_run_tells_is_assumed_and_said(tmp_path: Path) -> None:
+    source = tmp_path / "twice.cu"
+    launch = "twice<<<(n + threads - 1) / threads, threads, 3 * threads * sizeof(double)>>>(a, n);"
+    source.write_text(DOUBLE + NUMBERS.format(launch=launch))
+    said(source, tmp_path / "t")
+    (step,) = load_target(tmp_path / "t").launches[0].steps
+    assert (step.grid[0].text, step.block[0].text) == ("(n + 128 - 1) / 128", "128")
+    assert step.shared.text == "3 * 128 * 8"
+    text = (tmp_path / "t" / "target.toml").read_text()
+    assert "FILL IN: what only a run of the host code tells; assumed: threads = 128." in text
+
+
+WINDOW = """__global__ void window(const float *in, float *out, int M, int N) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < N - M + 1) {
+        float s = 0.0f;
+        for (int k = 0; k < M; k++) s += in[i + k];
+        out[i] = s;
+    }
+}
+int main() {
+    int M = 10, N = 100000;
+    float *in, *out;
+    cudaMalloc(&in, sizeof(float) * N);
+    cudaMalloc(&out, sizeof(float) * (N - M + 1));
+    window<<<(N - M + 1 + 255) / 256, 256>>>(in, out, M, N);
+}
+"""
+
+
+SHARED = """#define ROW 17
+__global__ void rows(const float *in, float *out, int n) {
+    extern __shared__ double s[];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    for (int k = 0; k < ROW; k++) s[threadIdx.x * ROW + k] = 0.0;
+    if (i < n) out[i] = in[i] + (float)s[threadIdx.x * ROW];
+}
+int main(int argc, char **argv) {
+    int n = 100000, wgs = atoi(argv[1]);
+    float *in, *out;
+    cudaMalloc(&in, n * sizeof(float));
+    cudaMalloc(&out, n * sizeof(float));
+    rows<<<(n + wgs - 1) / wgs, wgs, ROW * wgs * sizeof(double)>>>(in, out, n);
+}
+"""
+
+
+MACRO = """template <int N> __global__ void scale(float *a, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) a[i] = N * a[i];
+}
+#define LAUNCH(N)                    \\
+    scale<N>                         \\
+        <<<(n + 255) / 256, 256>>>(a, \\
+                                   n);
+
+void run(float *a, int n) {
+    LAUNCH(4)
+}
+"""
+
+
+@pytest.mark.parametrize("text", [WINDOW, SHARED, MACRO])
+def test_launches_that_are_hard_to_read_pass_check(text: str, tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(text)
+    said(source, tmp_path / "target")
+    passes(tmp_path / "target", tmp_path / "scratch")
+
+
+SORT = """const unsigned WIDE = 512;
+__global__ void local(float *a) { a[blockIdx.x * WIDE + threadIdx.x] += 1; }
+__global__ void merge(float *a, int n, int size) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; a[2 * i] += size; }
+__global__ void odd(float *a, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) a[i] += 1; }
+int main(int argc, char **argv) {
+  const int n = argc > 1 ? atoi(argv[1]) : 1 << 14; float *a;
+  cudaMalloc(&a, n * sizeof *a);
+  local<<<n / WIDE, WIDE / 2>>>(a);
+  for (int size = 2 * WIDE; size <= n; size <<= 1) merge<<<n / 512, 256>>>(a, n, size);
+  odd<<<guess(), WIDE / 2>>>(a, n);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "grid"),
+    [
+        ("local", "n / 512"),
+        ("merge", "n / 512"),
+        ("odd", "(n + (512 / 2) - 1) / (512 / 2)"),
+    ],
+)
+def test_every_case_of_a_launch_has_a_block(tmp_path: Path, kernel: str, grid: str) -> None:
+    source = tree(tmp_path, {"sort.cu": SORT})
+    done = CliRunner().invoke(
+        app, ["init", str(source), "--no-trial", "--kernel", kernel, "-o", str(tmp_path / "t")]
+    )
+    assert done.exit_code == 0, done.output
+    target = load_target(tmp_path / "t")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == [grid]
+    assert sizes(target) == {"a": "n"}
+    for case in target.cases:
+        assert set(case.args) == {"seed", "n"}
+        assert step.grid[0].evaluate({"n": case.args["n"]}) >= 1
+    marked = (tmp_path / "t" / "data.py").read_text().splitlines()
+    listed = done.output.splitlines()[-2]
+    assert all(
+        f"data.py:{number}" in listed for number, line in enumerate(marked, 1) if "FILL IN" in line
+    )
+    assert "data.py:1," in f"{listed},"
+
+
+def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_with(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "flip.cu"
+    source.write_text(
+        "#ifndef TX\n#define TX 16\n#endif\n#ifndef TY\n#define TY 8\n#endif\n"
+        "enum { PER = 2 };\n"
+        "__global__ void flip(float *a, int w, int h) {\n"
+        "    int x = blockIdx.x * TX + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;\n"
+        "    if (x < w && y < h) a[y * w + x] *= -1; }\n"
+        "void run(float *a, int w, int h) {\n"
+        "    dim3 block(TX, TY), grid((w + TX - 1) / TX, PER * h / TY);\n"
+        "    flip<<<grid, block>>>(a, w, h); }\n"
+    )
+    said(source, tmp_path / "t")
+    target = load_target(tmp_path / "t")
+    assert {p.name: (p.default, p.values) for p in target.parameters} == {
+        "TX": (16, (8, 16, 32)),
+        "TY": (8, (4, 8, 16)),
+    }
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.block] == ["TX", "TY"]
+    assert [e.text for e in step.grid] == ["(w + TX - 1) / TX", "2 * h / TY"]
+    assert [c.that.text for c in target.constraints] == ["TX * TY <= 1024"]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, write_new
@@ -15,8 +16,9 @@ from gi_cuda.cli.options import Edits, Force, Level, check_edits
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import backends_for, check_level, compiled_subject
 from gi_cuda.genome import Space
-from gi_cuda.grammar import EDIT_SETS, Wanted, convert, front_end, read_files
+from gi_cuda.grammar import EDIT_SETS, Rules, Wanted, convert, front_end, read_files
 from gi_cuda.grammar.frontends.cuda.account import account
+from gi_cuda.grammar.presence import ANY
 from gi_cuda.report.convert import (
     edits_table,
     kept_lines,
@@ -72,7 +74,7 @@ def command(
     source = language.load(asked.path, asked.headers, asked.include)
     program = language.read(source, wanted)
     wrote = _write(output or asked.folder, source.name, program.notation(), force)
-    print_table(console, edits_table(program.grammar, asked.macros))
+    print_table(console, _edits(program.grammar, asked))
     say(console, wrote)
 
 
@@ -80,13 +82,17 @@ def _explain(asked: _Asked, wanted: Wanted) -> None:
     """Say for each line of a CUDA source what rule it is, or why it is fixed."""
     joined = read_files(asked.path, asked.headers, asked.include)
     grammar = convert(joined.source, wanted.kernels, wanted.types)
-    parts = account(joined.source, wanted.kernels, wanted.types)
+    parts = account(joined.source, wanted.kernels, wanted.types, asked.every)
     width = console.width if console.is_terminal else None
     print_table(console, lines_table(grammar, parts, width))
-    print_table(console, edits_table(grammar, asked.macros))
+    print_table(console, _edits(grammar, asked))
     print_table(console, share_table(parts))
     for line in kept_lines(joined.kept):
         say(console, line)
+
+
+def _edits(grammar: Rules, asked: _Asked) -> Table:
+    return edits_table(grammar, grammar.under_any(asked.every), grammar.under(asked.default))
 
 
 def _convert_compiled(
@@ -132,19 +138,25 @@ def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> st
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is to be converted: the files, the kernels, what is defined, where results go."""
+    """What is to be converted: the files, the kernels, what is defined, where results go.
+
+    Attributes:
+        default: the macros of the default configuration.
+        every: those of all configurations, ``ANY`` where they differ.
+    """
 
     path: Path
     headers: Sequence[Path]
     include: Sequence[Path]
     kernels: Sequence[str] | None
-    macros: Mapping[str, str]
+    default: Mapping[str, str]
+    every: Mapping[str, str]
     folder: Path
 
 
 def _asked(path: Path, kernels: list[str] | None) -> _Asked:
     if path.is_file() and path.suffix != ".toml":
-        return _Asked(path, (), (), kernels, {}, path.parent)
+        return _Asked(path, (), (), kernels, {}, {}, path.parent)
     if kernels:
         raise UserError(
             "a target names its kernels itself",
@@ -152,6 +164,7 @@ def _asked(path: Path, kernels: list[str] | None) -> _Asked:
             hint="leave --kernel out, or name the source file instead of the target",
         )
     target = load_target(path)
-    macros = Space.from_target(target).default.macros
+    default = Space.from_target(target).default.macros
+    every = {**default, **dict.fromkeys((one.name for one in target.parameters), ANY)}
     include, folder = target.build.include, target.folder
-    return _Asked(target.source, target.headers, include, target.kernels, macros, folder)
+    return _Asked(target.source, target.headers, include, target.kernels, default, every, folder)

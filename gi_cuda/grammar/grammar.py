@@ -78,6 +78,10 @@ class Grammar(Rules):
             self._views[key] = view
         return view
 
+    def under_any(self, macros: Mapping[str, str]) -> Selection:
+        """What configurations make of the grammar that differ in the macros that are ``ANY``."""
+        return _Part(self, self.presence.active(macros))
+
     @cached_property
     def offers(self) -> Offers:
         """What each place may be offered under some configuration."""
@@ -145,6 +149,26 @@ class Grammar(Rules):
     def in_order(self, *groups: Iterable[Donor]) -> list[Donor]:
         """Several candidates in source order."""
         return sorted(chain(*groups), key=lambda candidate: self._rank[candidate.donor])
+
+
+class _Part:
+    """The rules of some presence regions, and those donors of them that are there as well."""
+
+    def __init__(self, grammar: Grammar, active: tuple[bool, ...]) -> None:
+        self.grammar = grammar
+        self.mutable = tuple(
+            chain.from_iterable(names for region, names in grammar.runs if active[region])
+        )
+        self._out = frozenset(name for name, one in grammar.facts.items() if not active[one.region])
+
+    def donors(self, place: str) -> tuple[str, ...]:
+        return tuple(one for one in self.grammar.donors(place) if one not in self._out)
+
+    def count(self, place: str) -> int:
+        return len(self.donors(place)) if self._out else self.grammar.count(place)
+
+    def operations(self, place: str) -> tuple[Operation, ...]:
+        return _operations(self.grammar, self, place)
 
 
 class View:

@@ -91,6 +91,10 @@ class Rules(ABC):
         """The grammar as a configuration sees it, which defines these macros."""
         return self
 
+    def under_any(self, macros: Mapping[str, str]) -> Selection:
+        """What configurations make of the grammar that differ in the macros that are ``ANY``."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class SourceLines:

@@ -34,7 +34,10 @@ _COMMENT = re.compile(r"//.*|/\*.*?\*/", re.DOTALL)
 _COMPILER = re.compile(r"__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
 _OPENS = frozenset({"if", "ifdef", "ifndef"})
 _TURNS = frozenset({"elif", "elifdef", "elifndef", "else"})
+_NUMBER = re.compile(r"\b\d{1,9}\b")
 _PROBES = (0, 1, 1_000_000)
+ANY = "__any"
+"""What stands for the value of a macro that may have any, or not be defined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +114,7 @@ class Presence:
 
         The source's own ``#define`` and ``#undef`` count from where they stand. A condition that
         cannot be evaluated (a compiler's or header's macro, a function-like macro) counts as
-        true, and so does its ``#else``.
+        true, and so does its ``#else``; so it is with one that depends on a macro that is ``ANY``.
         """
         environment: dict[str, str | None] = dict(macros)
         active = [True] * len(self.parents)
@@ -183,10 +186,13 @@ def _macro(directive: Directive) -> Macro | None:
 
 def _remember(directive: Directive, environment: dict[str, str | None]) -> None:
     """Let a define or undef take effect; a function-like macro's value is None."""
+    match = _WORD.search(directive.rest)
+    if match is not None and environment.get(match[0]) == ANY:
+        return  # a guard around it may keep it out
     if directive.word == "define" and (macro := _macro(directive)) is not None:
         body = _COMMENT.sub(" ", macro.body).strip()
         environment[macro.name] = body if macro.parameters is None else None
-    elif directive.word == "undef" and (match := _WORD.search(directive.rest)) is not None:
+    elif directive.word == "undef" and match is not None:
         environment.pop(match[0], None)
 
 
@@ -209,13 +215,15 @@ def _holds(word: str, rest: str, environment: Mapping[str, str | None]) -> bool 
     text = _expand(_DEFINED.sub(defined, _COMMENT.sub(" ", rest)), environment)
     if text is None:
         return None
-    truths = {_truth(text, probe) for probe in _PROBES}
+    # Whoever is unknown may be what it is compared with, or a little more or less.
+    compared = {int(n) + by for n in _NUMBER.findall(text) for by in (-1, 0, 1)}
+    truths = {_truth(text, probe) for probe in (*_PROBES, *compared)}
     return truths.pop() if len(truths) == 1 else None
 
 
 def _is_defined(name: str, environment: Mapping[str, str | None]) -> bool | None:
     if name in environment:
-        return True
+        return None if environment[name] == ANY else True
     return None if _COMPILER.fullmatch(name) else False
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.table import Table
 from rich.text import Text
@@ -62,7 +62,8 @@ def kept_lines(kept: Sequence[KeptInclude]) -> Iterator[str]:
 
 
 def share_table(parts: Sequence[AccountedPart]) -> Table:
-    """How many statements, conditions and headers can change."""
+    """How many statements, conditions and headers can change, of those that are ever compiled."""
+    parts = [part for part in parts if part.compiled]
     table = empty_table("variable parts")
     for name in ("kind", "number", "as a whole", "in part", "fixed", "variable"):
         table.add_column(name, justify="left" if name == "kind" else "right")
@@ -90,11 +91,15 @@ def variable_share(parts: Sequence[AccountedPart]) -> float:
     return sum(part.variable for part in parts) / len(parts) if parts else 1.0
 
 
-def edits_table(grammar: Rules, macros: Mapping[str, str]) -> Table:
-    """Rules by type, and how many single edits they allow."""
-    everywhere = single_edits(grammar, grammar)
-    here = single_edits(grammar, grammar.under(macros))
-    numbers = Counter(rule.type for rule in grammar.rules)
+def edits_table(grammar: Rules, some: Selection, default: Selection) -> Table:
+    """Rules by type, and how many single edits they allow.
+
+    Args:
+        some: what configurations make of the grammar, all together.
+        default: what the default one makes of it.
+    """
+    everywhere, here = single_edits(grammar, some), single_edits(grammar, default)
+    numbers = Counter(grammar.rule(name).type for name in some.mutable)
     table = empty_table("rules")
     table.add_column("type")
     for name in ("number", "edits in some configuration", "edits in the default one"):

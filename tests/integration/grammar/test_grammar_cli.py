@@ -41,6 +41,32 @@ def test_explain_shows_the_source_as_it_is(tmp_path: Path) -> None:
     assert "p[n] = p[0] + p[b];" in done.stdout
 
 
+def test_what_no_parameter_can_switch_on_is_not_counted(tmp_path: Path) -> None:
+    folder = shutil.copytree(SCALE, tmp_path / "target")
+    source, before = folder / "kernel.cu", gi_cuda("convert", folder, "--explain").stdout
+    text = source.read_text()
+    at = text.index("    if (waste")
+    hidden = "#ifdef NEVER\n    mine = 1;\n    if (n) mine = 2;\n#endif\n"
+    either = "#if BLOCK > 64\n    mine += 1;\n#endif\n"
+    source.write_text(text[:at] + hidden + text[at:])
+    never = gi_cuda("convert", folder, "--explain").stdout
+    assert never.count("no parameter can switch its #if on") == 3
+    assert _counts(never) == _counts(before)
+    source.write_text(text[:at] + either + text[at:])
+    some = gi_cuda("convert", folder, "--explain").stdout
+    (rules, edits, default, parts), were = _counts(some), _counts(before)
+    assert (rules, parts) == (were[0] + 1, were[3] + 1)
+    assert edits > were[1]
+    assert default in (were[2], edits)
+
+
+def _counts(said: str) -> tuple[int, int, int, int]:
+    """Rules, edits, edits of the default configuration, parts."""
+    ((rules, edits, default),) = re.findall(r"^\s*all +(\d+) +(\d+) +(\d+)", said, re.MULTILINE)
+    (parts,) = re.findall(r"all but declarations and jumps +(\d+)", said)
+    return int(rules), int(edits), int(default), int(parts)
+
+
 def test_explain_counts_more_edits_with_all_types() -> None:
     counts = []
     for edits in ("paper", "full"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gi_cuda.grammar.presence import read_presence
+from gi_cuda.grammar.presence import ANY, read_presence
 
 
 def lines_compiled(text: str, **macros: str) -> set[str]:
@@ -87,3 +87,17 @@ def test_a_span_is_whole_when_its_conditionals_close() -> None:
     assert not presence.is_whole(0, text.index("b"))
     assert not presence.is_whole(text.index("b"), text.index("c"))
     assert not presence.is_whole(text.index("c"), len(text))
+
+
+def test_a_macro_that_may_have_any_value_leaves_both_branches() -> None:
+    text = "#ifdef N\na\n#else\nb\n#endif\n"
+    text += "#if N > 4 && !M\nc\n#elif N > 2\nd\n#else\ne\n#endif\n"
+    text += "#if M\nf\n#endif\n"
+    assert lines_compiled(text, N=ANY) == set("abcde")
+    assert lines_compiled(text, N=ANY, M="1") == set("abdef")
+
+
+def test_a_default_does_not_settle_what_may_have_any_value() -> None:
+    text = "#ifndef N\n#define N 4\n#endif\n#if N == 4\na\n#else\nb\n#endif\n#undef N\n"
+    text += "#ifdef N\nc\n#endif\n"
+    assert lines_compiled(text, N=ANY) == set("abc")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from tree_sitter import Node
 
@@ -28,6 +29,8 @@ class PartKind(StrEnum):
     HIDDEN = "not read"
 
 
+NO_MACROS: Mapping[str, str] = MappingProxyType({})
+
 EXPECTED = (PartKind.STATEMENT, PartKind.CONDITION, PartKind.HEADER, PartKind.HIDDEN)
 """Kinds of which most are to be variable; declarations and jumps stay as they are."""
 
@@ -43,6 +46,7 @@ class AccountedPart:
         rules: names of the rules that are it or lie in it, in source order.
         whole: whether it can change as a whole.
         reason: why it cannot, or only in part; empty where ``whole``.
+        compiled: whether some configuration compiles it.
     """
 
     kind: PartKind
@@ -53,6 +57,7 @@ class AccountedPart:
     rules: tuple[str, ...]
     whole: bool
     reason: str
+    compiled: bool = True
 
     @property
     def variable(self) -> bool:
@@ -64,15 +69,19 @@ def account(
     source: Source,
     kernels: Sequence[str] | None = None,
     types: frozenset[RuleType] = PAPER_TYPES,
+    macros: Mapping[str, str] = NO_MACROS,
 ) -> tuple[AccountedPart, ...]:
     """The parts of the functions that evolve, in source order.
+
+    Args:
+        macros: what configurations define; ``ANY`` where they differ in it.
 
     Raises:
         UserError: as :func:`gi_cuda.grammar.convert`.
     """
     analysis = analyse(source, kernels, types)
     findings = analysis.findings
-    accountant = _Accountant(source, findings, types)
+    accountant = _Accountant(source, findings, types, findings.presence.active(macros))
     for body in analysis.bodies:
         for kind, node, reason in _parts(body, findings):
             accountant.add(kind, node.start_byte, node.end_byte, reason)
@@ -85,10 +94,17 @@ def account(
 class _Accountant:
     """Puts parts and rules together."""
 
-    def __init__(self, source: Source, findings: Findings, types: frozenset[RuleType]) -> None:
+    def __init__(
+        self,
+        source: Source,
+        findings: Findings,
+        types: frozenset[RuleType],
+        active: tuple[bool, ...],
+    ) -> None:
         self.parts: list[AccountedPart] = []
         self._text = source.text
         self._types = types
+        self._presence, self._active = findings.presence, active
         self._places = LineIndex(source)
         self._drafts = sorted(
             named(source, findings.rules), key=lambda pair: (pair[1].start, -pair[1].end)
@@ -111,7 +127,16 @@ class _Accountant:
         elif not reason:
             reason = _why(kind, self._types)
         self.parts.append(
-            AccountedPart(kind, *self._places.at(start), start, end, names, whole, reason)
+            AccountedPart(
+                kind,
+                *self._places.at(start),
+                start,
+                end,
+                names,
+                whole,
+                reason if (compiled := self._compiled(start)) else _NEVER,
+                compiled,
+            )
         )
 
     def add_hidden(self, start: int, end: int) -> None:
@@ -121,8 +146,16 @@ class _Accountant:
             start += len(text) - len(text.lstrip())
             end = start + len(text.strip())
             reason = "an #if or a macro cuts through the statement; this branch is not read"
-            place = self._places.at(start)
-            self.parts.append(AccountedPart(PartKind.HIDDEN, *place, start, end, (), False, reason))
+            place, compiled = self._places.at(start), self._compiled(start)
+            self.parts.append(
+                AccountedPart(PartKind.HIDDEN, *place, start, end, (), False, reason, compiled)
+            )
+
+    def _compiled(self, at: int) -> bool:
+        return self._active[self._presence.region(at)]
+
+
+_NEVER = "no parameter can switch its #if on"
 
 
 _WHOLE: dict[PartKind, frozenset[RuleType]] = {

@@ -8,6 +8,7 @@ for it.
 from __future__ import annotations
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -105,6 +107,24 @@ def end_all(seconds: float) -> None:
         process.end(max(0.0, deadline - time.monotonic()))
 
 
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """How a process ended.
+
+    Attributes:
+        status: exit status, or minus the number of a signal; None: it was killed at a limit.
+        stdout, stderr: what it wrote.
+        seconds: of wall time, from before its start to its end.
+        loud: whether it wrote more than it may.
+    """
+
+    status: int | None
+    stdout: bytes
+    stderr: bytes
+    seconds: float
+    loud: bool = False
+
+
 class Process:
     """A process with all that it starts.
 
@@ -125,6 +145,7 @@ class Process:
         if self._leash.is_cut:
             raise Stopped
         self._going = going
+        self._begun = time.monotonic()
         with undisturbed():
             self._popen: subprocess.Popen[Any] = subprocess.Popen(
                 command, start_new_session=True, **options
@@ -165,6 +186,56 @@ class Process:
             raise Stopped
         return None if late else self._popen.returncode, *texts
 
+    def followed(self, limit: float, most: int) -> Followed:
+        """Read what it writes into pipes until it ends, and end what it leaves running.
+
+        Its end is seen at once, so that its time can be told; not only when nobody holds the pipes
+        any more.
+
+        Args:
+            limit: seconds of wall time that it may take.
+            most: bytes that it may write to either of stdout and stderr.
+
+        Raises:
+            Stopped: it was killed because it is not wanted any more.
+        """
+        assert self._popen.stdout is not None
+        assert self._popen.stderr is not None
+        with self._popen.stdout as stdout, self._popen.stderr as stderr:
+            written = {stdout.fileno(): bytearray(), stderr.fileno(): bytearray()}
+            try:
+                status = self._read(written, self._begun + limit, most)
+                seconds = time.monotonic() - self._begun
+            finally:
+                self.end()
+        if self._leash.is_cut:
+            raise Stopped
+        said, complained = map(bytes, written.values())
+        loud = max(len(said), len(complained)) > most
+        return Followed(status, said, complained, seconds, loud)
+
+    def _read(self, written: dict[int, bytearray], deadline: float, most: int) -> int | None:
+        """Read its pipes until it ends; its exit status, None where it goes beyond a limit."""
+        with selectors.DefaultSelector() as selector, _told_of_end(self.pid) as end:
+            for pipe in written:
+                os.set_blocking(pipe, False)
+                selector.register(pipe, selectors.EVENT_READ)
+            if end is not None:
+                selector.register(end, selectors.EVENT_READ)
+            while True:
+                left = deadline - time.monotonic()
+                ready = selector.select(max(0.0, left if end is not None else min(left, _LOOKED)))
+                over = self._popen.poll()
+                for key, _ in ready:
+                    if key.fd in written and not _more(key.fd, written[key.fd], most):
+                        selector.unregister(key.fd)
+                if over is not None:
+                    for pipe, text in written.items():  # what was written just before
+                        _more(pipe, text, most)
+                loud = any(len(text) > most for text in written.values())
+                if over is not None or loud or left <= 0:
+                    return None if loud else over
+
     def ended(self) -> str:
         """How it ended, as the rest of a sentence of which it is the subject."""
         with suppress(subprocess.TimeoutExpired):
@@ -201,6 +272,31 @@ class Process:
         """The processes of its session that have not ended, itself among them."""
         own = [self.pid] if self._popen.poll() is None else []
         return sorted({*own, *_living(self.pid)})
+
+
+def _more(pipe: int, text: bytearray, most: int) -> bool:
+    """Read what there is in a pipe, up to one byte beyond a limit; whether there may come more."""
+    with suppress(BlockingIOError):
+        while len(text) <= most:
+            chunk = os.read(pipe, min(1 << 16, most + 1 - len(text)))
+            if not chunk:
+                return False
+            text += chunk
+    return True
+
+
+@contextmanager
+def _told_of_end(pid: int) -> Iterator[int | None]:
+    """What becomes readable when a process ends; None where the system has no such thing."""
+    try:
+        told = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        yield None
+        return
+    try:
+        yield told
+    finally:
+        os.close(told)
 
 
 @contextmanager

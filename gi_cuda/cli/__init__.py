@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import sys
 from collections.abc import Callable
@@ -14,7 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 import gi_cuda
-from gi_cuda.backends import ONE_THREAD
+from gi_cuda.backends import set_one_thread
 from gi_cuda.backends.leftovers import own_temporary_folder
 from gi_cuda.cli.console import console, state
 from gi_cuda.cli.stopping import STATUS, ending_in_time
@@ -143,8 +142,7 @@ def _tidy(command: Callable[..., Any]) -> Callable[..., Any]:
 def main() -> None:
     """Run the command line; what somebody can mend ends in one message and exit status 2, other
     faults of the machine in exit status 1."""
-    for name, value in ONE_THREAD.items():
-        os.environ.setdefault(name, value)
+    set_one_thread()
     with ending_in_time():
         try:
             app()

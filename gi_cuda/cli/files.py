@@ -65,13 +65,14 @@ def _probe(folder: Path, what: Path) -> None:
 
 @contextmanager
 def scratch_folder() -> Iterator[Path]:
-    """A temporary folder; it is removed at the end of the context.
+    """A temporary folder; it is removed at the end of the context, or with all temporary files at
+    that of the command.
 
     Raises:
         UserError: there is no place for one.
     """
     try:
-        folder = tempfile.TemporaryDirectory(prefix="gi-cuda-")
+        folder = tempfile.TemporaryDirectory(prefix="gi-cuda-", ignore_cleanup_errors=True)
     except OSError as error:
         raise UserError(
             f"no folder can be made for what is needed meanwhile: {error.strerror}",

@@ -85,6 +85,14 @@ NoCache: TypeAlias = Annotated[
         "--no-cache", help="Compile everything anew, and keep nothing of it for other commands."
     ),
 ]
+InApplication: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--application",
+        help="Apply it to copies of the application that [application] of target.toml describes,"
+        " build and run them, and measure the whole program before and after.",
+    ),
+]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.options import (
     AsFound,
     Force,
+    InApplication,
     IndividualNumber,
     NoCache,
     RunPath,
@@ -23,8 +26,11 @@ from gi_cuda.cli.options import (
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
-from gi_cuda.runs.run import Run, open_run
-from gi_cuda.upstream.letters import mails
+from gi_cuda.results.application import ApplicationResult
+from gi_cuda.runs.run import open_run
+from gi_cuda.subject import Subject
+from gi_cuda.upstream.application import check_application
+from gi_cuda.upstream.letters import Drafts, draft
 from gi_cuda.upstream.ptx_module import ptx_module
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import Submission, submit
@@ -66,6 +72,7 @@ def command(  # typer makes an option of each parameter
             " made of the file.",
         ),
     ] = False,
+    application: InApplication = False,
     sender: Annotated[
         str | None,
         typer.Option("--from", help='Sender of the mail, "Name <address>"; by default git knows.'),
@@ -83,6 +90,7 @@ def command(  # typer makes an option of each parameter
     check_choice("--configuration", configuration, CONFIGURATIONS)
     if format == "ptx":
         _refuse("--check", given=check)
+        _refuse("--application", given=application)
         _refuse("--from", given=sender is not None)
         _refuse("--configuration", given=configuration != "defaults")
     with open_run(run, cache_unless(no_cache)) as opened:
@@ -95,19 +103,26 @@ def command(  # typer makes an option of each parameter
                 module = ptx_module(opened, winner, changed.having(chosen))
             texts, said = [module.text], list(module.said)
         else:
+            if application:
+                check_application(opened.source.target)
             parts = steps(opened.source, changed, chosen)
-            if configuration == "defaults":
-                parts = in_one(parts)
+            parts = in_one(parts) if configuration == "defaults" else parts
             files = _files(output, len(parts), format)
             for file in files:
                 check_new(file, force=force)
             with console.status("building and validating the patched file"):
                 submission = submit(opened, winner, parts, check=check)
-                texts = _texts(opened, submission, format, sender, check=check)
-            said = submission.said(checked=check)
+            ready = _Ready(opened.source, submission, draft(opened, submission, sender), check)
+    if format != "ptx":
+        texts, said = ready.finished(format, application=application)
     if output is None:
         _print_patches(texts, said)
-        return
+    else:
+        _write_patches(files, texts, said, force=force)
+
+
+def _write_patches(files: list[Path], texts: list[str], said: list[str], *, force: bool) -> None:
+    """Patches into files, what is said of them on standard output."""
     for file, text in zip(files, texts, strict=True):
         write_new(file, text, force=force)
     for line in said:
@@ -167,14 +182,49 @@ def _files(output: Path | None, number: int, format: str) -> list[Path]:
     return [first, output]
 
 
-def _texts(
-    run: Run, submission: Submission, format: str, sender: str | None, *, check: bool
-) -> list[str]:
-    """What goes into each file."""
-    if format == "diff":
-        head = f"Measured by gi-cuda on {submission.device}.\n\n"
-        return [head + part.diff for part in submission.parts]
-    texts = mails(run, submission, sender)
-    if check:
-        submission.check_mails(run.source, texts)
-    return ["".join(texts)]
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """Patches that were built and validated, after the run was closed: no worker is on the device
+    any more.
+
+    Attributes:
+        source: what they are patches of.
+        check: whether git is to take them, also as mails.
+    """
+
+    source: Subject
+    submission: Submission
+    drafts: Drafts
+    check: bool
+
+    def finished(self, format: str, *, application: bool) -> tuple[list[str], list[str]]:
+        """What goes into each file, and what is said of it.
+
+        Args:
+            application: whether that is the last judge.
+
+        Raises:
+            UserError: it speaks against the patches, or git does not take a mail.
+        """
+        result = self._in_application() if application else None
+        said = [*self.submission.said(checked=self.check), *(result.lines() if result else ())]
+        if format == "diff":
+            head = f"Measured by gi-cuda on {self.submission.device}.\n\n"
+            return [head + part.diff for part in self.submission.parts], said
+        mails = self.drafts.mails(result)
+        if self.check:
+            self.submission.check_mails(self.source, mails)
+        return ["".join(mails)], said
+
+    def _in_application(self) -> ApplicationResult:
+        submission = self.submission
+        parts = [part.step for part in submission.parts]
+        result = judged_by_application(self.source.target, parts)
+        if result.fault:
+            raise UserError(
+                f"the application speaks against the patch: {result.fault}",
+                where=f"{submission.winner}: {parts[-1].genotype}",
+                hint="it is not written; choose another with --individual (gi-cuda show lists the"
+                " best), or some of its changes with --edits",
+            )
+        return result

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gi_cuda.analyze.validate import portability
-from gi_cuda.analyze.validate.acceptance import Entry, accept, remember
+from gi_cuda.analyze.validate.acceptance import Acceptance, Entry, TriedCandidate, accept, remember
 from gi_cuda.analyze.winner import choose_individual, how_to_go_on
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.table import backend_named
+from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.options import (
     MOST,
     AsFound,
     Force,
+    InApplication,
     IndividualNumber,
     NoCache,
     RunPath,
@@ -25,9 +28,14 @@ from gi_cuda.cli.options import (
     check_choice,
 )
 from gi_cuda.errors import UserError
-from gi_cuda.report.tables import print_table
+from gi_cuda.report.tables import print_table, say
 from gi_cuda.report.validate import portability_table, print_acceptance
+from gi_cuda.runs.lock import locked
 from gi_cuda.runs.run import Run, open_run
+from gi_cuda.runs.stored import open_store
+from gi_cuda.subject import Subject
+from gi_cuda.upstream import steps
+from gi_cuda.upstream.application import check_application
 
 SANITIZERS = ("installed", "required", "none")
 
@@ -55,6 +63,7 @@ def command(  # typer makes an option of each parameter
         list[Path] | None,
         typer.Option("--with", help="Show them beside those exported on another machine."),
     ] = None,
+    application: InApplication = False,
     no_cache: NoCache = False,
     force: Force = False,
 ) -> None:
@@ -65,20 +74,29 @@ def command(  # typer makes an option of each parameter
         check_new(export, force=force)
     elsewhere = {path: portability.read(path) for path in others or ()}
     with open_run(run, cache_unless(no_cache)) as opened:
+        if application:  # before any time is spent on measurements
+            check_application(opened.source.target)
         if genotype is not None:
             candidates = [Entry("the given genotype", None, opened.subject.read(genotype))]
         else:
             candidates = _candidates(opened, individual, best, as_found=as_found)
-        for path, there in elsewhere.items():  # before any time is spent on measurements
+        for path, there in elsewhere.items():
             texts = [str(one.genotype) for one in candidates]
             portability.check_same(there, opened.store.get("target_hash"), texts, path)
         tools, unwatched = _sanitizers(opened, sanitizers)
         with working("validating on the held-out cases"):
             result = accept(opened, candidates, tools)
-        remember(opened, result)
-        chosen = result.accepted or result.tried[0]
+        clean = result.clean
+        chosen = clean or result.tried[0]
         here = portability.measured(opened.store, opened.subject, result, chosen)
+        subject = opened.subject
+        if not (application and clean):
+            remember(opened.store, result)
+    if application and clean:  # no worker is on the device any more
+        result = _in_application(run, subject, result, clean)
     print_acceptance(console, result, unwatched)
+    if result.application and (outside := steps.elsewhere(subject, subject.read(here.genotype))):
+        say(console, f"not part of the source, so not in the application: {'; '.join(outside)}")
     for path, there in elsewhere.items():
         portability.check_same(there, here.target_hash, [here.genotype], path)
     if elsewhere:
@@ -88,6 +106,17 @@ def command(  # typer makes an option of each parameter
         say_written([export])
     if result.accepted is None:
         raise typer.Exit(1)
+
+
+def _in_application(
+    run: Path, subject: Subject, result: Acceptance, clean: TriedCandidate
+) -> Acceptance:
+    """What was found, with what the application says of the candidate that holds; stored."""
+    parts = steps.whole_patch(subject, subject.read(clean.genotype))
+    result = replace(result, application=judged_by_application(subject.target, parts))
+    with open_store(run) as store, locked(run):
+        remember(store, result)
+    return result
 
 
 def _candidates(run: Run, individual: int | None, best: int, *, as_found: bool) -> list[Entry]:

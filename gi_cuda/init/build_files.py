@@ -29,6 +29,9 @@ _SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
 _DEFINITION = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?:=([\w.+-]*))?")
 _STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
 _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
+_GENERATED_MAKEFILE = re.compile(r"\A(?:#.*\n)*# CMAKE generated file")
+_TEST_RULE = re.compile(r"^(test|check)[ \t]*::?(?!=)", re.M)
+_CTEST = re.compile(r"(?im)^\s*(?:enable_testing|include\s*\(\s*CTest|add_test)\b")
 _DEPTH = 8
 _OLDEST = 17
 """The C++ that nvcc takes without being told; what asks for an older one is compiled as this."""
@@ -47,6 +50,41 @@ class Said:
     option: str
     value: str
     place: str
+
+
+@dataclass(frozen=True, slots=True)
+class OwnBuild:
+    """How a project is built, as people would do it who find its build files.
+
+    Attributes:
+        folder: where.
+        file: what says so.
+        build: the command.
+        check: that which runs its tests; "" where there seem to be none.
+    """
+
+    folder: Path
+    file: Path
+    build: str
+    check: str = ""
+
+
+def own_build(source: Path, repository: Repository) -> OwnBuild | None:
+    """How the program that a source is part of is built; None where no build file tells.
+
+    The nearest Makefile says it, or the nearest list of CMake that is one of a whole project.
+    """
+    for folder in repository.folders_up(source.resolve().parent):
+        for file in (folder / name for name in ("GNUmakefile", "makefile", "Makefile")):
+            text = _text(file)
+            if text and not _GENERATED_MAKEFILE.search(text):
+                tests = _TEST_RULE.search(text)
+                return OwnBuild(folder, file, "make", f"make {tests[1]}" if tests else "")
+        text = _text(file := folder / "CMakeLists.txt")
+        if _PROJECT.search(text):
+            check = "ctest --test-dir build" if _CTEST.search(text) else ""
+            return OwnBuild(folder, file, "cmake -S . -B build && cmake --build build", check)
+    return None
 
 
 def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:

@@ -12,9 +12,11 @@ import numpy as np
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Image, ProposedBuffer
+from gi_cuda.init.build_files import own_build
 from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
+from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.tuning import Tunable
 
@@ -44,6 +46,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *(_launch(step, proposal.mark) for step in proposal.steps),
         *_oracles(proposal),
         *_cases(proposal),
+        *_application(proposal, folder),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -349,3 +352,20 @@ def _cases(proposal: Proposal) -> Iterator[str]:
             backends=None if same else backends_on_gpus(gpu=gpu),
             args={"seed": seed, **counts},
         )
+
+
+def _application(proposal: Proposal, folder: Path) -> Iterator[str]:
+    """The program that the source is part of, as comments: nobody has said how it is run."""
+    own = own_build(proposal.source, repository_of(proposal.source))
+    if own is None:
+        return
+    table = _table(
+        "[application]",
+        "The whole program as the last judge (`validate --application`, `patch --application`):"
+        "\nit is built and run in copies, before and after a patch. Say how it is run.",
+        folder=_Noted(relative(own.folder, folder), f"where {own.file.name} is"),
+        build=own.build,
+        run="./PROGRAM ARGUMENTS",
+        check=own.check or None,
+    )
+    yield "\n".join(line if line.startswith("#") else f"# {line}" for line in table.splitlines())

@@ -28,6 +28,9 @@ def print_acceptance(console: Console, result: Acceptance, unwatched: str) -> No
                 say(console, f"{one.name}: {tool}: {finding}")
     if unwatched:
         say(console, f"no sanitizers: {unwatched}")
+    if result.application and not result.application.wrong:
+        for line in result.application.lines():
+            say(console, line)
 
 
 def verdict(result: Acceptance) -> str:
@@ -36,10 +39,11 @@ def verdict(result: Acceptance) -> str:
     if one is None:
         reasons = "; ".join(f"{tried.name} {_fault(result, tried)}" for tried in result.tried)
         return f"FAILS: {reasons}"
+    application = "; right in the application" if result.application else ""
     watched = f"nothing found by {', '.join(result.watched)}" if result.watched else "not watched"
     return (
         f"HOLDS: {one.name}, speed-up on held-out cases {one.validation.overall}"
-        f" (95 % interval); noise {result.noise}; {watched}"
+        f" (95 % interval); noise {result.noise}; {watched}{application}"
     )
 
 
@@ -48,6 +52,10 @@ def _fault(result: Acceptance, one: TriedCandidate) -> str:
         return "is not right"
     if not result.faster(one):
         return "is not faster beyond the noise"
+    if result.application and one is result.clean:
+        return f"is found fault with by the application: {result.application.fault}"
+    if one.clean:
+        return "was not looked at any further (--individual or --genotype asks for it alone)"
     return "is found fault with by " + ", ".join(
         name for name, found in one.findings.items() if found
     )

@@ -207,6 +207,11 @@ def is_faster(overall: SpeedUp | None, noise: SpeedUp | None = None) -> bool:
     return overall is not None and overall.low > max(1.0, noise.high if noise else 1.0)
 
 
+def is_slower(overall: SpeedUp, floor: float = LEAST_FLOOR) -> bool:
+    """Whether a whole interval lies below 1, by more than the noise floor."""
+    return overall.high < 1 / (1 + floor)
+
+
 def is_acceptable(
     overall: SpeedUp | None, noise: SpeedUp, findings: Iterable[Collection[str]]
 ) -> bool:

@@ -11,7 +11,7 @@ from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.folder import restored
 from gi_cuda.search import Settings
-from gi_cuda.spec import Target, content_hash, file_hashes
+from gi_cuda.spec import Target, file_hashes, is_unchanged
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
@@ -54,7 +54,7 @@ def stored_subject(store: Store, folder: Path) -> Subject:
         edits=store.get("edits", "paper"),
         start=stored_start(store),
     )
-    if content_hash(subject.target) != store.get("target_hash"):
+    if not is_unchanged(subject.target, store.get("target_hash")):
         raise UserError(
             "the target changed since this run began",
             where=_changed(subject.target, store.get("target_files", {})),

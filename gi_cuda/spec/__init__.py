@@ -1,7 +1,8 @@
 """A target: what to evolve, how to launch it, its inputs and its oracle."""
 
+from gi_cuda.spec.application import Application
 from gi_cuda.spec.cases import CaseData, cases_for, confirm_cases, find_case, load_case
-from gi_cuda.spec.fingerprint import content_hash, file_hashes
+from gi_cuda.spec.fingerprint import content_hash, file_hashes, is_unchanged
 from gi_cuda.spec.given import Given, given
 from gi_cuda.spec.images import Surface, Texture, View
 from gi_cuda.spec.launches import (
@@ -35,6 +36,7 @@ from gi_cuda.spec.target import (
 )
 
 __all__ = [
+    "Application",
     "Argument",
     "Buffer",
     "BufferRole",
@@ -70,6 +72,7 @@ __all__ = [
     "final_storage",
     "find_case",
     "given",
+    "is_unchanged",
     "load_case",
     "load_target",
     "macros",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +20,31 @@ def content_hash(target: Target) -> str:
     """A 128-bit hash, in hexadecimal, of the target's own files.
 
     Those are ``target.toml``, the source and its ``headers``, the data module and the oracle's;
-    where the folder lies does not matter. Files that these read in turn do not count.
+    where the folder lies does not matter. Files that these read in turn do not count. Of
+    ``target.toml`` only what decides a measurement does: neither comments nor ``[application]``,
+    which judges what a run has found and may be written after it.
 
     Raises:
         UserError: a file is gone.
     """
+    return _hash([_deciding(target, file) for file in _files(target)])
+
+
+def is_unchanged(target: Target, before: str) -> bool:
+    """Whether a target still is as it was when its hash was taken.
+
+    Args:
+        before: as :func:`content_hash` gives it, or gave it when each byte counted.
+
+    Raises:
+        UserError: a file is gone.
+    """
+    return before in (content_hash(target), _hash([_content(file) for file in _files(target)]))
+
+
+def _hash(contents: Iterable[bytes]) -> str:
     digest = xxhash.xxh3_128()
-    for file in _files(target):
-        content = _content(file)
+    for content in contents:
         # With the length in front, no two lists of contents give the same bytes.
         digest.update(len(content).to_bytes(8, "little"))
         digest.update(content)
@@ -55,7 +75,22 @@ def file_hashes(target: Target) -> dict[str, str]:
     Raises:
         UserError: a file is gone.
     """
-    return {str(file): xxhash.xxh3_128(_content(file)).hexdigest() for file in _files(target)}
+    return {
+        str(file): xxhash.xxh3_128_hexdigest(_deciding(target, file)) for file in _files(target)
+    }
+
+
+def _deciding(target: Target, file: Path) -> bytes:
+    """What of a file decides what is measured."""
+    content = _content(file)
+    if file.name != target.file.name or file.parent != target.folder:
+        return content
+    try:
+        tables = tomllib.loads(content.decode("utf-8-sig"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError):  # it is no target any more
+        return content
+    tables.pop("application", None)
+    return json.dumps(tables, sort_keys=True, default=str).encode()
 
 
 def _files(target: Target) -> list[Path]:

@@ -137,6 +137,37 @@ def _expression(text: str) -> Expression:
     return expression
 
 
+def _command(value: Any) -> Any:
+    if isinstance(value, list):
+        raise mistake(
+            "a command is one text, and this is a list",
+            'Write it as in a terminal: "make && ./prepare". A shell runs it.',
+        )
+    if isinstance(value, str) and (not value.strip() or "\0" in value):
+        raise mistake("the command is empty", "Leave the key out, or write a command.")
+    return value
+
+
+def _pattern(text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise mistake(
+            f"this is not a regular expression: {error}",
+            "Write it between single quotes, in which a backslash is a backslash.",
+        ) from None
+    return text
+
+
+def _group_pattern(text: str) -> str:
+    if re.compile(_pattern(text)).groups != 1:
+        raise mistake(
+            "the regular expression needs one group, around the number",
+            "For example 'kernel time: ([0-9.]+) ms'; a group that is none begins with (?:",
+        )
+    return text
+
+
 def one_or_many(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
@@ -197,6 +228,9 @@ Name = Annotated[str, AfterValidator(_name)]
 FileName = Annotated[Text, AfterValidator(_file_name)]
 File = Annotated[Path, read_as(Text, Path)]
 Folder = Annotated[Path, read_as(str, Path)]
+Command = Annotated[str, BeforeValidator(_command)]
+Pattern = Annotated[Text, AfterValidator(_pattern)]
+GroupPattern = Annotated[Text, AfterValidator(_group_pattern)]
 Flag = Annotated[bool, Strict()]
 DType = Annotated[np.dtype[Any], read_as(str, _type)]
 ComponentType = Annotated[np.dtype[Any], read_as(str, _component_type)]
@@ -233,6 +267,8 @@ Default = Annotated[int | float | str, read_as(Any, _default)]
 Standard = Annotated[str, Field(pattern=r"^(c|gnu)\+\+\d[\da-z]$")]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Strict(), Field(ge=0, lt=1)]
+Seconds = Annotated[float, Strict(), Field(gt=0, le=1_000_000)]
+Pairs = Annotated[int, Strict(), Field(ge=4, le=1000)]
 Count = Annotated[int, Strict(), Field(ge=1)]
 Offset = Annotated[int, Strict(), Field(ge=0)]
 Alignment = Annotated[int, Strict(), AfterValidator(_alignment)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -107,6 +108,12 @@ class Files:
         """The folder `name`, absolute."""
         path = self._resolved(name, key)
         return self._there(path, path.is_dir(), f"the folder {str(name)!r}", key)
+
+    def find_named(self, name: str | Path, key: Key) -> Path:
+        """The file or folder `name`, absolute; a link is not followed."""
+        path = Path(os.path.abspath(self.folder / name))
+        there = os.path.lexists(path)
+        return self._there(path, there, f"the file or folder {str(name)!r}", key)
 
     def _resolved(self, name: str | Path, key: Key) -> Path:
         try:

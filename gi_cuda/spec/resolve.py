@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from gi_cuda import BACKENDS
+from gi_cuda.spec.application import Application
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.locate import Files, Key, KeyLines
 from gi_cuda.spec.names import check_names
@@ -71,6 +72,7 @@ def resolve(file: TargetFile, places: KeyLines) -> Target:
         cases=_placed(file.cases, "case", places),
         timing=file.timing,
         warps=file.warps,
+        application=file.application and _application(file.application, description, files),
         textures=images.textures,
         surfaces=images.surfaces,
     )
@@ -114,6 +116,16 @@ def _described(described: Description, files: Files) -> Description:
             )
     data = files.find(described.data, ("target", "data"))
     return replace(described, source=source, headers=headers, data=data)
+
+
+def _application(item: Application, described: Description, files: Files) -> Application:
+    """With the folders and files found that it names."""
+    key = ("application",)
+    folder = described.source.parent
+    if item.folder is not None:
+        folder = files.find_folder(item.folder, (*key, "folder"))
+    inputs = tuple(files.find_named(name, (*key, "inputs")) for name in item.inputs)
+    return replace(item, folder=folder, inputs=inputs, line=files.places.line(key))
 
 
 def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines) -> Parameter:

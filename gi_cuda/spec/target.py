@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from gi_cuda import BACKENDS
+from gi_cuda.spec.application import Application
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.images import Surface, Texture
 from gi_cuda.spec.oracles import Oracle
@@ -338,6 +339,7 @@ class Tables(Table):
     cases: key.AtLeastOne[Case]
     timing: Timing = field(default_factory=Timing)
     warps: Warps = field(default_factory=Warps)
+    application: Application | None = None
 
     @property
     def images(self) -> tuple[Texture | Surface, ...]:

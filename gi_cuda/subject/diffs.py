@@ -155,5 +155,10 @@ def paths_in_repository(files: Iterable[Path]) -> list[str]:
     """
     real = [Path(os.path.abspath(file)) for file in files]
     common = Path(os.path.commonpath([file.parent for file in real]))
-    root = next((f for f in (common, *common.parents) if (f / ".git").exists()), common)
+    root = work_tree(common) or common
     return [file.relative_to(root).as_posix() for file in real]
+
+
+def work_tree(folder: Path) -> Path | None:
+    """The root of the git work tree that a folder is in; None if it is in none."""
+    return next((f for f in (folder, *folder.parents) if (f / ".git").exists()), None)

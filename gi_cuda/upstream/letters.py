@@ -5,11 +5,13 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
+from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
 from gi_cuda.subject.diffs import blob, by_path, path_in_repository
@@ -17,18 +19,40 @@ from gi_cuda.upstream.mail import Letter, Provenance, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
 
-def mails(run: Run, submission: Submission, sender: str | None) -> list[str]:
-    """One mail for each patch.
+@dataclass(frozen=True, slots=True)
+class Drafts:
+    """What the mails of a submission say, one for each patch.
+
+    Attributes:
+        letters: in the order in which the patches apply.
+        where: where all is from.
+    """
+
+    letters: tuple[Letter, ...]
+    where: Provenance
+
+    def mails(self, result: ApplicationResult | None) -> list[str]:
+        """The mails.
+
+        Args:
+            result: what became of the application with all patches; the last mail says it.
+        """
+        letters = list(self.letters)
+        if result is not None:
+            letters[-1] = replace(letters[-1], application=tuple(result.lines()))
+        return [
+            mail(one, self.where, number, len(letters)) for number, one in enumerate(letters, 1)
+        ]
+
+
+def draft(run: Run, submission: Submission, sender: str | None) -> Drafts:
+    """What is to be said of a submission's patches.
 
     Args:
         sender: name and address; None: who commits in the source's repository.
     """
-    where = _provenance(run, sender)
-    parts = submission.parts
-    return [
-        mail(_letter(run, submission, part), where, number, len(parts))
-        for number, part in enumerate(parts, 1)
-    ]
+    letters = (_letter(run, submission, part) for part in submission.parts)
+    return Drafts(tuple(letters), _provenance(run, sender))
 
 
 def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
@@ -48,7 +72,18 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
         str(submission.noise),
         part.diff,
         tuple(f"{path}: git blob {blob(text)}" for path, text in _before(run, part).items()),
+        _known_of_application(run, part),
     )
+
+
+def _known_of_application(run: Run, part: ValidatedPatch) -> tuple[str, ...]:
+    """What ``validate`` found of the application with a patch, if it was asked."""
+    result = run.store.load("acceptance", Acceptance)
+    accepted = result and result.accepted
+    if not result or not result.application or not accepted:
+        return ()
+    same = accepted.genotype == str(part.step.genotype)
+    return tuple(result.application.lines()) if same else ()
 
 
 def _before(run: Run, part: ValidatedPatch) -> dict[str, str]:

@@ -54,6 +54,7 @@ class Letter:
         noise: a copy of the reference beside the reference, in words; "" where not measured.
         diff: the patch itself.
         bases: the files that it changes, and which state of them it is against.
+        application: what the whole application did with the patch, line by line.
     """
 
     genotype: str
@@ -63,6 +64,7 @@ class Letter:
     noise: str
     diff: str
     bases: tuple[str, ...] = ()
+    application: tuple[str, ...] = ()
 
 
 def mail(letter: Letter, origin: Provenance, number: int = 1, total: int = 1) -> str:
@@ -115,6 +117,9 @@ def _body(letter: Letter, origin: Provenance) -> list[str]:
     if letter.noise:
         table.append(("the file beside itself", letter.noise))
     lines += _columns(table)
+    if letter.application:
+        lines += ["", "In the whole application, built and run before and after:", ""]
+        lines += [f"  {line}" for said in letter.application for line in _wrapped(said)]
     if any(worth for _, worth in letter.changes):
         lines += [
             "",

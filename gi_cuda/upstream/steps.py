@@ -53,6 +53,12 @@ def steps(subject: Subject, changed: Changed, chosen: Collection[int]) -> list[P
     return found
 
 
+def whole_patch(subject: Subject, genotype: Genotype) -> list[PatchStep]:
+    """All that a genotype changes in the source as one step; none where that is nothing."""
+    changed = Changed.of(genotype, subject.original, subject.order)
+    return in_one(steps(subject, changed, changed.all))
+
+
 def in_one(parts: list[PatchStep]) -> list[PatchStep]:
     """Several steps as one."""
     if len(parts) < 2:

@@ -12,10 +12,12 @@ from gi_cuda.evaluate.races import findings_of
 from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding, new_findings
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import Source
+from gi_cuda.results.application import ApplicationResult
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import is_acceptable, is_faster
 from gi_cuda.runs.run import Run
+from gi_cuda.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +52,28 @@ class Acceptance:
         noise: a copy of the reference beside the reference: what no gain may be taken from.
         tried: the candidates, in the order in which they were to be taken.
         watched: names of the sanitizers that were at work.
+        application: what became of the application with the first that is right, faster and clean;
+            None where it was not asked.
     """
 
     noise: SpeedUp
     tried: tuple[TriedCandidate, ...]
     watched: tuple[str, ...]
+    application: ApplicationResult | None = None
 
     def faster(self, tried: TriedCandidate) -> bool:
         """Whether a candidate is certainly faster, beyond the noise."""
         return is_faster(tried.validation.overall, self.noise)
 
     @property
-    def accepted(self) -> TriedCandidate | None:
+    def clean(self) -> TriedCandidate | None:
         """The first candidate that is right, faster and clean."""
         return next((one for one in self.tried if self._accepts(one)), None)
+
+    @property
+    def accepted(self) -> TriedCandidate | None:
+        """The same, if nothing speaks against it in the application either."""
+        return None if self.application and self.application.fault else self.clean
 
     def _accepts(self, one: TriedCandidate) -> bool:
         return is_acceptable(one.validation.overall, self.noise, one.findings.values())
@@ -125,14 +135,14 @@ def _findings(run: Run, one: Candidate, sanitizer: Sanitizer) -> list[SanitizerF
     return found or ([SanitizerFinding(failure)] if failure else [])
 
 
-def remember(run: Run, result: Acceptance) -> None:
+def remember(store: Store, result: Acceptance) -> None:
     """Store a validation: its winner is the run's, and minimized ones keep their new figures."""
     accepted = result.accepted
     for one in result.tried:
-        stored = None if one.ident is None else run.store.load(f"minimized/{one.ident}", Minimized)
+        stored = None if one.ident is None else store.load(f"minimized/{one.ident}", Minimized)
         if one.ident is not None and stored and stored.minimization.genotype == one.genotype:
-            keep_minimized(run.store, one.ident, replace(stored, validation=one.validation))
+            keep_minimized(store, one.ident, replace(stored, validation=one.validation))
     if accepted is not None and accepted.ident is not None:
         winner = Winner(accepted.ident, accepted.genotype, accepted.validation)
-        keep_winner(run.store, winner)
-    run.store.put(acceptance=asdict(result))
+        keep_winner(store, winner)
+    store.put(acceptance=asdict(result))

@@ -60,6 +60,60 @@ def test_over_its_limit_it_ends_with_its_children_though_one_holds_its_output(
     assert not any(runs(pid) for pid in members(tmp_path / "pids", 2))
 
 
+def follow(line: str) -> Process:
+    pipe = subprocess.PIPE
+    return Process(["sh", "-c", line], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
+
+
+def test_what_is_followed_is_read_to_its_end() -> None:
+    followed = follow("seq 100000; echo no >&2; exit 3").followed(60, 1 << 20)
+    assert followed.status == 3
+    assert followed.stdout.split()[-1] == b"100000"
+    assert followed.stderr == b"no\n"
+    assert followed.seconds > 0
+    assert not followed.loud
+
+
+def test_its_end_is_seen_though_what_it_leaves_holds_its_output(tmp_path: Path) -> None:
+    line = f"(trap '' TERM; echo $$ > {tmp_path}/pid; exec sleep 1000) & echo done; kill -9 $$"
+    followed = follow(line).followed(60, 100)
+    assert followed.status == -signal.SIGKILL
+    assert followed.stdout == b"done\n"
+    pids = [int(word) for file in tmp_path.glob("pid") for word in file.read_text().split()]
+    assert not any(runs(pid) for pid in pids)
+
+
+@pytest.mark.parametrize(
+    ("line", "limit", "loud"), [(STUBBORN, 0.5, False), ("yes", 60, True), ("yes >&2", 60, True)]
+)
+def test_beyond_a_limit_it_is_ended(line: str, limit: float, loud: bool, tmp_path: Path) -> None:
+    pipe = subprocess.PIPE
+    words = ["sh", "-c", line, str(tmp_path / "pids")]
+    followed = Process(words, stdout=pipe, stderr=pipe).followed(limit, 1000)
+    assert followed.status is None
+    assert followed.loud is loud
+    assert max(len(followed.stdout), len(followed.stderr)) == (1001 if loud else 0)
+    if not loud:
+        assert not any(runs(pid) for pid in members(tmp_path / "pids", 2))
+
+
+def test_cutting_a_leash_ends_what_is_followed() -> None:
+    mine, ended = Leash(), threading.Event()
+
+    def wait() -> None:
+        with mine.held(), pytest.raises(Stopped):
+            follow("kill -STOP $$").followed(600, 100)
+        ended.set()
+
+    thread = threading.Thread(target=wait)
+    thread.start()
+    while not mine._processes:
+        pass
+    mine.cut()
+    thread.join(60)
+    assert ended.is_set()
+
+
 def test_cutting_a_leash_ends_what_it_holds_and_nothing_else(tmp_path: Path) -> None:
     other = Process(["sleep", "1000"])
     mine, ends = Leash(leash()), []

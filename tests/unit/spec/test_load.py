@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xxhash
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import (
+    Application,
     BufferRole,
     CaseRole,
     ParameterKind,
@@ -18,10 +20,13 @@ from gi_cuda.spec import (
     compiler_options,
     content_hash,
     defaults,
+    file_hashes,
     find_case,
+    is_unchanged,
     load_target,
     macros,
 )
+from gi_cuda.spec.application import Limits
 from gi_cuda.spec.oracles import Exact, Python, Sigma, Tolerance
 from gi_cuda.spec.own_code import check_code
 
@@ -141,6 +146,95 @@ def test_the_hash_follows_the_content(write: Write, tmp_path: Path) -> None:
     (tmp_path / "kernel.cu").unlink()
     with pytest.raises(UserError, match="cannot be read"):
         content_hash(target)
+
+
+APPLICATION = """
+# The program.
+[application]
+folder = "sub"
+build = "make"
+run = "./program 3"
+check = "make test"
+inputs = ["data.bin"]
+ignore = ['took \\d+ s']
+kernel_time = 'kernel: ([0-9.]+)'
+pairs = 6
+limit = { run = 2.5 }
+"""
+
+
+def test_an_application(write: Write, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "data.bin").symlink_to("elsewhere")
+    application = load_target(write(("[timing]", f"{APPLICATION}\n[timing]"))).application
+    assert application == Application(
+        run="./program 3",
+        build="make",
+        check="make test",
+        folder=tmp_path.resolve() / "sub",
+        inputs=(tmp_path.resolve() / "data.bin",),
+        ignore=(r"took \d+ s",),
+        kernel_time="kernel: ([0-9.]+)",
+        pairs=6,
+        limit=Limits(run=2.5),
+        line=line("[timing]") + 2,
+    )
+    plain = load_target(write(("[timing]", '[application]\nrun = "true"\n[timing]'))).application
+    assert plain is not None
+    assert plain.place == tmp_path.resolve()
+    assert plain.build == plain.check == plain.kernel_time == ""
+    assert load_target(write()).application is None
+
+
+def test_an_application_and_comments_leave_what_was_measured_valid(
+    write: Write, tmp_path: Path
+) -> None:
+    target = load_target(write())
+    before, hashes = content_hash(target), file_hashes(target)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "data.bin").touch()
+    for more in (APPLICATION, "# a comment\n"):
+        other = load_target(write(("[timing]", f"{more}\n[timing]")))
+        assert content_hash(other) == before
+        assert file_hashes(other) == hashes
+        assert is_unchanged(other, before)
+    assert not is_unchanged(load_target(write(('cache = "flushed"', ""))), before)
+
+
+def test_a_hash_of_every_byte_is_known(write: Write, tmp_path: Path) -> None:
+    """Runs of before comments were left out have such."""
+    target = load_target(write())
+    digest = xxhash.xxh3_128()
+    for name in ("target.toml", "kernel.cu", "data.py"):
+        content = (tmp_path / name).read_bytes()
+        digest.update(len(content).to_bytes(8, "little") + content)
+    assert is_unchanged(target, digest.hexdigest())
+    assert not is_unchanged(load_target(write(("1e-6", "1e-7"))), digest.hexdigest())
+
+
+APPLICATION_MISTAKES = {
+    "no run": ('build = "make"', "run", "the key is missing"),
+    "list": ('run = ["make", "run"]', "run", "a command is one text, and this is a list"),
+    "empty": ('run = " "', "run", "the command is empty"),
+    "key": ('run = "a"\nchek = "b"', "chek", "Did you mean check"),
+    "folder": ('run = "a"\nfolder = "none"', "folder", "the folder 'none' is not there"),
+    "input": ('run = "a"\ninputs = ["none"]', "inputs", "'none' is not there"),
+    "pattern": ('run = "a"\nignore = ["("]', "ignore[0]", "this is not a regular expression"),
+    "no group": ('run = "a"\nkernel_time = "x"', "kernel_time", "needs one group"),
+    "groups": ('run = "a"\nkernel_time = "(x)(y)"', "kernel_time", "needs one group"),
+    "pairs": ('run = "a"\npairs = 3', "pairs", "greater than or equal to 4"),
+    "limit": ('run = "a"\nlimit = { run = 0 }', "limit.run", "greater than 0"),
+    "limits": ('run = "a"\nlimit = { runs = 1 }', "limit.runs", "Did you mean run"),
+}
+
+
+@pytest.mark.parametrize("name", APPLICATION_MISTAKES)
+def test_an_application_that_cannot_be(name: str, write: Write) -> None:
+    keys, key, said = APPLICATION_MISTAKES[name]
+    with pytest.raises(UserError) as caught:
+        load_target(write(("[timing]", f"[application]\n{keys}\n[timing]")))
+    assert str(caught.value.where).endswith(f": application.{key}")
+    assert said in str(caught.value)
 
 
 def line(text: str) -> int:

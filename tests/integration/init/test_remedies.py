@@ -164,7 +164,8 @@ def test_the_remedy_works(name: str, tmp_path: Path) -> None:
 
 def test_one_that_launches_kernels_is_passed_over(tmp_path: Path) -> None:
     (text,) = REFUSALS["launches a kernel"].files.values()
-    launch = "int main() { float *a, *b; parent<<<4, 32>>>(a, b, 4096); }\n"
+    twice = "parent<<<4, 32>>>(a, b, 4096);" * 2
+    launch = f"int main() {{ float *a, *b; {twice} }}\n"
     write(tmp_path, {"k.cu": text + launch})
     done = init(tmp_path)
     assert "passed over parent" in done.stdout

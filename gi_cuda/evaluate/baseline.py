@@ -40,7 +40,7 @@ from gi_cuda.evaluate.checks.buffers import never_written, nowhere_defined, writ
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
-from gi_cuda.evaluate.faults import fault
+from gi_cuda.evaluate.faults import fault, place_of_oracle
 from gi_cuda.evaluate.orders import standing, to_record
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
@@ -246,9 +246,9 @@ def try_broken(
     if answer.correct:
         raise UserError(
             "a variant with every statement deleted passes the oracle",
-            where=str(subject.target.file),
-            hint="the oracle must look at what the kernel writes: check [oracle] and the roles of"
-            " the buffers",
+            where=place_of_oracle(subject.target),
+            hint="the oracle must look at what the kernel writes: check [oracle], the roles of the"
+            " buffers, and whether the kernel changes anything in them with the data of data.py",
         )
     return Caught(answer.survival, answer.penalty, answer.message)
 
@@ -281,11 +281,15 @@ def record_reference(
     for case, penalty in answer.penalties.items():
         if penalty:
             # What cannot be judged at all has nothing to do with how far results may be off.
-            spread = ", or allow for results that differ from run to run (sigma, tolerance)"
+            spread = (
+                ", or allow for results that differ from run to run: larger `absolute` and"
+                ' `relative` of kind = "tolerance"; kind = "sigma" with a larger `k`, or with'
+                " `outside` as the share of values that may be far off"
+            )
             raise UserError(
                 f"the oracle rejects the reference on case {case!r}: penalty {penalty:g}:"
                 f" {answer.reasons[case]}",
-                where=str(subject.target.file),
+                where=place_of_oracle(subject.target),
                 hint="the unmodified kernel must pass its own oracle: check [oracle]"
                 + (spread if np.isfinite(penalty) else ""),
             )

@@ -73,9 +73,10 @@ def _mend(said: str) -> str:
             return f"the host back end does not know it: {_on_a_gpu()}"
         if "::" not in name:
             return (
-                f"if {name} is a macro of your build, add it to [build] in target.toml, define ="
-                f' {{ {name} = "VALUE" }}, or begin anew with gi-cuda init -D {name}=VALUE; if a'
-                " header declares it, include that in the source"
+                f"if {name} is misspelt, mend that; if it is a macro of your build, add it to"
+                f' [build] in target.toml, define = {{ {name} = "VALUE" }}, or begin anew with'
+                f" gi-cuda init -D {name}=VALUE; if a header declares it, include that in the"
+                " source"
             )
     return (
         "mend the source, or what it is compiled with: `include`, `define` and `standard` of"

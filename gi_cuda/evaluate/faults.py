@@ -16,6 +16,7 @@ from gi_cuda.subject import Subject
 _BESIDE = re.compile(r"(?P<side>before the begin|past the end) of '(?P<name>[^']+)'")
 _WRITTEN = re.compile(r"beside buffer '(?P<name>[^']+)' were written")
 _LINE = re.compile(r"\bline (\d+): ")
+_ORACLE = re.compile(r"\s*\[\[?\s*oracle\s*\]")
 _REMEDIES = (
     (
         "deadlock",
@@ -106,6 +107,13 @@ def fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
     known = answer.where if isinstance(answer, Refused) else ""
     where = known or next(_places(target, message), str(target.source))
     return UserError(f"the reference failed {doing}: {what}", where=where, hint=hint)
+
+
+def place_of_oracle(target: Target) -> str:
+    """Where a target says how answers are judged."""
+    lines = target.file.read_text(encoding="utf-8", errors="replace").splitlines()
+    found = [n for n, line in enumerate(lines, 1) if _ORACLE.match(line)]
+    return f"{target.file}:{found[0]}" if found else str(target.file)
 
 
 def _places(target: Target, message: str) -> Iterator[str]:

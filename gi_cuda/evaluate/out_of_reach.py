@@ -31,7 +31,7 @@ class _Feature:
 
     Attributes:
         used: what is said where it is done; ``name`` is shown.
-        what, hint: with ``{function}``, ``{name}`` and the file's path as ``{file}``.
+        what, hint: with ``{function}``, ``{name}`` and, for what to do, ``{another}``.
     """
 
     on_gpu: bool
@@ -45,8 +45,8 @@ _FEATURES = (
         False,
         re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?<<<"),
         "{function} launches {name} itself (dynamic parallelism), which no back end runs",
-        "launch {name} from host code; or make a target of it alone: gi-cuda init {file}"
-        " --kernel {name}",
+        "let it write to a buffer what is to be launched, and launch {name} from host code; or"
+        " {another}",
     ),
     _Feature(
         False,
@@ -79,7 +79,13 @@ def out_of_reach(path: Path, source: Source, functions: Sequence[Function]) -> I
         for function in functions:
             if used := feature.used.search(text, function.start, function.end):
                 file, line = places.at(used.start())
-                names = {"function": function.name, "name": used["name"], "file": path}
+                other = used["name"] if used["name"] != function.name else "NAME"
+                alone = "make a target of it alone" if other != "NAME" else "take another kernel"
+                names = {
+                    "function": function.name,
+                    "name": used["name"],
+                    "another": f"{alone}: gi-cuda init {path} --kernel {other}",
+                }
                 yield OutOfReach(
                     feature.on_gpu,
                     UserError(

@@ -352,7 +352,7 @@ class _Planner:
             if not 1 <= value <= limit:
                 shown = " x ".join(map(str, values))
                 most = " x ".join(map(str, limits))
-                said = f"{step.kernel}: a {what} of {shown}, and it can be 1 to {most}"
+                said = f"{step.kernel}: a {what} of {shown}, and it can be 1 x 1 x 1 to {most}"
                 raise self.error(said, step.line, *expressions)
         return values[0], values[1], values[2]
 

@@ -150,7 +150,10 @@ class Varying:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return 'give them the role "scratch" in target.toml, or kind = "sigma" in [oracle]'
+        return (
+            'say kind = "sigma" in [oracle] of target.toml, with `outside` as the share of values'
+            ' that may be far off; or give them the role "scratch", if others are judged'
+        )
 
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))} differ from run to run"

@@ -120,7 +120,7 @@ MISTAKES = {
         target(('block = ["BLOCK"]', 'block = ["BLOCK * 32"]')),
         (
             "target.toml:51: the reference failed",
-            "a block of 2048 x 1 x 1, and it can be 1 to 1024",
+            "a block of 2048 x 1 x 1, and it can be 1 x 1 x 1 to 1024",
             "`BLOCK * 32` with BLOCK = 64: change that",
         ),
         target(("BLOCK * 32", "BLOCK")),
@@ -181,6 +181,11 @@ MISTAKES = {
         ),
         ("target.toml:41: the reference's answers in out are NaN", "data in data.py for which"),
         data(("-1000, 0", "1, 1000")),
+    ),
+    "answers that vary": Mistake(
+        kernel((MINE, "mine = (int)(clock64() % 97);")),
+        ("target.toml:57: the oracle rejects the reference", "`outside`"),
+        target(('kind = "exact"', 'kind = "sigma"\noutside = 0.2')),
     ),
     "a list in place of a dictionary": Mistake(
         data((RETURNED, "return [n]")),

@@ -224,6 +224,7 @@ def test_a_target_says_how_a_missing_macro_is_given(tmp_path: Path) -> None:
     assert "gi-cuda init -D TILE=VALUE" in done.stdout
     (tmp_path / "target").rename(tmp_path / "first")
     assert PASSES in init(tmp_path, "-D", "TILE=64").stdout
+    assert 'block = ["64"]' in (tmp_path / "target" / "target.toml").read_text()
 
 
 def test_parameters_under_a_macro_of_the_build(tmp_path: Path) -> None:

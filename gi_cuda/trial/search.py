@@ -88,16 +88,17 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     seen = [first]
     tried: list[str] = []
     brief: Outcome | None = None
+    shortest = 0.0
     furthest: _Failed | None = None
     while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
         proposal, done = waiting.pop()
         trouble = attempt(proposal, 2 * GOAL)
         if trouble is None:
             return _passed(proposal, done)
-        if isinstance(trouble, Brief):
-            brief = brief or _passed(proposal, done)
+        if isinstance(trouble, Brief) and trouble.seconds > shortest:
+            brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds
         elif brief is not None:
-            continue  # larger sizes do not do
+            continue  # larger sizes do not do, or make no difference
         further = _further(proposal, trouble, seen)
         if not further and _bearable(trouble):
             trouble = attempt(proposal, PATIENCE)

@@ -54,7 +54,7 @@ def does_not_compile(subject: Subject, message: str) -> UserError:
     where = f"{source.parent / name}:{line}" if known else str(source)
     if lacking := _LACKING.search(said.partition("\n")[0]):
         return UserError(lacking["what"], where=where, hint=_on_a_gpu())
-    return UserError(f"the source does not compile: {said}", where=where, hint=_mend(said))
+    return UserError(f"the source does not compile: {said}", where=where, hint=_mend(said, gpu=gpu))
 
 
 def _on_a_gpu() -> str:
@@ -65,11 +65,11 @@ def _on_a_gpu() -> str:
     )
 
 
-def _mend(said: str) -> str:
-    """What to do about a compiler's message."""
+def _mend(said: str, *, gpu: bool) -> str:
+    """What to do about a compiler's message; ``gpu`` where it compiles for one."""
     if unknown := _UNKNOWN.search(said):
         name = unknown["gcc"] or unknown["clang"] or unknown["nvcc"]
-        if is_of_cuda(name):
+        if is_of_cuda(name) and not gpu:
             return f"the host back end does not know it: {_on_a_gpu()}"
         if "::" not in name:
             return (

@@ -55,7 +55,7 @@ def nowhere_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) ->
                 " nothing could be told from them",
                 "does it read shared memory, locals or scratch buffers that nothing has set, or one"
                 " element too far? Then mend the kernel. Else give it data in data.py for which it"
-                " computes numbers",
+                ' computes numbers, or, where nobody looks at it, the role "scratch"',
             )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -128,6 +129,8 @@ def _main(
         opened = os.open(stream, flags, 0o600)
         os.dup2(opened, number)
         os.close(opened)
+    # Whoever runs the tests behind a shell's `&` ignores it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -45,12 +45,15 @@ class Source:
         parts: in order, which file each stretch of the text is from; empty for one single file.
         marked: the files that begin with a byte order mark. Compilers read it in front of a file
             alone, so it is no part of the text.
+        beside: the texts of headers that stay includes, as far as they were found, each behind
+            those that it includes: they tell what the source's names are.
     """
 
     name: str
     text: str
     parts: tuple[FileSpan, ...] = ()
     marked: frozenset[str] = frozenset()
+    beside: tuple[str, ...] = field(default=(), repr=False)
 
     @property
     def stretches(self) -> tuple[FileSpan, ...]:
@@ -85,7 +88,7 @@ class Source:
             before = part.end
         pieces.append(self.text[before:])
         joined = "".join(pieces)
-        return Source(self.name, joined, tuple(parts) if self.parts else (), self.marked)
+        return replace(self, text=joined, parts=tuple(parts) if self.parts else ())
 
 
 def read_source(path: Path | str, name: str | None = None) -> Source:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -17,7 +18,7 @@ from gi_cuda.grammar.frontends.cuda.operands import OperandReader
 from gi_cuda.grammar.frontends.cuda.reading import read
 from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.frontends.cuda.toplevel import declare_file_level, read_head
-from gi_cuda.grammar.frontends.cuda.types import read_types
+from gi_cuda.grammar.frontends.cuda.types import TypeBook, read_types
 from gi_cuda.grammar.presence import read_presence
 from gi_cuda.grammar.rule import Function
 from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType
@@ -62,24 +63,36 @@ def analyse(
         _note_hidden(definition, number, findings, already)
     findings.sort()
     if types - PAPER_TYPES:
-        _read_operands(root, chosen, findings)
+        book = types_in(source, root, [b for _, b in _bodies(chosen)])
+        _read_operands(chosen, findings, book)
     findings.rules = [rule for rule in findings.rules if rule.type in types]
     functions = tuple(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen
     )
-    bodies = tuple(b for d in chosen if (b := d.node.child_by_field_name("body")) is not None)
-    return Analysis(findings, functions, bodies)
+    return Analysis(findings, functions, tuple(body for _, body in _bodies(chosen)))
 
 
-def _read_operands(root: Node, chosen: Sequence[Definition], findings: Findings) -> None:
+def types_in(source: Source, root: Node, bodies: Sequence[Node]) -> TypeBook:
+    """The types that are known in a source: its own, and those of the headers it includes."""
+    return read_types(root, source.text, bodies, map(_header, source.beside))
+
+
+@lru_cache(maxsize=256)
+def _header(text: str) -> tuple[Node, str]:
+    return parse(read(text, read_presence(text)).code), text
+
+
+def _bodies(chosen: Sequence[Definition]) -> list[tuple[int, Node]]:
+    """What is between the functions' braces, with their numbers."""
+    found = ((k, d.node.child_by_field_name("body")) for k, d in enumerate(chosen))
+    return [(number, body) for number, body in found if body is not None]
+
+
+def _read_operands(chosen: Sequence[Definition], findings: Findings, book: TypeBook) -> None:
     """The rules within statements and conditions of the functions that evolve."""
-    bodies = [body for d in chosen if (body := d.node.child_by_field_name("body")) is not None]
-    book = read_types(root, findings.text, bodies)
     reader = OperandReader(findings, Inference(findings, Scope.of(findings.declarations), book))
-    for number, definition in enumerate(chosen):
-        body = definition.node.child_by_field_name("body")
-        if body is not None:
-            reader.read(body, number)
+    for number, body in _bodies(chosen):
+        reader.read(body, number)
 
 
 def _note_hidden(definition: Definition, number: int, findings: Findings, already: int) -> None:

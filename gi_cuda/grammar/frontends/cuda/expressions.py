@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import Findings, RuleDraft
 from gi_cuda.grammar.frontends.cuda.infer import Inference
-from gi_cuda.grammar.frontends.cuda.types import Signature
+from gi_cuda.grammar.frontends.cuda.signatures import Signature
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.values import INT, Demand, Strictness, Type, Value
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import Findings
+from gi_cuda.grammar.frontends.cuda.signatures import Signature
 from gi_cuda.grammar.frontends.cuda.syntax import parse
-from gi_cuda.grammar.frontends.cuda.types import Signature, TypeBook
+from gi_cuda.grammar.frontends.cuda.types import TypeBook
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration, Scope
 from gi_cuda.grammar.values import BOOL, INT, Type, arithmetic_result
 
@@ -98,7 +99,7 @@ class Inference:
         meant = next(self.scope.visible(name, at, function), None)
         if meant is None or meant.type != "function":
             return None
-        return self.book.functions.get(name)
+        return self.book.signature(name)
 
     def is_cast(self, called: Node) -> bool:
         """Whether what is called is ``static_cast`` or one of its kin."""
@@ -116,7 +117,7 @@ class Inference:
             if self.findings.presence.encloses(declaration.region, region):
                 break
         if not found:
-            return _builtin(name)
+            return _builtin(name) or self._enumerator(name)
         first = found[0]
         if first is None or any(one is None or one.type != first.type for one in found):
             return None
@@ -281,11 +282,13 @@ class Inference:
             type_ = self._named_cast(called)
         elif name in self.findings.macros.names:
             type_ = None
-        elif next(self.scope.visible(name, node.start_byte, function), None) is not None:
-            signature = self.signature(name, node.start_byte, function)
-            type_ = None if signature is None else signature.result
         else:
-            type_ = self._of_library(name, arguments, function, depth)
+            types = [self.type(argument, function, depth) for argument in arguments]
+            meant = next(self.scope.visible(name, node.start_byte, function), None)
+            if meant is None:
+                type_ = _of_library(name, types) or self.book.result_of_included(name, types)
+            else:
+                type_ = self.book.result(name, types) if meant.type == "function" else None
         return None if type_ is None else Typed(type_.value)
 
     def _named_cast(self, called: Node) -> Type | None:
@@ -295,25 +298,6 @@ class Inference:
             return None
         return self.book.read(self.findings.span(arguments)[1:-1])
 
-    def _of_library(
-        self, name: str, arguments: list[Node], function: int, depth: int
-    ) -> Type | None:
-        if _OF_FLOAT.fullmatch(name):
-            return _FLOAT
-        if _OF_INT.fullmatch(name):
-            return INT
-        if _OF_UNSIGNED.fullmatch(name):
-            return _UNSIGNED
-        types = [self.type(argument, function, depth) for argument in arguments]
-        if name in ("min", "max") and len(types) == 2:
-            one, other = types
-            return None if one is None or other is None else arithmetic_result(one, other)
-        if _OF_POINTEE.fullmatch(name) and types and types[0] is not None and types[0].pointer:
-            return types[0].pointee
-        if _OF_SECOND.fullmatch(name) and len(types) > 1 and types[1] is not None:
-            return types[1]
-        return None
-
     def _sizeof(self, node: Node, function: int, depth: int) -> Typed | None:
         return Typed(Type("unsigned long"))
 
@@ -322,6 +306,24 @@ class Inference:
 
     def _character(self, node: Node, function: int, depth: int) -> Typed | None:
         return Typed(Type("char")) if self.findings.span(node).startswith("'") else None
+
+
+def _of_library(name: str, types: Sequence[Type | None]) -> Type | None:
+    """What a function of CUDA gives for arguments of these types."""
+    if _OF_FLOAT.fullmatch(name):
+        return _FLOAT
+    if _OF_INT.fullmatch(name):
+        return INT
+    if _OF_UNSIGNED.fullmatch(name):
+        return _UNSIGNED
+    if name in ("min", "max") and len(types) == 2:
+        one, other = types
+        return None if one is None or other is None else arithmetic_result(one, other)
+    if _OF_POINTEE.fullmatch(name) and types and types[0] is not None and types[0].pointer:
+        return types[0].pointee
+    if _OF_SECOND.fullmatch(name) and len(types) > 1 and types[1] is not None:
+        return types[1]
+    return None
 
 
 def _builtin(name: str) -> Typed | None:

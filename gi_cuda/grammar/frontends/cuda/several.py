@@ -69,8 +69,6 @@ def read_files(
         UserError: a file cannot be read or is not text; a header is not included by the source; a
             file that is not among the headers includes one of them.
     """
-    if not headers:
-        return Joined(of_text(main.name, changed[main]) if main in changed else read_source(main))
     reader = _Reader(main, tuple(include), changed)
     wanted = {reader.read(header): None for header in headers}
     return _joined(reader, wanted, _Strict(reader))
@@ -126,7 +124,8 @@ def _joined(reader: _Reader, wanted: Mapping[_File, None], policy: _Strict | _Le
     writer.write(reader.main)
     parts = tuple(writer.parts)
     marked = reader.marked & {part.file for part in parts}
-    source = Source(reader.main.name, "".join(writer.pieces), parts, marked)
+    text, beside = "".join(writer.pieces), tuple(_beside(reader, walk))
+    source = Source(reader.main.name, text, parts if wanted else (), marked, beside)
     return Joined(source, tuple(kept.values()))
 
 
@@ -176,15 +175,14 @@ class _Reader:
         return found
 
     def included(self, file: _File) -> Iterator[tuple[Include, _File | None]]:
-        """A file's includes, each with what it means; None for one that is found nowhere."""
+        """A file's includes, each with what it means; None for one that cannot be read."""
         for include in file.read.includes:
             own = (file.path.parent,) if include.quoted else ()
-            for folder in (*own, *self._include, self._folder):
-                path = folder / include.name
-                if path.is_file():
-                    yield include, self.read(path)
-                    break
-            else:
+            paths = (folder / include.name for folder in (*own, *self._include, self._folder))
+            found = next((path for path in paths if path.is_file()), None)
+            try:
+                yield include, None if found is None else self.read(found)
+            except UserError:
                 yield include, None
 
 
@@ -322,6 +320,27 @@ def _reason(header: _File, inclusions: Sequence[_Inclusion]) -> str | None:
         if not first.conditions <= one.conditions:
             return f"{one.place} includes it again, under other conditions"
     return None
+
+
+_MOST_BESIDE = 2_000_000
+"""Characters of headers that are read for what they define; a toolkit's own are many times that."""
+
+
+def _beside(reader: _Reader, walk: _Walk) -> Iterator[str]:
+    """The texts of headers that stay includes, each behind those that it includes."""
+    seen = set(walk.chosen)
+    length = 0
+    stack = [(file, False) for file in reversed(walk.others)]
+    while stack:
+        file, entered = stack.pop()
+        if entered:
+            yield file.text
+        elif file not in seen and length < _MOST_BESIDE:
+            seen.add(file)
+            length += len(file.text)
+            stack.append((file, True))
+            inner = [target for _, target in reader.included(file) if target is not None]
+            stack += [(target, False) for target in reversed(inner)]
 
 
 @dataclass(eq=False)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse
+from gi_cuda.grammar.frontends.cuda.analysis import Analysis, analyse, types_in
 from gi_cuda.grammar.frontends.cuda.findings import RuleDraft
 from gi_cuda.grammar.frontends.cuda.infer import Inference
 from gi_cuda.grammar.frontends.cuda.syntax import parse
-from gi_cuda.grammar.frontends.cuda.types import read_types
 from gi_cuda.grammar.offers import RuleFacts
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL, NameUse, Scope
@@ -87,9 +86,10 @@ def supplied_facts(
     scope = Scope.of(analysis.findings.declarations)
     homes = {one.name: _home(one, analysis, scope) for one in donors}
     text, spans = _with_probes(source.text, [(homes[one.name], one) for one in donors])
-    read = analyse(Source(source.name, text), kernels, types | TYPES)
+    probed = Source(source.name, text, beside=source.beside)
+    read = analyse(probed, kernels, types | TYPES)
     root = parse(read.findings.reading.code)
-    book = read_types(root, text, read.bodies)
+    book = types_in(probed, root, read.bodies)
     inference = Inference(read.findings, Scope.of(read.findings.declarations), book)
     presence = analysis.findings.presence
     found = {}

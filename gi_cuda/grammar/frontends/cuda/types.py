@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.findings import spelled_type
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
+from gi_cuda.grammar.frontends.cuda.signatures import Signature, called
 from gi_cuda.grammar.frontends.cuda.syntax import CONTAINERS, declarators, name_node
 from gi_cuda.grammar.values import ENUM, Type
 
@@ -42,19 +43,6 @@ _STANDARD: dict[str, Type] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A function of the file: the types of its result and parameters.
-
-    Attributes:
-        result: None where it cannot be told.
-        parameters: of each its type, None where it cannot be told, and whether it is a reference.
-    """
-
-    result: Type | None
-    parameters: tuple[tuple[Type | None, bool], ...]
-
-
 @dataclass(slots=True)
 class TypeBook:
     """What a source's own names are, where that is one thing only."""
@@ -65,8 +53,12 @@ class TypeBook:
     """By name of an enumerator or enumeration, the base of its type."""
     globals: dict[tuple[str, int], Type | None] = field(default_factory=dict)
     """By name and where it becomes visible."""
-    functions: dict[str, Signature | None] = field(default_factory=dict)
-    """None for what is overloaded or a template."""
+    functions: dict[str, tuple[Signature, ...]] = field(default_factory=dict)
+    """All overloads of a name."""
+    included: dict[str, tuple[Signature, ...]] = field(default_factory=dict)
+    """The same of headers that stay includes."""
+    templates: set[str] = field(default_factory=set)
+    """Names of functions that some template makes."""
 
     def read(self, spelled: str) -> Type | None:
         """The type that a spelling means; None for what is not understood (or deduced)."""
@@ -105,6 +97,19 @@ class TypeBook:
         if standard is not None:
             return Type(standard.base, levels, const)
         return Type(name, levels, const)
+
+    def result(self, name: str, arguments: Sequence[Type | None]) -> Type | None:
+        """What a function of the source gives for arguments of these types."""
+        return None if name in self.templates else called(self.functions.get(name, ()), arguments)
+
+    def result_of_included(self, name: str, arguments: Sequence[Type | None]) -> Type | None:
+        """What a function of a header gives for arguments of these types."""
+        return None if name in self.templates else called(self.included.get(name, ()), arguments)
+
+    def signature(self, name: str) -> Signature | None:
+        """A function that is neither overloaded nor a template."""
+        found = self.functions.get(name, ())
+        return found[0] if len(found) == 1 and name not in self.templates else None
 
     def member(self, object_: Type | None, name: str) -> Type | None:
         """The type of a member of an object."""
@@ -161,26 +166,36 @@ _DEFINING = frozenset(
 _PASSED = CONTAINERS | {"translation_unit", "namespace_definition"}
 
 
-def read_types(root: Node, text: str, bodies: Iterable[Node]) -> TypeBook:
-    """Note the types of a file's level and of the function bodies given."""
+def read_types(
+    root: Node, text: str, bodies: Iterable[Node], beside: Iterable[tuple[Node, str]] = ()
+) -> TypeBook:
+    """Note the types of a file's level and of the function bodies given.
+
+    Args:
+        beside: headers that stay includes, with their texts, each behind those it includes: their
+            types are known and their functions outside namespaces; their variables are not.
+    """
     book = TypeBook()
+    for header, its_text in beside:
+        reader = _Reader(book, its_text)
+        for node in reader.definitions(header):
+            if function_declarator(node) is not None and not _in_namespace(node):
+                reader.declare(node)
+    book.included, book.functions = book.functions, {}
     reader = _Reader(book, text)
-    later: list[Node] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.type in _PASSED:
-            stack.extend(reversed(node.named_children))
-        elif node.type == "template_declaration":
-            later.append(node)
-        else:
-            reader.define(node)
-            later.append(node)
+    later = reader.definitions(root)
     for body in bodies:
         reader.local(body)
     for node in later:
         reader.declare(node)
     return book
+
+
+def _in_namespace(node: Node) -> bool:
+    around = node.parent
+    while around is not None and around.type != "namespace_definition":
+        around = around.parent
+    return around is not None
 
 
 class _Reader:
@@ -192,6 +207,20 @@ class _Reader:
 
     def span(self, node: Node) -> str:
         return self.text[node.start_byte : node.end_byte]
+
+    def definitions(self, root: Node) -> list[Node]:
+        """Define the types of a file's level; all declarations there, in order."""
+        found: list[Node] = []
+        stack = [root]
+        while stack:
+            node = stack.pop()
+            if node.type in _PASSED:
+                stack.extend(reversed(node.named_children))
+                continue
+            if node.type != "template_declaration":
+                self.define(node)
+            found.append(node)
+        return found
 
     def local(self, body: Node) -> None:
         """Types defined in a function."""
@@ -282,7 +311,7 @@ class _Reader:
             inner = node.named_children[-1]
             name = name_node(function_declarator(inner))
             if name is not None:
-                self.book.functions[self.span(name)] = None
+                self.book.templates.add(self.span(name))
             elif inner.type in ("struct_specifier", "class_specifier"):
                 self.define(inner)
         elif node.type == "function_definition":
@@ -302,15 +331,27 @@ class _Reader:
         result = self.book.read(spelled_type(self.text[node.start_byte : head.start_byte]))
         listed = head.child_by_field_name("parameters")
         parameters: list[tuple[Type | None, bool]] = []
+        least = 0
         for parameter in listed.named_children if listed is not None else ():
+            if self.span(parameter) == "void":
+                continue
             declared = [type_ for _, type_, _ in self._declared(parameter)]
             kind = parameter.child_by_field_name("type")
             unnamed = self.book.read(self.span(parameter)) if kind is not None else None
             type_ = declared[0] if declared else unnamed
             parameters.append((type_, "&" in self.span(parameter)))
-        signature = Signature(result, tuple(parameters))
-        known = self.book.functions.get(self.span(name), signature)
-        self.book.functions[self.span(name)] = signature if known == signature else None
+            least += parameter.type == "parameter_declaration"
+        self._overload(self.span(name), Signature(result, tuple(parameters), least))
+
+    def _overload(self, name: str, found: Signature) -> None:
+        """Note a function; of one that is declared first, the declaration has what is left out."""
+        others = []
+        for known in self.book.functions.get(name, ()):
+            if (known.result, known.parameters) == (found.result, found.parameters):
+                found = replace(found, least=min(known.least, found.least))
+            else:
+                others.append(known)
+        self.book.functions[name] = (*others, found)
 
     def _declared(self, node: Node) -> Iterator[tuple[str, Type | None, int]]:
         """Name and type of each declarator, and where it ends."""

@@ -31,7 +31,7 @@ class _Feature:
 
     Attributes:
         used: what is said where it is done; ``name`` is shown.
-        what, hint: with ``{function}``, ``{name}`` and, for what to do, ``{another}``.
+        what, hint: with ``{function}``, ``{name}`` and ``{another}``: which kernel to take.
     """
 
     on_gpu: bool
@@ -40,13 +40,17 @@ class _Feature:
     hint: str
 
 
+_KERNEL = re.compile(r"\b__global__\b(?P<head>[^;{}]*)\{")
+_BOUNDS = re.compile(r"\b__\w+__\s*\((?:[^()]|\([^()]*\))*\)")
+_NAMED = re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*\(")
+
 _FEATURES = (
     _Feature(
         False,
         re.compile(r"\b(?P<name>[A-Za-z_]\w*)\s*(?:<[^<>;{}]*>\s*)?<<<"),
         "{function} launches {name} itself (dynamic parallelism), which no back end runs",
-        "let it write to a buffer what is to be launched, and launch {name} from host code; or"
-        " {another}",
+        "let it write to a buffer what is to be launched, and launch {name} from host code"
+        "{another}",
     ),
     _Feature(
         False,
@@ -79,12 +83,10 @@ def out_of_reach(path: Path, source: Source, functions: Sequence[Function]) -> I
         for function in functions:
             if used := feature.used.search(text, function.start, function.end):
                 file, line = places.at(used.start())
-                other = used["name"] if used["name"] != function.name else "NAME"
-                alone = "make a target of it alone" if other != "NAME" else "take another kernel"
                 names = {
                     "function": function.name,
                     "name": used["name"],
-                    "another": f"{alone}: gi-cuda init {path} --kernel {other}",
+                    "another": _another(path, text, function.name, used["name"]),
                 }
                 yield OutOfReach(
                     feature.on_gpu,
@@ -94,3 +96,19 @@ def out_of_reach(path: Path, source: Source, functions: Sequence[Function]) -> I
                         hint=feature.hint.format(**names),
                     ),
                 )
+
+
+def _another(path: Path, text: str, function: str, launched: str) -> str:
+    """Which kernel of a source may do in place of one that launches others; "" for none."""
+    known = [name for name in _kernels(text) if name != function]
+    if launched in known:
+        return f"; or make a target of it alone: gi-cuda init {path} --kernel {launched}"
+    return f"; or take another kernel: gi-cuda init {path} --kernel {known[0]}" if known else ""
+
+
+def _kernels(text: str) -> Iterator[str]:
+    """The names of the kernels that a text without comments defines."""
+    for match in _KERNEL.finditer(text):
+        head = _BOUNDS.sub(" ", match["head"])
+        if named := _NAMED.search(head):
+            yield named["name"]

@@ -139,7 +139,8 @@ def or_another(error: UserError, wanted: str, every: Sequence[Ranked]) -> UserEr
         every: all kernels, the one most worth a target first.
     """
     others = [one.kernel for one in every if one.kernel != wanted]
-    if not others or len(others) == len(every):
+    said = error.hint is not None and "--kernel" in error.hint
+    if said or not others or len(others) == len(every):
         return error
     hint = f"{error.hint}; or" if error.hint else "perhaps"
     hint += f" take another kernel: --kernel {shlex.quote(others[0])}"

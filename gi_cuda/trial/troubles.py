@@ -64,6 +64,8 @@ class Slow:
         return (
             "make the sizes in [[case]] of target.toml smaller, or the scalars in data.py; a loop"
             " of the source that is as long whatever they are needs a GPU"
+            + "; one that waits for what another kernel or the host writes cannot run"
+            * self.over
         )
 
     def __str__(self) -> str:

@@ -98,7 +98,9 @@ def write_new(path: Path, text: str, *, force: bool) -> None:
     except OSError as error:
         with suppress(OSError):
             scratch.unlink()
-        raise UserError(f"cannot be written: {error.strerror}", where=str(path)) from None
+        raise UserError(
+            f"cannot be written: {error.strerror}", where=str(path), hint="name another place"
+        ) from None
 
 
 def say_written(files: Iterable[Path]) -> None:

@@ -9,9 +9,11 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.options import cache_unless, cores
+from gi_cuda.errors import UserError
 from gi_cuda.init import (
     Compilation,
     Proposal,
@@ -24,6 +26,7 @@ from gi_cuda.init import (
     from_database,
     from_options,
     joined,
+    or_another,
     propose,
     propose_several,
     rank_kernels,
@@ -89,7 +92,8 @@ def command(
     write_folder(folder, texts)
     for line in [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
-    say(console, f"then: gi-cuda check {folder}")
+    on = f" --backend {backends_on_gpus(gpu=True)[0]}" if proposal.headers.toolkit else ""
+    say(console, f"then: gi-cuda check {folder}{on}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,10 @@ class _Wish:
     def named(self, kernels: Sequence[str]) -> Proposal:
         """A target for kernels that were named."""
         if len(kernels) == 1:
-            return self.propose(kernels[0])
+            try:
+                return self.propose(kernels[0])
+            except UserError as error:
+                raise or_another(error, kernels[0], self._ranked()) from None
         return propose_several(self.source, kernels, self.compilation, self.hosts)
 
     def untried(self, kernels: Sequence[str], why: str) -> _Proposed:
@@ -178,7 +185,7 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
     ]
     lines.append(f"to be filled in or confirmed ({proposal.mark}): {', '.join(places)}")
     lines += [
-        f"the host back end has no <{name}>; check this target on a GPU"
+        f"the host back end has no <{name}>: this target needs a GPU"
         for name in proposal.headers.toolkit
     ]
     return lines

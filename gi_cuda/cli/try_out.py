@@ -88,7 +88,8 @@ def _read(subject: Subject, number: int, text: str) -> Genotype:
     try:
         return subject.read(text)
     except UserError as error:
-        where = f"{number}: {text}" if error.where is None else f"{number}, {error.where}"
+        place = "genotype" if error.where is None else error.where
+        where = place.replace("genotype", f"genotype {number}", 1)
         raise UserError(error.what, where=where, hint=error.hint) from None
 
 

@@ -36,10 +36,11 @@ from gi_cuda.evaluate.candidates import (
     unmodified,
 )
 from gi_cuda.evaluate.checks.arguments import read_signatures, wrong_arguments
-from gi_cuda.evaluate.checks.buffers import never_written, written_inputs
+from gi_cuda.evaluate.checks.buffers import never_written, nowhere_defined, written_inputs
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.faults import fault, place_of_oracle
 from gi_cuda.evaluate.orders import standing, to_record
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
@@ -245,21 +246,11 @@ def try_broken(
     if answer.correct:
         raise UserError(
             "a variant with every statement deleted passes the oracle",
-            where=str(subject.target.file),
-            hint="the oracle must look at what the kernel writes: check [oracle] and the roles of"
-            " the buffers",
+            where=place_of_oracle(subject.target),
+            hint="the oracle must look at what the kernel writes: check [oracle], the roles of the"
+            " buffers, and whether the kernel changes anything in them with the data of data.py",
         )
     return Caught(answer.survival, answer.penalty, answer.message)
-
-
-def _fault(subject: Subject, answer: Lost | Refused, doing: str) -> UserError:
-    what = answer.message if isinstance(answer, Refused) else f"{answer.survival}: {answer.message}"
-    return UserError(
-        f"the reference failed {doing}: {what}",
-        where=str(subject.target.source),
-        hint="the unmodified kernel must run before it can be evolved: check launches, buffers and"
-        " cases in target.toml",
-    )
 
 
 def record_reference(
@@ -282,18 +273,23 @@ def record_reference(
     runs = max(2, subject.target.oracle.runs)
     answer = pool.one(Record(program, folder, runs, FIRST_LIMIT, dict(schedules)))
     if isinstance(answer, Lost | Refused):
-        raise _fault(subject, answer, "while its answers were recorded")
+        raise fault(subject, answer, "while its answers were recorded")
     assert isinstance(answer, Recorded)
     refuse(written_inputs(subject.target, answer.damaged))
     refuse(never_written(subject.target, answer.unwritten))
+    refuse(nowhere_defined(subject.target, answer.undefined))
     for case, penalty in answer.penalties.items():
         if penalty:
             # What cannot be judged at all has nothing to do with how far results may be off.
-            spread = ", or allow for results that differ from run to run (sigma, tolerance)"
+            spread = (
+                ", or allow for results that differ from run to run: larger `absolute` and"
+                ' `relative` of kind = "tolerance"; kind = "sigma" with a larger `k`, or with'
+                " `outside` as the share of values that may be far off"
+            )
             raise UserError(
                 f"the oracle rejects the reference on case {case!r}: penalty {penalty:g}:"
                 f" {answer.reasons[case]}",
-                where=str(subject.target.file),
+                where=place_of_oracle(subject.target),
                 hint="the unmodified kernel must pass its own oracle: check [oracle]"
                 + (spread if np.isfinite(penalty) else ""),
             )
@@ -348,7 +344,7 @@ def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) ->
     sampling = Sampling(screen=PAIRS, most=PAIRS, limit=FIRST_LIMIT)
     ((_, answer),) = pool.map([(copy.binary.ident, Measure(copy, program, sampling))])
     if isinstance(answer, Lost | Refused):
-        raise _fault(subject, answer, "while it was timed")
+        raise fault(subject, answer, "while it was timed")
     assert isinstance(answer, Measurement)
     if not answer.correct:
         raise UserError(
@@ -373,7 +369,7 @@ def _count_loops(
     program = counting.program(binary, subject.cases(CaseRole.TRAIN))
     answer = pool.one(CountLoops(program, len(loops), FIRST_LIMIT))
     if isinstance(answer, Lost | Refused):
-        raise _fault(subject, answer, "while its loops were counted")
+        raise fault(subject, answer, "while its loops were counted")
     assert isinstance(answer, LoopCounts)
     return {
         loop.ident: max(FEWEST_ITERATIONS, 2 * most)

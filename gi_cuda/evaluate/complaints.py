@@ -7,12 +7,29 @@ import re
 from gi_cuda.backends.cuda.toolkit import HEADERS
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import LineIndex, Source
+from gi_cuda.evaluate.out_of_reach import out_of_reach
+from gi_cuda.grammar import Grammar, LineIndex, Source
 from gi_cuda.subject import Subject
 
 _MISSING = re.compile(
     r"fatal error: (?:'(?P<clang>[^'\n]+)' file not found|(?P<gcc>\S+): No such file)"
 )
+_LACKING = re.compile(r"(?:static assertion failed:? ?)?\"?(?P<what>the host back ?end .*?)\"?$")
+"""What headers of the host back end say of what it does not do."""
+
+_UNKNOWN = re.compile(
+    r"['‘`\"](?P<gcc>[A-Za-z_][\w:]*)['’\"] (?:was not declared|does not name a type|has not been)"
+    r"|(?:undeclared identifier|unknown type name) '(?P<clang>[A-Za-z_]\w*)'"
+    r"|identifier \"(?P<nvcc>[A-Za-z_]\w*)\" is undefined"
+)
+_OF_CUDA = re.compile(
+    r"_|cu[A-Z]|cu(?:da|rand|b|blas|fft|sparse)|cg\b|atomic|tex|surf|wmma|thrust|nv"
+)
+
+
+def is_of_cuda(name: str) -> bool:
+    """Whether CUDA may declare a name, and no header of a project."""
+    return _OF_CUDA.match(name) is not None
 
 
 def does_not_compile(subject: Subject, message: str) -> UserError:
@@ -21,18 +38,49 @@ def does_not_compile(subject: Subject, message: str) -> UserError:
     Args:
         message: the compiler's.
     """
+    gpu, source = backend_named(subject.backend).gpu, subject.target.source
+    grammar = subject.grammar
+    functions = grammar.functions if isinstance(grammar, Grammar) else ()
+    for one in out_of_reach(source, grammar.source, functions):
+        if not (gpu and one.on_gpu):
+            return one.error
     if missing := _MISSING.search(message):
         header = missing["clang"] or missing["gcc"]
         if where := _included(subject, header):
             return _missing(subject, header, where)
     name, line, text = [*message.split(":", 2), "", ""][:3]
-    known = name in subject.grammar.source.names and line.isdigit()
-    source = subject.target.source
+    known = name in grammar.source.names and line.isdigit()
+    said = text.strip() if known else message
     where = f"{source.parent / name}:{line}" if known else str(source)
-    return UserError(
-        f"the source does not compile: {text.strip() if known else message}",
-        where=where,
-        hint="mend the source, or [build] in target.toml (include, define, standard, options)",
+    if lacking := _LACKING.search(said.partition("\n")[0]):
+        return UserError(lacking["what"], where=where, hint=_on_a_gpu())
+    return UserError(f"the source does not compile: {said}", where=where, hint=_mend(said, gpu=gpu))
+
+
+def _on_a_gpu() -> str:
+    gpu = backends_on_gpus(gpu=True)[0]
+    return (
+        f"check and evolve it on a GPU: --backend {gpu}; or write other code for the host in the"
+        " source: #ifdef GI_HOST ... #else ... #endif"
+    )
+
+
+def _mend(said: str, *, gpu: bool) -> str:
+    """What to do about a compiler's message; ``gpu`` where it compiles for one."""
+    if unknown := _UNKNOWN.search(said):
+        name = unknown["gcc"] or unknown["clang"] or unknown["nvcc"]
+        if is_of_cuda(name) and not gpu:
+            return f"the host back end does not know it: {_on_a_gpu()}"
+        if "::" not in name:
+            return (
+                f"if {name} is misspelt, mend that; if it is a macro of your build, add it to"
+                f' [build] in target.toml, define = {{ {name} = "VALUE" }}, or begin anew with'
+                f" gi-cuda init -D {name}=VALUE; if a header declares it, include that in the"
+                " source"
+            )
+    return (
+        "mend the source, or what it is compiled with: `include`, `define` and `standard` of"
+        " [build] in target.toml"
     )
 
 
@@ -41,13 +89,13 @@ def _missing(subject: Subject, header: str, where: str) -> UserError:
         return UserError(
             f"the {subject.backend} back end has no <{header}>, which comes with CUDA's toolkit",
             where=where,
-            hint=f"use --backend {backends_on_gpus(gpu=True)[0]}; or include it under"
-            " #ifndef GI_HOST alone, if the kernel can do without it on the host",
+            hint=_on_a_gpu(),
         )
     return UserError(
         f"the source does not compile: the header {header!r} is not found",
         where=where,
-        hint="name its folder in build.include of target.toml",
+        hint='name its folder in [build] of target.toml: include = ["DIR"]; or, if nothing of it'
+        f' is needed, leave it out: without = ["{header}"]',
     )
 
 

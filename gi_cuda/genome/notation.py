@@ -8,7 +8,7 @@ of an edit tells its kind.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import cache
@@ -23,6 +23,8 @@ from gi_cuda.genome.edits import EDIT_KINDS, Edit, Step
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration, Space, spell
 from gi_cuda.grammar import Rules
+from gi_cuda.grammar.rule_types import Operation
+from gi_cuda.spec.kernel_names import listed
 from gi_cuda.spec.target import Value
 
 
@@ -108,7 +110,9 @@ class _Reader:
             raise self._error(
                 place,
                 f"{place} does not offer to {step.operation}",
-                "it offers " + (", ".join(offered) or "no edit at all"),
+                f"it offers {', '.join(offered)}: {_forms(offered)}"
+                if offered
+                else "it offers no edit at all: take another place",
             )
 
     def _check_donor(self, step: Step, place: Token, donor: Token) -> None:
@@ -123,7 +127,8 @@ class _Reader:
         raise self._error(
             donor,
             f"{donor} may not go to {place}",
-            "a donor is another rule of the same type, all of whose names are in scope there",
+            "a donor is another rule of the same type, all of whose names are in scope there: "
+            + (listed([f"<{name}>" for name in sorted(allowed)]) or "there is none"),
         )
 
     def _check(self, configuration: Configuration) -> None:
@@ -148,7 +153,7 @@ class _Reader:
         if at is None or (isinstance(error, UnexpectedToken) and error.token.type == "$END"):
             at = len(self.text)
         rest = self.text[at:].split(maxsplit=1)
-        forms = ", ".join(kind.usage() for kind in EDIT_KINDS)
+        forms = _forms([kind.operation for kind in EDIT_KINDS])
         return UserError(
             f"`{rest[0]}` was not expected" if rest else "the genotype ends too early",
             where=self._where(at),
@@ -170,3 +175,8 @@ def _parser() -> Lark:
 def _suggest(name: str, names: Iterable[str]) -> str | None:
     close = get_close_matches(name, names, n=3)
     return f"did you mean {' or '.join(close)}?" if close else None
+
+
+def _forms(offered: Collection[Operation]) -> str:
+    """How edits are written, of those whose operation is offered."""
+    return ", ".join(kind.usage() for kind in EDIT_KINDS if kind.operation in offered)

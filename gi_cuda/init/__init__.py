@@ -1,6 +1,6 @@
 """From a source file to a target folder, to be completed by someone who knows the kernel."""
 
-from gi_cuda.init.choosing import Choice, Untried, first_that_passes, rank_kernels
+from gi_cuda.init.choosing import Choice, Untried, first_that_passes, or_another, rank_kernels
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.fragments import Built, find_source
 from gi_cuda.init.proposal import Proposal, propose
@@ -25,6 +25,7 @@ __all__ = [
     "from_database",
     "from_options",
     "joined",
+    "or_another",
     "propose",
     "propose_several",
     "rank_kernels",

@@ -14,7 +14,7 @@ from gi_cuda.init.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
-from gi_cuda.init.shapes import declared_shape, opaque
+from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
 from gi_cuda.init.textures import is_object, memory_of
@@ -128,6 +128,8 @@ class _Reader:
         """Take a parameter of which the compiler knows the type; False where no target can."""
         if shape.kind == "number":
             self.scalars.append(_scalar(name, Element(shape.name, truth=shape.truth), self._use))
+        elif is_polymorphic(self._source, shape):
+            return False
         elif shape.kind == "pointer" and not argument.reference:
             self.buffers += pointed(self._source, name, name, shape, self._taken)
         elif shape.kind == "struct" and not argument.reference:
@@ -158,15 +160,17 @@ def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) 
             " function itself, or take it as a template parameter, and try again"
         )
     elif shape is None:
-        hint += (
-            "; what this one is could not be found out, as the source does not compile on the host"
-            " back end. Say where its headers are: -I DIR"
+        hint = (
+            "no file that is found declares this type: include the header that does; if it is"
+            " included, say where it is: -I DIR"
+        )
+    elif is_polymorphic(source, shape):
+        hint = (
+            "objects with virtual functions can only be made on the device: let the kernel take the"
+            " data that such an object has"
         )
     else:
         hint += "; let the kernel take these"
-    others = [d.name for d in source.code.definitions if d.kernel and d != source.kernel.definition]
-    if others:
-        hint += f"; or take another kernel: --kernel {others[0]}"
     return UserError(said, where=source.code.where(source.kernel.definition.node), hint=hint)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,6 +122,26 @@ def first_that_passes(
         passed.append((one, UserError(attempted.failure)))
     if first is not None:
         return first
-    best, reason = passed[0]
-    more = f"; none of its {len(every) - 1} other kernels can become a target either"
-    raise UserError(f"{best.kernel}: {reason.what}{more}", where=reason.where, hint=reason.hint)
+    reason = passed[0][1]
+    others = [one.kernel for one, _ in passed[1:]]
+    raise UserError(
+        f"{reason.what}; nor can its other kernels become targets, for reasons of their own:"
+        f" {listed(others)}",
+        where=reason.where,
+        hint=reason.hint,
+    )
+
+
+def or_another(error: UserError, wanted: str, every: Sequence[Ranked]) -> UserError:
+    """Why a kernel that was named cannot become a target, and which one may.
+
+    Args:
+        every: all kernels, the one most worth a target first.
+    """
+    others = [one.kernel for one in every if one.kernel != wanted]
+    said = error.hint is not None and "--kernel" in error.hint
+    if said or not others or len(others) == len(every):
+        return error
+    hint = f"{error.hint}; or" if error.hint else "perhaps"
+    hint += f" take another kernel: --kernel {shlex.quote(others[0])}"
+    return UserError(error.what, where=error.where, hint=hint)

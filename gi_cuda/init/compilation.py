@@ -55,7 +55,11 @@ def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:
     folders = []
     for folder in include:
         if not folder.is_dir():
-            raise UserError("there is no such folder", where=f"-I {folder}")
+            raise UserError(
+                "there is no such folder",
+                where=f"-I {folder}",
+                hint="name one that is there, or leave it out",
+            )
         folders.append(folder.resolve())
     return Compilation(tuple(folders), dict(_definition(text) for text in define))
 
@@ -83,12 +87,18 @@ def from_database(database: Path, source: Path) -> Compilation:
         words = _words(found[0]) if found else []
         start = _folder(found[0], database) if found else database.parent
     except OSError as error:
-        raise UserError(f"cannot be read: {error.strerror}", where=str(database)) from None
+        raise UserError(
+            f"cannot be read: {error.strerror}",
+            where=str(database),
+            hint="name the file itself, compile_commands.json; or give -I DIR, -D NAME[=VALUE]",
+        ) from None
     except (ValueError, TypeError, KeyError, AttributeError):
         raise UserError(
             "this is not a compilation database",
             where=str(database),
-            hint="CMake writes one with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON",
+            hint="CMake writes one, compile_commands.json in its build folder, with"
+            " -DCMAKE_EXPORT_COMPILE_COMMANDS=ON; or give the options themselves: -I DIR,"
+            " -D NAME[=VALUE]",
         ) from None
     if not found:
         raise UserError(

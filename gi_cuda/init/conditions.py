@@ -67,7 +67,8 @@ def compiled_lines(
 def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:
     """A source in which what is not compiled is blank; every offset is kept.
 
-    Conditions stay, and so do macros that are defined only where they are not defined yet.
+    Conditions stay, but for those of parameters and arguments, and so do macros that are defined
+    only where they are not defined yet.
 
     Args:
         path: where its main file is.
@@ -84,8 +85,15 @@ def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:
         known, region = compiled.get(files[file]), presence.region(at)
         alive[region] = alive.get(region, False) or known is None or line in known
     dead = {region for region, lives in alive.items() if not lives}
+    enclosed = [
+        d for d in _enclosed(source.text, presence) if files[places.at(d.start).file] in compiled
+    ]
+    blank = [
+        *_stretches(presence, dead, defaults, len(source.text)),
+        *((directive.start, directive.end) for directive in enclosed),
+    ]
     parts, last = [], 0
-    for start, end in _stretches(presence, dead, defaults, len(source.text)):
+    for start, end in sorted(blank):
         parts += [source.text[last:start], _VISIBLE.sub(" ", source.text[start:end])]
         last = end
     return replace(source, text="".join([*parts, source.text[last:]]))
@@ -100,6 +108,17 @@ def _defaults(presence: Presence) -> Iterator[Directive]:
             before = [d for d in conditions if d.start < directive.start]
             if before and before[-1].word in _OPENS and name[0] in _WORD.findall(before[-1].rest):
                 yield directive
+
+
+def _enclosed(text: str, presence: Presence) -> Iterator[Directive]:
+    """Conditions within parentheses: which parameters a function has is no matter of taste."""
+    bare, depth, last = bare_text(text), 0, 0
+    for directive in presence.directives:
+        between = bare[last : directive.start]
+        depth += between.count("(") - between.count(")")
+        last = directive.end
+        if depth > 0 and directive.word in _STRUCTURE:
+            yield directive
 
 
 def _code(text: str, presence: Presence, defaults: Collection[Directive]) -> Iterator[int]:

@@ -13,11 +13,12 @@ from itertools import islice
 from pathlib import Path
 
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.complaints import is_of_cuda
 from gi_cuda.grammar import Wanted
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.diagnostics import diagnose
-from gi_cuda.init.headers import as_built, is_of_cuda, missing_headers
+from gi_cuda.init.headers import as_built, missing_headers
 from gi_cuda.init.repository import Repository, repository_of
 from gi_cuda.init.sources import kernels_in, read_whole
 

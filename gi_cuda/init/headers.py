@@ -16,6 +16,7 @@ from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.cuda.toolkit import brings_header
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.complaints import is_of_cuda
 from gi_cuda.grammar import ParsedText, Source, read_source
 from gi_cuda.init.compilation import Compilation, of_project
 from gi_cuda.init.conditions import compiled_lines
@@ -24,13 +25,11 @@ from gi_cuda.init.repository import Repository, repository_of
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
+_ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):.*?error: (?P<what>.*)$", re.M)
+_STDIN = "<stdin>"
 _LIMIT = 60.0
 _ROUNDS = 8
 """How often headers are looked for that those found before include in turn."""
-_OF_CUDA = re.compile(
-    r"_|cu[A-Z]|cu(?:da|rand|b|blas|fft|sparse)|cg\b|atomic|tex|surf|wmma|thrust|nv"
-)
-"""Names that CUDA may declare, and no header of a project."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,11 +176,6 @@ def missing_headers(path: Path, source: Source, compilation: Compilation) -> lis
     return _missing(_listed(path, source.text, compilation, "-M"))
 
 
-def is_of_cuda(name: str) -> bool:
-    """Whether CUDA may declare a name, and no header of a project."""
-    return _OF_CUDA.match(name) is not None
-
-
 def _missing(listed: Iterable[str]) -> list[str]:
     return [name for name in listed if not Path(name).exists()]
 
@@ -191,17 +185,37 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
     command = [find_compiler(), "-x", "c++", how, "-MG", f"-std={compilation.standard}"]
     command += [f"-I{folder}" for folder in (*compilation.include, source.parent.resolve())]
     command += ["-isystem", str(INCLUDE), *NVCC_MACROS, "-"]
-    finished = run(command, limit=_LIMIT, stdin=prelude(text, compilation.define))
+    directives = prelude(text, compilation.define)
+    finished = run(command, limit=_LIMIT, stdin=directives)
     if not finished.ok:
-        errors = [line for line in finished.stderr.splitlines() if "error" in line]
-        raise UserError(
-            f"its directives cannot be preprocessed: {errors[0] if errors else 'no message'}",
-            where=str(source),
-            hint="macros that it needs are given with -D NAME[=VALUE]",
-        )
+        raise _not_preprocessed(source, text, directives, finished.stderr)
     _, _, names = finished.stdout.replace("\\\n", " ").partition(":")
     found = [name.replace("\\ ", " ") for name in _DEPENDENCY.findall(names)]
     return [name for name in found if name != "-"]
+
+
+def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> UserError:
+    """What a preprocessor complains of, at the source's own line.
+
+    Args:
+        directives: of the text, which it read.
+        said: its messages.
+    """
+    error = _ERROR.search(said)
+    if error is None:
+        file, line, what = str(source), 0, "no message"
+    else:
+        file, line, what = error["file"], int(error["line"]), error["what"]
+    if file == _STDIN:
+        # Other lines stand in front of them than in the source.
+        wanted = directives.splitlines()[line - 1].strip()
+        lines = [one.strip() for one in text.splitlines()]
+        file, line = str(source), lines.index(wanted) + 1 if wanted in lines else 0
+    return UserError(
+        f"its directives cannot be preprocessed: {what}",
+        where=f"{file}:{line}" if line else file,
+        hint="give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE",
+    )
 
 
 def _line(path: Path, source: Source, header: str) -> str:

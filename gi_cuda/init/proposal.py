@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import read_arguments
@@ -61,6 +62,8 @@ class Proposal:
         headers: what else is included.
         use: the launch that it was read from.
         further: launches of other kernels behind that of the first.
+        left_out: where the mask of a warp function leaves out a thread that calls it; "" where that
+            was not seen.
         mark: what stands where something was assumed.
     """
 
@@ -83,6 +86,7 @@ class Proposal:
     launching: Launching
     use: LaunchSite | None = None
     further: tuple[Step, ...] = ()
+    left_out: str = ""
     mark: str = MARK
 
     @property
@@ -107,9 +111,12 @@ def propose(
 
     Raises:
         UserError: no such kernel, a header that is needed and not found, a parameter no target can
-            pass.
+            pass, something that no back end does.
     """
     source = choose(path, wanted, compilation, hosts)
+    for one in out_of_reach(source.code.path, source.code.source, source.functions):
+        if not one.on_gpu:
+            raise one.error
     named = source.launches(source.fixed)
     blocks = frozenset(
         word for one in named for text in one.block or () for word in _WORD.findall(text)
@@ -186,13 +193,11 @@ def _all(
     every = judged(buffers, symbols)
     if any(one.role in ("output", "inout") for one in every):
         return every
-    others = [d.name for d in source.code.definitions if d.kernel]
-    others = [name for name in others if name != source.kernel.definition.name]
-    hint = "a kernel is judged by what it writes to a buffer or to a `__device__` variable"
     raise UserError(
         f"{source.kernel.name} writes nothing that could be judged",
         where=source.code.where(source.kernel.definition.node),
-        hint=f"{hint}; take another one: --kernel {others[0]}" if others else hint,
+        hint="let it write a result to a buffer that is no `const` pointer, or to a `__device__`"
+        " variable",
     )
 
 

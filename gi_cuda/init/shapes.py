@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes, Member
 from gi_cuda.grammar.frontends.cuda.file import Argument
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.init.layouts import Shape
+from gi_cuda.init.sources import Chosen
 
+_CLASS = re.compile(r"\b(?:class|struct)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
+_VIRTUAL = re.compile(r"\bvirtual\b")
 HALF = ("half", "__half")
 _ALIGNED = {1: 1, 2: 2, 3: 1, 4: 4}
 """To how many parts a vector of so many is aligned, but no further than 16 bytes."""
@@ -93,6 +98,24 @@ _STATES = {
 }
 _UNKNOWN = 64
 """Bytes that an item of an unknown type is taken to have."""
+
+
+def is_polymorphic(source: Chosen, shape: Shape) -> bool:
+    """Whether a type, or what it points to, has virtual functions."""
+    held = shape.inner if shape.kind == "pointer" else shape
+    if held is None or held.kind != "struct":
+        return False
+    if any(name.startswith("_vptr") for name, _, _ in held.members):
+        return True
+    # Of classes with virtual functions alone compilers may say nothing.
+    name = held.name.rpartition("::")[2]
+    for file in (source.code, *source.code.around):
+        bare = bare_text(file.text)
+        for match in _CLASS.finditer(bare):
+            body = bare[match.end() : block_end(bare, match.end() - 1)]
+            if match["name"] == name and _VIRTUAL.search(body):
+                return True
+    return False
 
 
 def opaque(argument: Argument) -> Shape | None:

@@ -137,7 +137,11 @@ def choose(
     kernel = choose_kernel(code, kernel.shown)
     functions = program.grammar.functions
     types = read_element_types((code, *code.around))
-    launching = find_hosts(code, [kernel], hosts)
+    # What a build defines is known to its launches, unless a file says otherwise.
+    launching = tuple(
+        replace(host, constants={**compilation.define, **host.constants})
+        for host in find_hosts(code, [kernel], hosts)
+    )
     return Chosen(code, kernel, functions, types, evolving, kept, headers, launching)
 
 

@@ -44,6 +44,7 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_scalars(proposal),
         *_structs(proposal),
         *(_launch(step, proposal.mark) for step in proposal.steps),
+        *_warps(proposal),
         *_oracles(proposal),
         *_cases(proposal),
         *_application(proposal, folder),
@@ -271,6 +272,15 @@ def _launch(step: Step, mark: str) -> str:
         shared=None if launching.shared == "0" else _Noted(launching.shared, "bytes"),
         args=step.arguments,
     )
+
+
+def _warps(proposal: Proposal) -> Iterator[str]:
+    if proposal.left_out:
+        comment = (
+            f"{proposal.mark}: {proposal.left_out}.\nDone as devices do, by the threads that are at"
+            " the same line together; take this table away, and\nit is refused."
+        )
+        yield _table("[warps]", comment, masks="device")
 
 
 def _oracles(proposal: Proposal) -> Iterator[str]:

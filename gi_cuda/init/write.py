@@ -45,5 +45,9 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
             with suppress(OSError):
                 path.rmdir()
         if isinstance(error, OSError):
-            raise UserError(f"cannot be written: {error.strerror}", where=str(folder)) from None
+            raise UserError(
+                f"cannot be written: {error.strerror}",
+                where=str(folder),
+                hint="name another folder with --output",
+            ) from None
         raise

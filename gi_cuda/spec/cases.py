@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gi_cuda.errors import UserError
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.images import Texture
-from gi_cuda.spec.modules import line_of, load_function
+from gi_cuda.spec.modules import line_of, load_function, place_of
 from gi_cuda.spec.table import did_you_mean
 from gi_cuda.spec.target import Buffer, Case, CaseRole, Scalar, Target, defaults
 
@@ -127,8 +127,8 @@ def load_case(target: Target, case: Case) -> CaseData:
     Raises:
         UserError: the module fails, or returns other names, types or sizes than declared.
     """
-    where = f"{target.data}: case {case.name!r}"
     make = load_function(target.data, "case", f"{target.file}: target.data")
+    where = f"{place_of(make, target.data)}: case {case.name!r}"
     try:
         returned = make(**case.args)
     except UserError:
@@ -137,13 +137,15 @@ def load_case(target: Target, case: Case) -> CaseData:
         raise UserError(
             f"case() failed: {type(error).__name__}: {error}",
             where=line_of(error, target.data),
-            hint=f"It was called for the case {case.name!r} ({target.file}:{case.line}).",
+            hint=f"It was called for the case {case.name!r} ({target.file}:{case.line}): mend it,"
+            " or that case's `args`.",
         ) from error
     if not isinstance(returned, Mapping):
+        shown = ", ".join(f"{name!r}: {name}" for name in _wanted(target))
         raise UserError(
             f"case() returned {type(returned).__name__}, not a dictionary",
             where=where,
-            hint="Return the buffers and scalars by name: {'reads': array, 'n_reads': 512}.",
+            hint=f"Return what the target asks for, by name: {{{shown}}}.",
         )
     _check_names(target, returned, where)
     scalars = {
@@ -154,7 +156,7 @@ def load_case(target: Target, case: Case) -> CaseData:
     integers = {name: int(value) for name, value in scalars.items() if value.dtype.kind in "iu"}
     known = {**defaults(target), **integers}
     buffers = {
-        buffer.name: _array(buffer, returned[buffer.name], known, where)
+        buffer.name: _array(target, buffer, returned[buffer.name], known, where)
         for buffer in target.buffers
         if buffer.role.given
     }
@@ -181,7 +183,8 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
         raise UserError(
             f"the scalar {scalar.name!r} is {value!r}, not of type {kind.__name__}",
             where=where,
-            hint=f"It is declared as {scalar.dtype}.",
+            hint=f"It is declared as {scalar.dtype}: return such a number, or change `type` in"
+            f" line {scalar.line} of target.toml.",
         )
     if kind is numbers.Integral:
         limits = np.iinfo(scalar.dtype)
@@ -189,7 +192,8 @@ def typed_scalar(scalar: Scalar, value: Any, where: str) -> np.generic:
             raise UserError(
                 f"the scalar {scalar.name!r} = {value} does not fit into {scalar.dtype}",
                 where=where,
-                hint="Declare a wider type, as the kernel has it.",
+                hint=f"Return a smaller number, or a wider `type` in line {scalar.line} of"
+                " target.toml if the kernel takes one.",
             )
     typed: np.generic = scalar.dtype.type(value)
     return typed
@@ -206,7 +210,7 @@ def _several(scalar: Scalar, value: Any, where: str) -> np.generic:
         raise UserError(
             f"the scalar {scalar.name!r} is no {scalar.count} values of {scalar.dtype}",
             where=where,
-            hint=f"Return numpy.array([...], dtype=numpy.{scalar.dtype}).",
+            hint=f"Return numpy.array([...], dtype=numpy.{scalar.dtype}) of so many.",
         )
     made = np.zeros(1, dtype=[("values", scalar.dtype, (scalar.count,))])
     made["values"][0] = values
@@ -214,24 +218,33 @@ def _several(scalar: Scalar, value: Any, where: str) -> np.generic:
     return typed
 
 
-def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> None:
+def _wanted(target: Target) -> list[str]:
+    """The names that a case gives."""
     wanted = [buffer.name for buffer in target.buffers if buffer.role.given]
     wanted += [scalar.name for scalar in target.scalars if scalar.value is None]
-    wanted += target.oracle.uses
+    return [*wanted, *target.oracle.uses]
+
+
+def _check_names(target: Target, returned: Mapping[str, Any], where: str) -> None:
+    wanted = _wanted(target)
     for name in wanted:
         if name not in returned:
             raise UserError(
                 f"case() did not return {name!r}",
                 where=where,
-                hint=f"It returned {', '.join(map(str, returned)) or 'nothing'}.",
+                hint=f"It returned {', '.join(map(str, returned)) or 'nothing'}: return {name!r} as"
+                f" well, as {target.file} asks for it.",
             )
     roles = {buffer.name: buffer.role for buffer in target.buffers}
     for name in returned:
         if name in wanted:
             continue
-        hint = did_you_mean(str(name), wanted)
+        hint = f"{did_you_mean(str(name), wanted)} Leave out what is not."
         if name in roles:
-            hint = f'It is a buffer of role "{roles[name]}", whose contents no case gives.'
+            hint = (
+                f'It is a buffer of role "{roles[name]}", whose contents no case gives: leave it'
+                ' out, or give it the role "inout".'
+            )
         raise UserError(f"case() returned {name!r}, which nothing asks for", where=where, hint=hint)
 
 
@@ -246,7 +259,10 @@ def _check_texels(texture: Texture, size: int, where: str) -> None:
         )
 
 
-def _array(buffer: Buffer, value: Any, known: Mapping[str, Any], where: str) -> NDArray[Any]:
+def _array(
+    target: Target, buffer: Buffer, value: Any, known: Mapping[str, Any], where: str
+) -> NDArray[Any]:
+    declared = f"{target.file}:{buffer.line}"
     if not isinstance(value, np.ndarray):
         raise UserError(
             f"the buffer {buffer.name!r} is of type {type(value).__name__}, not a numpy array",
@@ -257,11 +273,16 @@ def _array(buffer: Buffer, value: Any, known: Mapping[str, Any], where: str) -> 
         raise UserError(
             f"the buffer {buffer.name!r} holds {value.dtype}, but is declared as {buffer.dtype}",
             where=where,
-            hint=f"Return it with .astype(numpy.{buffer.dtype}), or change its type.",
+            hint=f"Return it with .astype(numpy.{buffer.dtype}), or change its `type`"
+            f" ({declared}).",
         )
     array = np.ascontiguousarray(value).reshape(-1).view()
     if array.size == 0:
-        raise UserError(f"the buffer {buffer.name!r} is empty", where=where)
+        raise UserError(
+            f"the buffer {buffer.name!r} is empty",
+            where=where,
+            hint="Return one element at least: are the sizes in the case's `args` above zero?",
+        )
     if buffer.size is not None:
         try:
             size = buffer.size.evaluate(known)
@@ -272,6 +293,7 @@ def _array(buffer: Buffer, value: Any, known: Mapping[str, Any], where: str) -> 
                 f"the buffer {buffer.name!r} has {array.size} elements, "
                 f"but its size `{buffer.size.text}` is {size}",
                 where=where,
+                hint=f"Return {size} elements, or change its `size` ({declared}).",
             )
     item = buffer.item or buffer.dtype.itemsize
     if buffer.addresses and array.nbytes % item:

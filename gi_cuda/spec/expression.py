@@ -30,6 +30,13 @@ _MIN = -(1 << 63)
 _MAX = (1 << 63) - 1
 _PREFIX = "int _=("
 _NO_CALLS: Calls = {}
+_KINDS = {
+    "Assignment": "an assignment",
+    "ArrayRef": "an item of an array",
+    "ExprList": "the comma operator",
+    "StructRef": "a member of a struct",
+}
+"""What has no place in an expression, in pycparser's words and in ours."""
 
 
 class ExpressionError(UserError):
@@ -387,6 +394,5 @@ def _type_name(node: Any) -> str:
 
 
 def _kind(node: Any) -> str:
-    return {"Assignment": "an assignment", "ExprList": "the comma operator"}.get(
-        type(node).__name__, f"this ({type(node).__name__})"
-    )
+    name = type(node).__name__
+    return _KINDS.get(name, f"this ({name})")

@@ -310,15 +310,18 @@ class _Planner:
         return LaunchError(
             what,
             where=f"{self._target.file}:{line}",
-            hint=f"from {' x '.join(f'`{e.text}`' for e in expressions)}"
-            + (f" with {values}" if values else ""),
+            hint=f"It comes from {' x '.join(f'`{e.text}`' for e in expressions)}"
+            + (f" with {values}" if values else "")
+            + ": change that, or the sizes in [[case]].",
         )
 
     def _geometry(self, step: KernelStep) -> _Geometry:
         grid = self._extent(step, "grid", step.grid, _GRID_LIMITS)
         block = self._extent(step, "block", step.block, _BLOCK_LIMITS)
         if math.prod(block) > _BLOCK_THREADS:
-            raise self.error(f"a block of {math.prod(block)} threads", step.line, *step.block)
+            many = math.prod(block)
+            what = f"{step.kernel}: a block of {many} threads, and at most {_BLOCK_THREADS} can be"
+            raise self.error(what, step.line, *step.block)
         shared = self.value(step.shared, step.line)
         if shared < 0:
             raise self.error(f"{shared} bytes of shared memory", step.line, step.shared)
@@ -348,7 +351,9 @@ class _Planner:
         for value, limit in zip(values, limits, strict=True):
             if not 1 <= value <= limit:
                 shown = " x ".join(map(str, values))
-                raise self.error(f"{step.kernel}: a {what} of {shown}", step.line, *expressions)
+                most = " x ".join(map(str, limits))
+                said = f"{step.kernel}: a {what} of {shown}, and it can be 1 x 1 x 1 to {most}"
+                raise self.error(said, step.line, *expressions)
         return values[0], values[1], values[2]
 
 

@@ -73,6 +73,14 @@ def line_of(error: BaseException, path: Path) -> str:
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
+def place_of(function: Callable[..., Any], path: Path) -> str:
+    """``path:line`` where a function of `path` begins."""
+    code = getattr(function, "__code__", None)
+    if code is None or code.co_filename != str(path):
+        return str(path)
+    return f"{path}:{code.co_firstlineno}"
+
+
 @lru_cache(maxsize=64)
 def _module(path: Path, stamp: int) -> ModuleType:
     """The module made by running the file; `stamp` tells versions of it apart."""
@@ -86,13 +94,16 @@ def _module(path: Path, stamp: int) -> ModuleType:
         raise UserError(
             f"this is not Python: {getattr(error, 'msg', error)}",
             where=f"{path}:{line}" if line else str(path),
+            hint=f"Mend it: `python {path}` must run.",
         ) from None
     try:
         with _importable(path.parent):
             exec(code, module.__dict__)
     except (Exception, SystemExit) as error:
         raise UserError(
-            f"running it failed: {type(error).__name__}: {error}", where=line_of(error, path)
+            f"running it failed: {type(error).__name__}: {error}",
+            where=line_of(error, path),
+            hint=f"Mend it: `python {path}` must run.",
         ) from error
     return module
 

@@ -134,7 +134,7 @@ def _parameter(item: Parameter, key: Key, build: BuildOptions, places: KeyLines)
     values = item.values or (0, 1)
     for index, value in enumerate(values):
         if value in values[:index]:
-            raise places.error(key, f"the value {value!r} is there twice")
+            raise places.error(key, f"the value {value!r} is there twice", "Leave one out.")
     if item.default not in values:
         shown = ", ".join(map(repr, values[:12])) + (", ..." if len(values) > 12 else "")
         raise places.error(
@@ -222,7 +222,8 @@ def _check_cases(target: Target, places: KeyLines) -> None:
                 raise places.error(
                     ("case",),
                     f"no case of backend {backend!r} has the role {role.value!r}",
-                    f"Add a [[case]] for {purpose} with other data than the rest.",
+                    f'Add a [[case]] for {purpose}: role = "{role.value}", a `name`, and other'
+                    " `args` than the rest, such as another seed.",
                 )
 
 

@@ -26,6 +26,30 @@ def _known_kind(data: Any) -> Any:
     raise mistake(what, hint, key="kind")
 
 
+_EXAMPLES = {
+    "args": 'args = ["in", "out", "n"]',
+    "at": "at = 8",
+    "block": 'block = ["128"]',
+    "buffer": 'buffer = "in"',
+    "data": 'data = "data.py"',
+    "default": "default = 1",
+    "grid": 'grid = ["(n + 127) / 128"]',
+    "kernel": 'kernel = "scale"',
+    "kernels": 'kernels = ["scale"]',
+    "launch": "a table [[launch]] with kernel, grid, block and args",
+    "members": "members = { n = 0, scale = 4 }",
+    "name": 'name = "n"',
+    "oracle": 'a table [oracle] with kind = "exact"',
+    "role": 'role = "input", or "inout", "output", "scratch"; of a [[case]] "train" or "held-out"',
+    "size": 'size = "n"',
+    "source": 'source = "kernel.cu"',
+    "target": "a table [target] with name, source, kernels and data",
+    "that": 'that = "BLOCK <= 1024"',
+    "type": 'type = "float32"',
+    "values": "values = [1, 2, 4]",
+}
+"""Of keys that may be missing."""
+
 _Check = Annotated[
     Union[CHECKS],  # type: ignore[valid-type]  # noqa: UP007
     Field(discriminator="kind"),
@@ -94,7 +118,8 @@ def _explain(detail: ErrorDetails) -> tuple[str, str | None]:
     if detail["type"] == "target":
         return context["what"], context.get("hint") or None
     if detail["type"] == "missing":
-        return "the key is missing", None
+        name = str(detail["loc"][-1])
+        return "the key is missing", f"Add it, as in: {_EXAMPLES.get(name, f'{name} = ...')}"
     what = detail["msg"].replace("Input should", "it should")
     if detail["type"] == "dataclass_type":
         what = "it should be a table"

@@ -17,8 +17,9 @@ from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
 from gi_cuda.trial.facts import CASES, JUDGED, bytes_of, impossible, plan
+from gi_cuda.trial.resizing import BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, explored
-from gi_cuda.trial.troubles import Idle, Impossible, Slow, Unjudged
+from gi_cuda.trial.troubles import Brief, Idle, Impossible, Slow, Unjudged
 
 _BACKEND = "host"
 
@@ -91,8 +92,9 @@ class Attempts:
                 built = built_in(tools, self.folder / f"built-{len(self._ready)}")
                 self._ready[active] = subject, built
             built = self._ready[active][1]
-            trouble = next(explored(tools, built.reference, patience), None)
-            return trouble or confirmed(tools, built)
+            seen = explored(tools, built.reference)
+            trouble = next(seen.troubles(patience), None) or confirmed(tools, built)
+            return Brief(seen.seconds) if trouble is None and seen.seconds < BRIEF else trouble
 
 
 def _idle(tools: Tools) -> frozenset[str]:

@@ -149,6 +149,21 @@ def _lone(proposal: Proposal) -> Mend:
     )
 
 
+def defined(proposal: Proposal) -> Iterator[Mend]:
+    """With data that roots and logarithms are defined for, or a block that shared memory is for."""
+    note = "above zero, as there was nothing but NaN in the outputs before"
+    found = _filled(
+        proposal,
+        lambda b: b.role in _GIVEN and b.element.type.startswith("float"),
+        Fill(1, 2),
+        note,
+    )
+    if found != proposal:
+        yield Mend(found, "real numbers from 1 to 2")
+    if (other := other_block(proposal)) is not None:
+        yield other
+
+
 def telling(proposal: Proposal) -> Iterator[Mend]:
     """Data that may show in the outputs."""
     real = "wide, as nothing showed in the outputs before"

@@ -8,18 +8,21 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.contents import alive, in_their_roles, judged, nearer, steady, telling
+from gi_cuda.trial.contents import alive, defined, in_their_roles, judged, nearer, steady, telling
 from gi_cuda.trial.growing import larger
-from gi_cuda.trial.resizing import faster, possible
+from gi_cuda.trial.resizing import faster, longer, possible
 from gi_cuda.trial.troubles import (
     Beside,
     Blind,
+    Brief,
     Died,
     Idle,
     Impossible,
+    LeftOut,
     Roles,
     Slow,
     Trouble,
+    Undefined,
     Unjudged,
     Varying,
 )
@@ -37,10 +40,16 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from faster(proposal, trouble)
         case Died():
             yield from alive(proposal, trouble)
+        case LeftOut(message):
+            yield Mend(replace(proposal, left_out=message), "masks taken as devices do")
         case Roles():
             yield from in_their_roles(proposal, trouble)
         case Varying():
             yield from steady(proposal, trouble)
+        case Undefined():
+            yield from defined(proposal)
+        case Brief():
+            yield from longer(proposal, trouble)
         case Unjudged():
             yield from judged(proposal)
         case Blind():

@@ -6,17 +6,24 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import Extent
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.trial.changes import Mend, resized, whole, with_buffer, with_scalars
-from gi_cuda.trial.facts import impossible, names
-from gi_cuda.trial.troubles import Slow
+from gi_cuda.trial.facts import impossible, is_handy, names
+from gi_cuda.trial.troubles import Brief, Slow
 
 GOAL = 0.002
 """Seconds a case should take on the host: it is run some hundred times by a check."""
+
+BRIEF = 0.00005
+"""Seconds below which clocks and what else the machine does are a large part of a launch."""
+
+_TIMED = 0.0002
+"""Seconds that such a launch is made to take."""
 
 _LEAST = 16
 """No size gets smaller, if it was not before, so that blocks have something to do."""
@@ -116,6 +123,20 @@ def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
     )
     if tried != proposal:
         yield Mend(tried, "smaller scalars")
+
+
+def longer(proposal: Proposal, trouble: Brief) -> Iterator[Mend]:
+    """Larger sizes, so that a launch can be timed."""
+    note = "such that a launch can be timed, and takes no more than milliseconds"
+    for factor in dict.fromkeys((math.ceil(_TIMED / max(trouble.seconds, 1e-6)), 4)):
+        each = max(2, round(factor ** (1 / max(1, len(proposal.extents)))))
+        tried = resized(proposal, partial(_times, each), note)
+        if tried != proposal and is_handy(tried):
+            yield Mend(tried, "larger sizes")
+
+
+def _times(factor: int, extent: Extent, size: int) -> int:
+    return factor * size
 
 
 def _smaller(proposal: Proposal, factor: float) -> Proposal:

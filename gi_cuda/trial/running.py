@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,7 +28,7 @@ from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools
 from gi_cuda.subject import Subject
 from gi_cuda.trial import troubles
-from gi_cuda.trial.troubles import Beside, Blind, Died, Roles, Slow, Varying
+from gi_cuda.trial.troubles import Beside, Blind, Died, LeftOut, Roles, Slow, Undefined, Varying
 
 _PAIRS = 4
 """Launches of a copy of the reference, and of the reference beside it."""
@@ -71,8 +71,51 @@ def built_in(tools: Tools, folder: Path) -> Built:
     return Built(binaries[0], binaries[2] if limits else None, binaries[1])
 
 
-def explored(tools: Tools, binary: Binary, patience: float) -> Iterator[troubles.Trouble]:
-    """What the reference does that it should not, case by case."""
+@dataclass(frozen=True, slots=True)
+class Exploration:
+    """What the reference did where nothing stopped it.
+
+    Attributes:
+        found: by case.
+        lost: what went wrong on cases that are not among them.
+        inputs: names of the buffers that are not judged.
+    """
+
+    found: Mapping[str, Explored]
+    lost: Sequence[troubles.Trouble]
+    inputs: frozenset[str]
+
+    def troubles(self, patience: float) -> Iterator[troubles.Trouble]:
+        """What it did that it should not.
+
+        Args:
+            patience: seconds a case may take.
+        """
+        found = self.found.values()
+        # Of one case it may be known what the other one died of.
+        if any(one.beyond for one in found):
+            yield Beside({case: one.beyond for case, one in self.found.items()})
+        yield from self.lost
+        for case, one in self.found.items():
+            if one.seconds > patience:
+                yield Slow(case, one.seconds, over=False)
+        written = frozenset[str]().union(*(one.changed for one in found)) & self.inputs
+        unwritten = frozenset[str].intersection(*(one.unwritten for one in found))
+        if written or unwritten:
+            yield Roles(written, unwritten)
+        if varying := frozenset[str]().union(*(one.varying for one in found)):
+            yield Varying(varying)
+        if undefined := frozenset[str].intersection(*(one.undefined for one in found)):
+            yield Undefined(undefined)
+
+    @property
+    def seconds(self) -> float:
+        """Of the case that takes least."""
+        return min((one.seconds for one in self.found.values()), default=0.0)
+
+
+def explored(tools: Tools, binary: Binary) -> Exploration:
+    """Run the reference on each case, with memory around all buffers."""
     whole = unmodified(tools.subject)
     found: dict[str, Explored] = {}
     cases = (*tools.train(), *tools.held_out())
@@ -85,24 +128,14 @@ def explored(tools: Tools, binary: Binary, patience: float) -> Iterator[troubles
             lost.append(_lost(case, answer))
             if isinstance(lost[-1], Slow):
                 break  # the others would take as long
-    # Of one case it may be known what the other one died of.
-    if any(one.beyond for one in found.values()):
-        yield Beside({case: one.beyond for case, one in found.items()})
-    yield from lost
-    for case, one in found.items():
-        if one.seconds > patience:
-            yield Slow(case, one.seconds, over=False)
-    inputs = {b.name for b in tools.subject.target.buffers if not b.role.judged}
-    written = frozenset[str]().union(*(one.changed for one in found.values())) & inputs
-    unwritten = frozenset[str].intersection(*(one.unwritten for one in found.values()))
-    if written or unwritten:
-        yield Roles(written, unwritten)
-    if varying := frozenset[str]().union(*(one.varying for one in found.values())):
-        yield Varying(varying)
+    inputs = frozenset(b.name for b in tools.subject.target.buffers if not b.role.judged)
+    return Exploration(found, lost, inputs)
 
 
 def _lost(case: str, answer: Lost | Refused) -> troubles.Trouble:
     if isinstance(answer, Refused):
+        if answer.masked:
+            return LeftOut(answer.message)
         return Died(case, Survival.REFUSED, None, answer.message)
     if answer.signal == signal.SIGPROF:
         return Slow(case, _LIMIT, over=True)

@@ -10,7 +10,19 @@ from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.resizing import GOAL
-from gi_cuda.trial.troubles import Slow, Trouble
+from gi_cuda.trial.troubles import (
+    Beside,
+    Blind,
+    Brief,
+    Died,
+    LeftOut,
+    Refused,
+    Roles,
+    Slow,
+    Trouble,
+    Undefined,
+    Varying,
+)
 
 MOST_ATTEMPTS = 24
 
@@ -19,6 +31,9 @@ PATIENCE = 0.3
 
 CONFIRM = "confirm"
 """What stands in a target that passed, where something was assumed."""
+
+_STAGES = ((Died, LeftOut, Beside), (Slow,), (Roles,), (Varying, Undefined), (Blind,))
+"""What goes wrong, in the order in which it is seen; what is not among it comes before."""
 
 Attempt = Callable[[Proposal, float], Trouble | None]
 """What goes wrong with a proposal of which a case may take so many seconds."""
@@ -29,7 +44,7 @@ class Outcome:
     """What became of a proposal.
 
     Attributes:
-        proposal: mended, if it passes; else as it was.
+        proposal: mended, if it passes; else the one that came furthest.
         trouble: what went wrong with it; None: it passes.
         done: the mends that helped; where it does not pass, those that were tried.
     """
@@ -54,7 +69,10 @@ class Outcome:
         if self.trouble is None:
             yield "it ran on the host back end, and passes" + (f", after: {done}" if done else "")
             return
-        yield f"it ran on the host back end, and does not pass: {self.trouble}"
+        if isinstance(self.trouble, Refused):
+            yield f"it cannot be tried on the host back end: {self.trouble}"
+        else:
+            yield f"it ran on the host back end, and does not pass: {self.trouble}"
         if done:
             yield f"  tried: {done}"
         yield f"  {self.trouble.remedy}"
@@ -69,23 +87,60 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     waiting: list[tuple[Proposal, tuple[str, ...]]] = [(first, ())]
     seen = [first]
     tried: list[str] = []
-    trouble: Trouble | None = None
-    first_trouble: Trouble | None = None
+    brief: Outcome | None = None
+    shortest = 0.0
+    furthest: _Failed | None = None
     while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
         proposal, done = waiting.pop()
         trouble = attempt(proposal, 2 * GOAL)
-        further = [] if trouble is None else _further(proposal, trouble, seen)
-        if not further and isinstance(trouble, Slow) and trouble.seconds <= PATIENCE:
-            trouble = attempt(proposal, PATIENCE)
-            further = [] if trouble is None else _further(proposal, trouble, seen)
         if trouble is None:
-            return Outcome(replace(proposal, mark=CONFIRM), None, done)
-        first_trouble = first_trouble or trouble
+            return _passed(proposal, done)
+        if isinstance(trouble, Brief) and trouble.seconds > shortest:
+            brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds
+        elif brief is not None:
+            continue  # larger sizes do not do, or make no difference
+        further = _further(proposal, trouble, seen)
+        if not further and _bearable(trouble):
+            trouble = attempt(proposal, PATIENCE)
+            if trouble is None:
+                return _passed(proposal, done)
+            further = _further(proposal, trouble, seen)
+        failed = _Failed(proposal, done, trouble)
+        if furthest is None or failed.stage > furthest.stage:
+            furthest = failed
         for mend in reversed(further):
             seen.append(mend.proposal)
             tried.append(mend.said)
             waiting.append((mend.proposal, (*done, mend.said)))
-    return Outcome(first, trouble or first_trouble, tuple(dict.fromkeys(tried)))
+    assert furthest is not None, "the first one is always tried"
+    if brief is not None:
+        return brief
+    if _bearable(furthest.trouble) and attempt(furthest.proposal, PATIENCE) is None:
+        return _passed(furthest.proposal, furthest.done)
+    return Outcome(furthest.proposal, furthest.trouble, tuple(dict.fromkeys(tried)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Failed:
+    """A proposal with which something goes wrong, and how it came about."""
+
+    proposal: Proposal
+    done: tuple[str, ...]
+    trouble: Trouble
+
+    @property
+    def stage(self) -> int:
+        """How far it came: what goes wrong later is less."""
+        return next((n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds)), 0)
+
+
+def _passed(proposal: Proposal, done: tuple[str, ...]) -> Outcome:
+    return Outcome(replace(proposal, mark=CONFIRM), None, done)
+
+
+def _bearable(trouble: Trouble) -> bool:
+    """Whether it is only that a case takes longer than it should."""
+    return isinstance(trouble, Slow) and trouble.seconds <= PATIENCE
 
 
 def _further(proposal: Proposal, trouble: Trouble, seen: list[Proposal]) -> list[Mend]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.faults import remedy
 from gi_cuda.results.measurement import Survival
 
 
@@ -60,7 +61,12 @@ class Slow:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return "make the sizes in [[case]] of target.toml smaller, or the scalars in data.py"
+        return (
+            "make the sizes in [[case]] of target.toml smaller, or the scalars in data.py; a loop"
+            " of the source that is as long whatever they are needs a GPU"
+            + "; one that waits for what another kernel or the host writes cannot run"
+            * self.over
+        )
 
     def __str__(self) -> str:
         return (
@@ -86,10 +92,29 @@ class Died:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return "give it other data in data.py, or another [[launch]] in target.toml"
+        return remedy(self.message, self.survival)
 
     def __str__(self) -> str:
         return f"{self.survival}: {self.message}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Masks of warp functions leave out threads that call them.
+
+    Attributes:
+        message: which one, and where.
+    """
+
+    message: str
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return 'mend the mask, or write a table [warps] with masks = "device" into target.toml'
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +152,50 @@ class Varying:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return 'give them the role "scratch" in target.toml, or kind = "sigma" in [oracle]'
+        return (
+            'say kind = "sigma" in [oracle] of target.toml, with `outside` as the share of values'
+            ' that may be far off; or give them the role "scratch", if others are judged'
+        )
 
     def __str__(self) -> str:
         return f"{', '.join(sorted(self.names))} differ from run to run"
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """Outputs hold nothing but NaN."""
+
+    names: frozenset[str]
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return (
+            "if it reads shared memory or locals that nothing has set, mend the kernel; else give"
+            " it data in data.py for which it computes numbers"
+        )
+
+    def __str__(self) -> str:
+        return f"{', '.join(sorted(self.names))} hold NaN wherever it writes them"
+
+
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """All is well, but a launch is so short that timing it tells little.
+
+    Attributes:
+        seconds: that the train case takes.
+    """
+
+    seconds: float
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "make the sizes in [[case]] of target.toml larger"
+
+    def __str__(self) -> str:
+        return f"it takes {self.seconds:.2g} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +205,10 @@ class Blind:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return "give it other data in data.py, or buffers other roles in target.toml"
+        return (
+            "give it data in data.py for which it changes what is there, or buffers that it writes"
+            ' the role "output" in target.toml; a kernel that only waits or prints cannot be judged'
+        )
 
     def __str__(self) -> str:
         return "its outputs are the same if it does nothing"
@@ -168,10 +236,11 @@ class Refused:
     @property
     def remedy(self) -> str:
         """What to do about it."""
-        return self.error.hint or "mend the source"
+        return self.error.hint or "mend what it names"
 
     def __str__(self) -> str:
-        return self.error.what
+        where = f"{self.error.where}: " if self.error.where else ""
+        return where + self.error.what
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,4 +262,18 @@ class Idle:
         return f"{', '.join(sorted(self.names))}: no parameter of this target"
 
 
-Trouble = Impossible | Beside | Slow | Died | Roles | Varying | Blind | Unjudged | Refused | Idle
+Trouble = (
+    Impossible
+    | Beside
+    | Slow
+    | Died
+    | LeftOut
+    | Roles
+    | Varying
+    | Undefined
+    | Blind
+    | Brief
+    | Unjudged
+    | Refused
+    | Idle
+)

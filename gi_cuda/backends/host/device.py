@@ -44,8 +44,8 @@ from gi_cuda.spec.addresses import addressed
 from gi_cuda.spec.kernel_names import identifier
 
 _MASKS: Final = (
-    "CUDA leaves open what that gives. Mend the mask, or have it done as devices do, by the threads"
-    ' that are at this line together: masks = "device" in [warps] of target.toml'
+    "mend the mask, or have it done as devices do, by the threads that are at this line together:"
+    ' write a table [warps] with masks = "device" into target.toml'
 )
 
 
@@ -194,7 +194,8 @@ class HostDevice:
         except Overrun as error:
             raise LaunchCrashed(str(error)) from None
         except BadMask as error:
-            raise LaunchRefused(f"{error.kernel}, {error}; {_MASKS}") from None
+            said = f"{error.kernel}, {error}; CUDA leaves open what that gives"
+            raise LaunchRefused(said, hint=_MASKS, masked=True) from None
         except HostLaunchError as error:
             raise LaunchRefused(str(error)) from None
         finally:

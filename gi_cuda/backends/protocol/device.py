@@ -22,7 +22,20 @@ A quiet NaN as float and double, negative as int, an index far beyond any buffer
 
 
 class LaunchRefused(Exception):
-    """The device will not launch this: geometry, shared memory or a symbol that is not there."""
+    """The device will not launch this: geometry, shared memory or a symbol that is not there.
+
+    Args:
+        message: what is in the way.
+        where: file and line, where that is known.
+        hint: what to do about it, where that is known.
+        masked: whether it is that the mask of a warp function leaves out its caller.
+    """
+
+    def __init__(
+        self, message: str, *, where: str = "", hint: str = "", masked: bool = False
+    ) -> None:
+        super().__init__(message)
+        self.where, self.hint, self.masked = where, hint, masked
 
 
 class LaunchHung(Exception):

@@ -258,6 +258,7 @@ class Explored:
         changed: buffers with contents of the case that hold something else now.
         unwritten: poisoned and judged buffers in which nothing was written.
         varying: judged buffers whose contents differ between the runs.
+        undefined: judged buffers that hold NaN everywhere.
     """
 
     seconds: float
@@ -265,6 +266,7 @@ class Explored:
     changed: frozenset[str]
     unwritten: frozenset[str]
     varying: frozenset[str]
+    undefined: frozenset[str] = frozenset()
 
 
 DYNAMIC_SHARED = "dynamic shared memory"
@@ -300,12 +302,14 @@ class Recorded:
         damaged: what it wrote to and must not, by case: inputs, memory around buffers.
         unwritten: for each case and each buffer that is poisoned and judged how many of its
             elements still held poison, and how many it has.
+        undefined: judged buffers that hold NaN everywhere, by case.
     """
 
     penalties: Mapping[str, float]
     reasons: Mapping[str, str]
     damaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,9 +321,18 @@ class LoopCounts:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The worker lives, but could not do what was asked: a launch it refuses, a symbol missing."""
+    """The worker lives, but could not do what was asked: a launch it refuses, a symbol missing.
+
+    Attributes:
+        where: file and line, where that is known.
+        hint: what to do about it, where that is known.
+        masked: whether it is that the mask of a warp function leaves out its caller.
+    """
 
     message: str
+    where: str = ""
+    hint: str = ""
+    masked: bool = False
 
 
 Outputs = Mapping[str, np.ndarray]

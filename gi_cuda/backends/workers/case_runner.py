@@ -165,7 +165,9 @@ class CaseRunner:
                 },
             )
         except LaunchError as error:
-            raise LaunchRefused(str(error)) from None
+            raise LaunchRefused(
+                error.what, where=error.where or "", hint=error.hint or ""
+            ) from None
 
     def references(self, program: Program) -> tuple[Loaded, ...]:
         """The reference, loaded in several places and kept as long as it is the same."""
@@ -248,6 +250,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     reasons: dict[str, str] = {}
     damaged: dict[str, tuple[str, ...]] = {}
     unwritten: dict[str, dict[str, tuple[int, int]]] = {}
+    undefined: dict[str, tuple[str, ...]] = {}
     for case_plan in runner.plans(request.reference):
         runs = []
         with runner.device.turn():
@@ -264,9 +267,13 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             outputs = runner.device.outputs(case_plan)
             verdict = _damage(case_plan, names) or runner.opinion(case_plan, outputs)
             unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
+            before = runner.cases[case_plan.case].buffers
+            undefined[case_plan.case] = tuple(
+                name for name, array in outputs.items() if is_undefined(array, before.get(name))
+            )
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    return Recorded(penalties, reasons, damaged, unwritten)
+    return Recorded(penalties, reasons, damaged, unwritten, undefined)
 
 
 def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractContextManager[object]:
@@ -294,6 +301,19 @@ def still_poison(array: NDArray[Any]) -> int:
     if array.itemsize > 4:
         return int(words.reshape(array.size, -1).all(axis=1).sum())
     return int(words.sum()) * (4 // array.itemsize)
+
+
+def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:
+    """Whether there is NaN wherever something was written.
+
+    Args:
+        before: what was there; None for poison, which is NaN.
+    """
+    if array.dtype.kind != "f":
+        return False
+    bits = f"u{array.itemsize}"
+    written = array if before is None else array[array.view(bits) != before.view(bits)]
+    return written.size > 0 and bool(np.isnan(written).all())
 
 
 def tell_inputs(runner: CaseRunner, request: TellInputs) -> Inputs:

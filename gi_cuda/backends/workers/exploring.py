@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gi_cuda.backends.protocol.requests import Explore, Explored
-from gi_cuda.backends.workers.case_runner import CaseRunner, still_poison
+from gi_cuda.backends.workers.case_runner import CaseRunner, is_undefined, still_poison
 
 
 def explore(runner: CaseRunner, request: Explore) -> Explored:
@@ -34,6 +34,9 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
             if plan.storage[name] in poisoned and still_poison(array) == array.size
         ),
         varying=frozenset(name for name, array in first.items() if _differ(array, second[name])),
+        undefined=frozenset(
+            name for name, array in first.items() if is_undefined(array, case.get(name))
+        ),
     )
 
 

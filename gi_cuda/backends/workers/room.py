@@ -34,7 +34,8 @@ def check_room(target: Target, sizes: Mapping[str, int]) -> None:
         largest = max(needed, key=needed.__getitem__)
         raise LaunchRefused(
             f"its buffers and their recorded answers take {_giga(total)}, {_giga(needed[largest])}"
-            f" of it for {largest}, and there are {_giga(there)} of memory"
+            f" of it for {largest}, and there are {_giga(there)} of memory",
+            hint="make the sizes in [[case]] of target.toml smaller",
         )
 
 

@@ -101,7 +101,7 @@ def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:
         unseen += _unseen(runner, buffer, rights)
         if (value := _only_value(rights)) is not None:
             constant[buffer.name] = str(value)
-        nans = {case: _written_nans(right) for case, right in rights.items()}
+        nans = {case: _written_nans(buffer, right) for case, right in rights.items()}
         if any(nans.values()):
             undefined[buffer.name] = {case: count for case, count in nans.items() if count}
     return Spoilt(tuple(unseen), constant, undefined)
@@ -207,8 +207,10 @@ def _only_value(rights: Mapping[str, Array]) -> object | None:
     return first if all((right == first).all() for right in rights.values()) else None
 
 
-def _written_nans(right: Array) -> int:
+def _written_nans(buffer: Buffer, right: Array) -> int:
     """How many values are NaN, but for those that were never written."""
     if right.dtype.kind != "f":
         return 0
-    return max(0, int(np.isnan(right).sum()) - still_poison(right))
+    # What the case gives is never poison: that comes from memory which nothing has set.
+    unwritten = 0 if buffer.role is BufferRole.INOUT else still_poison(right)
+    return max(0, int(np.isnan(right).sum()) - unwritten)

@@ -133,7 +133,7 @@ def _answer(runner: CaseRunner, words: int, request: object) -> object:
     try:
         return _HANDLERS[type(request)](runner, request)
     except LaunchRefused as error:
-        return Refused(str(error))
+        return Refused(str(error), error.where, error.hint, error.masked)
     except LaunchHung as error:
         _die(words, str(error), HUNG_STATUS)
     except LaunchCrashed as error:

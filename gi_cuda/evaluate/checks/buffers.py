@@ -36,7 +36,26 @@ def never_written(target: Target, unwritten: Unwritten) -> Iterator[Finding]:
                 f"{target.file}:{buffer.line}",
                 f"no launch of the reference writes anything to the output {buffer.name}",
                 "is it the right argument of the launch? What the kernel reads has the role"
-                ' "input", what nobody looks at "scratch"',
+                ' "input", what nobody looks at "scratch"; does it write what it took from shared'
+                " memory or locals that nothing has set, mend the kernel",
+            )
+
+
+def nowhere_defined(target: Target, undefined: Mapping[str, tuple[str, ...]]) -> Iterator[Finding]:
+    """Buffers in which the reference writes nothing but NaN, on all cases.
+
+    Args:
+        undefined: in which it does so, by case.
+    """
+    for buffer in target.buffers:
+        if undefined and all(buffer.name in names for names in undefined.values()):
+            yield Finding(
+                f"{target.file}:{buffer.line}",
+                f"the reference's answers in {buffer.name} are NaN wherever it writes any, so"
+                " nothing could be told from them",
+                "does it read shared memory, locals or scratch buffers that nothing has set, or one"
+                " element too far? Then mend the kernel. Else give it data in data.py for which it"
+                ' computes numbers, or, where nobody looks at it, the role "scratch"',
             )
 
 

@@ -56,12 +56,19 @@ def unsteady(target: Target, here: Hashes, there: Hashes) -> Iterator[Finding]:
     if names:
         cases = sorted(case for case, values in changing.items() if values)
         yield Finding(
-            str(data_file(target)),
+            _case_function(data_file(target)),
             f"case() gives other values from process to process: {', '.join(names)}"
             f" (case {', '.join(cases)})",
             "take random numbers from a seed: rng = np.random.default_rng(seed), with `seed` among"
             " the case's args",
         )
+
+
+def _case_function(path: Path) -> str:
+    """Where ``case()`` is defined, if its file says so plainly."""
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    found = [n for n, line in enumerate(lines, 1) if line.startswith("def case(")]
+    return f"{path}:{found[0]}" if found else str(path)
 
 
 def too_long(target: Target, seconds: float) -> Iterator[Finding]:

@@ -17,6 +17,7 @@ from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.offers import Changes, PlaceClass
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import RuleType, donor_types, type_of
+from gi_cuda.spec.kernel_names import listed
 
 _HEADER = """\
 # Scope of {name}: for each variable rule the places it may be copied to, which are rules of its
@@ -288,10 +289,13 @@ class _Reader:
             names = [name] if name in self._grammar else []
             known = bool(names) or name in self._retired
         if not known:
+            held = dict.fromkeys(str(_line(rule)) for rule in self._rules.get((kind, file), []))
             raise UserError(
                 f"there is no rule of type {kind} at {place} of {file}",
                 where=where,
-                hint="places are lines of the source that hold a rule of that type",
+                hint=f"lines that hold a rule of that type: {listed([*held])}"
+                if held
+                else f"no line of {file} holds a rule of that type: take it out",
             )
         yield from names
 

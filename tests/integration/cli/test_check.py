@@ -75,7 +75,7 @@ def test_a_mask_that_leaves_out_the_caller_is_told_of_with_what_helps(target: Pa
     number = (target / "kernel.cu").read_text()[:-1].split(line)[0].count("\n")
     assert f"scale, line {number}: thread (" in done.stderr
     assert "which leaves it out" in done.stderr
-    assert 'masks = "device" in [warps] of target.toml' in done.stderr
+    assert 'write a table [warps] with masks = "device" into target.toml' in done.stderr
     with (target / "target.toml").open("a") as file:
         file.write('\n[warps]\nmasks = "device"\n')
     done = gi_cuda("check", "t", cwd=target.parent)

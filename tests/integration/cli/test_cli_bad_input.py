@@ -185,7 +185,7 @@ MISTAKES = {
         spoil=swap("kernel.cu", "out[at] = mine;", "out[at + (1 << 28)] = mine;"),
     ),
     "launch that the device refuses": Mistake(
-        ("the reference failed", "4096", "launches"),
+        ("target.toml:51", "4096", "change that"),
         spoil=swap("target.toml", 'block = ["BLOCK"]', 'block = ["BLOCK * 64"]'),
     ),
     "grammar that no longer matches the source": Mistake(

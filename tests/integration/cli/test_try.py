@@ -35,7 +35,7 @@ def test_each_is_told_with_its_number(tmp_path: Path) -> None:
     ("words", "said"),
     [
         ((), "gi-cuda try: no genotype is named"),
-        (("BLOCK=128", "<_kernel.cu_1>"), "2, genotype, column 1: there is no rule"),
+        (("BLOCK=128", "<_kernel.cu_1>"), "genotype 2, column 1: there is no rule"),
         (("--from", "nowhere.txt"), "nowhere.txt: cannot be read: No such file"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -126,8 +127,9 @@ def test_what_is_written_runs(name: str, tmp_path: Path) -> None:
     words = ["init", str(source), "-o", str(tmp_path / "target")]
     done = CliRunner().invoke(app, words, catch_exceptions=False)
     assert done.exit_code == 0, done.output
-    # With nothing to be mended.
-    assert "it ran on the host back end, and passes\n" in done.output
+    # With nothing to be mended, but perhaps more to be done: on fast machines these are short.
+    passes = r"it ran on the host back end, and passes(, after: larger sizes)?\n"
+    assert re.search(passes, done.output)
 
 
 def test_a_struct_is_put_together_of_its_members(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from gi_cuda.init import Proposal, files, from_options, propose, write_folder
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 from gi_cuda.trial import Attempts, Outcome, mended
+from gi_cuda.trial.troubles import Brief, Roles, Varying
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -249,3 +250,50 @@ def test_init_without_a_trial_runs_nothing(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "host back end" not in done.output
     assert "FILL IN" in (tmp_path / "t" / "target.toml").read_text()
+
+
+@pytest.fixture
+def copying(tmp_path: Path) -> Proposal:
+    """What is proposed for a kernel that copies as many items as its case says."""
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) b[i] = a[i]; }}\n" + host(LAUNCH, "n", "n")
+    )
+    return propose(source, None, from_options((), ()))
+
+
+def test_what_is_too_short_to_be_timed_gets_longer(copying: Proposal) -> None:
+    def attempt(proposal: Proposal, patience: float) -> Brief | None:
+        (extent,) = proposal.extents
+        return Brief(extent.train * 1e-9) if extent.train < 10**5 else None
+
+    outcome = mended(copying, attempt, time.monotonic() + 60)
+    assert outcome.passes
+    assert outcome.done == ("larger sizes",)
+    assert outcome.proposal.extents[0].train >= 10**5
+
+
+def test_what_no_size_makes_longer_stays_as_it_is(copying: Proposal) -> None:
+    tried = []
+
+    def attempt(proposal: Proposal, patience: float) -> Brief | None:
+        tried.append(proposal)
+        return Brief(1e-6)
+
+    outcome = mended(copying, attempt, time.monotonic() + 60)
+    assert outcome.passes
+    assert outcome.proposal.extents == copying.extents
+    assert len(tried) < 4
+
+
+def test_what_came_furthest_is_kept(copying: Proposal) -> None:
+    def attempt(proposal: Proposal, patience: float) -> Roles | Varying:
+        if all(buffer.role == "inout" for buffer in proposal.buffers if buffer.name == "b"):
+            return Varying(frozenset({"b"}))
+        return Roles(frozenset(), frozenset({"b"}))
+
+    outcome = mended(copying, attempt, time.monotonic() + 60)
+    assert not outcome.passes
+    assert isinstance(outcome.trouble, Varying)
+    assert roles(outcome.proposal)["b"] == "inout"

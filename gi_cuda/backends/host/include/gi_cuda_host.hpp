@@ -46,6 +46,9 @@
 #define __managed__
 #define __grid_constant__
 #define __launch_bounds__(...)
+#define __cluster_dims__(...)
+#define __maxnreg__(...)
+#define __block_size__(...)
 #define __forceinline__ inline __attribute__((always_inline))
 // Headers of the standard library say `__attribute__((__noinline__))`; in front of variants it becomes what it is.
 #define __noinline__

@@ -13,12 +13,13 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar import LineIndex, Source, SourceLine, read_source
 from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, function_declarator
 from gi_cuda.grammar.frontends.cuda.macros import study
-from gi_cuda.grammar.frontends.cuda.reading import read
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, read
 from gi_cuda.grammar.frontends.cuda.syntax import name_node, parse
 from gi_cuda.grammar.presence import Macro, Presence, read_presence
 from gi_cuda.spec.kernel_names import listed
 
 _SPACE = re.compile(r"\s+")
+_GLOBAL = re.compile(r"\b__global__\b")
 CONSTANT = re.compile(
     r"\b(?:static\s+|constexpr\s+|const\s+|inline\s+|__device__\s+|unsigned\s+)+"
     r"(?:int|unsigned|uint|size_t|long|short|u?int\d+_t)\s+(\w+)\s*=\s*([^;,]+);"
@@ -183,11 +184,7 @@ def choose_kernel(code: CudaFile, wanted: str | None) -> KernelSource:
     known = (own or every) if wanted is None else every
     names = listed([kernel.shown for kernel in known])
     if not known:
-        raise UserError(
-            "there is no kernel (no __global__ function with a body) in this file or its headers",
-            where=str(code.path),
-            hint="name the file that defines the kernel",
-        )
+        raise _no_kernel(code)
     if wanted is None:
         if len(known) == 1:
             return known[0]
@@ -209,6 +206,20 @@ def choose_kernel(code: CudaFile, wanted: str | None) -> KernelSource:
             hint=f"it may be: {'; '.join(kernel.shown for kernel in found)}",
         )
     return found[0]
+
+
+def _no_kernel(code: CudaFile) -> UserError:
+    what = "there is no kernel (no __global__ function with a body) in this file or its headers"
+    if (said := _GLOBAL.search(bare_text(code.text))) is None:
+        hint = "name the file that defines the kernel"
+        return UserError(what, where=str(code.path), hint=hint)
+    file, line = LineIndex(code.source).at(said.start())
+    return UserError(
+        what,
+        where=f"{code.path if file == code.source.name else code.path.parent / file}:{line}",
+        hint="what stands there is no function that could be read: write the kernel out, as in"
+        " __global__ void NAME(...) { ... }, or name the file that defines it",
+    )
 
 
 def _squeezed(text: str) -> str:

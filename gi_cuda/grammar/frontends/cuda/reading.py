@@ -15,7 +15,10 @@ from typing import NamedTuple
 from gi_cuda.grammar.presence import TOKENS, Directive, Presence
 
 _VISIBLE = re.compile(r"[^\s]")
-_UNKNOWN = re.compile(r"\b__restrict\b(?=[^_(])|\b__align__\s*\([^()]*\)")
+_UNKNOWN = re.compile(
+    r"\b__restrict\b(?=[^_(])"
+    r"|\b__(?:align|cluster_dims|maxnreg|block_size)__\s*\((?:[^()]|\([^()]*\))*\)"
+)
 """Words of compilers that the parser takes for names; they say nothing that it should know."""
 
 _ELSE = re.compile(r"\s*else\b")

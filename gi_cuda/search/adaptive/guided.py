@@ -1,0 +1,109 @@
+"""Mutations that are drawn by what is known of kinds of edits and of rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+
+from gi_cuda.genome import Genotype
+from gi_cuda.genome.edits import EDIT_KINDS, Edit, repeats
+from gi_cuda.genome.variation import mutate_configuration
+from gi_cuda.grammar import Selection
+from gi_cuda.search.adaptive.knowledge import Arm, Knowledge, Tried
+from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
+
+
+class Drawing:
+    """Draws edits for the mutants of one generation: those that nothing was tried with, each once.
+
+    Args:
+        knowledge: decides between kinds and between rules.
+    """
+
+    def __init__(self, knowledge: Knowledge) -> None:
+        self._knowledge = knowledge
+        self._variation = knowledge.variation
+        self._drawn: set[Edit] = set()
+        self._left: dict[Selection, dict[Arm, list[str]]] = {}
+
+    def draw(self, genotype: Genotype, known: Keys, rng: Random) -> Edit | None:
+        """An edit for a genotype: kind and rule by what such edits gave, the donor by chance.
+
+        None where every edit was tried.
+        """
+        view = self._variation.subject.grammar.under(genotype.configuration.macros)
+        if view not in self._left:
+            self._left[view] = self._offered(view)
+        left = self._left[view]
+        while left:
+            arm = self._knowledge.kinds.draw(list(left), rng)
+            place = self._knowledge.rules.draw(left[arm], rng)
+            edits = self._untried(arm[1], place, view, known)
+            if not edits:
+                left[arm].remove(place)
+                if not left[arm]:
+                    del left[arm]
+                continue
+            edit = rng.choice(edits)
+            self._drawn.add(edit)
+            if not repeats(genotype.edits, edit):
+                return edit
+        return None
+
+    def _offered(self, view: Selection) -> dict[Arm, list[str]]:
+        grammar = self._variation.subject.grammar
+        offered: dict[Arm, list[str]] = {}
+        for place in view.mutable:
+            operations = view.operations(place)
+            for kind in EDIT_KINDS:
+                if kind.operation in operations:
+                    offered.setdefault((grammar.rule(place).type, kind), []).append(place)
+        return offered
+
+    def _untried(self, kind: type[Edit], place: str, view: Selection, known: Keys) -> list[Edit]:
+        """What nothing was tried with of one kind at a rule. What was dropped as a duplicate when
+        it was tried alone has no effect there."""
+        variation, tried = self._variation, self._knowledge.tried
+        original, key = variation.original, variation.subject.key
+        found = []
+        for edit in kind.every(place, variation.subject.grammar, view):
+            if edit in tried or edit in self._drawn:
+                continue
+            alone = Genotype(original.configuration, (*original.edits, edit))
+            if key(alone) not in known:
+                found.append(edit)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Guided:
+    """A mutant of one parent by an edit that nothing was tried with yet.
+
+    Attributes:
+        drawing: draws the edit.
+        parent: what is mutated.
+        otherwise: what takes its place where everything was tried.
+    """
+
+    drawing: Drawing
+    parent: Tried
+    otherwise: Recipe
+    origin: Origin = field(default=Origin.MUTATION, init=False)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return self.parent.parents
+
+    def make(self, variation: Variation, known: Keys, rng: Random) -> Genotype | None:
+        genotype = self.parent.genotype
+        if not variation.code:
+            return variation.mutate(genotype, rng)
+        if rng.random() < variation.rates.configuration:
+            configuration = mutate_configuration(genotype.configuration, rng, variation.rates)
+            if configuration is not None:
+                return Genotype(configuration, genotype.edits)
+        edit = self.drawing.draw(genotype, known, rng)
+        return None if edit is None else Genotype(genotype.configuration, (*genotype.edits, edit))
+
+    def fallback(self) -> Recipe | None:
+        return self.otherwise

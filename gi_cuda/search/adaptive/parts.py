@@ -14,6 +14,11 @@ from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
 from gi_cuda.search.recipes import Fresh, Given, Keys, Origin, Recipe, Variation
 
 
+def place_of(change: Change) -> str:
+    """The rule that an edit is made at, or the parameter that has another value."""
+    return change.name if isinstance(change, Setting) else change.place
+
+
 def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
     """The genotype without some of its changes; None where that breaks a constraint."""
     gone = set(changes)
@@ -92,8 +97,8 @@ def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> lis
 class Together:
     """As many harmless changes at once as go together: what gains only together is found so.
 
-    Of all kinds, or of one: deletions above all gain together. How many is a bandit's choice: a
-    success is worth the pairs that it has tried.
+    One a place; of all kinds, or of one: deletions above all gain together. How many is a bandit's
+    choice: a success is worth the pairs that it has tried.
 
     Attributes:
         knowledge: says what is harmless, and how many went together.
@@ -111,17 +116,21 @@ class Together:
         return self.base.parents
 
     def make(self, variation: Variation, known: Keys, rng: Random) -> Genotype | None:
-        pool = [one for one in self.knowledge.harmless if one not in self.base.changes]
+        pool = list(self.knowledge.harmless)
         kinds = sorted({type(one) for one in pool}, key=lambda kind: kind.__name__)
-        if rng.random() < 0.5 and kinds:
+        if kinds and rng.random() < 0.5:
             kind = rng.choice(kinds)
             pool = [one for one in pool if isinstance(one, kind)]
-        most = min(len(pool), self.knowledge.most)
+        rng.shuffle(pool)
+        taken = {place_of(one) for one in self.base.changes}
+        by_place = {place_of(one): one for one in pool if place_of(one) not in taken}
+        most = min(len(by_place), self.knowledge.most)
         sizes = [2**power for power in range(1, most.bit_length())]
         if not sizes:
             return None
         size = self.knowledge.sizes.draw(sizes, rng, lambda one: one * (one - 1) / 2)
-        return with_changes(self.base.genotype, rng.sample(pool, size))
+        chosen = rng.sample(list(by_place.values()), size)
+        return with_changes(self.base.genotype, chosen)
 
     def fallback(self) -> Recipe | None:
         return Fresh(self.depth)

@@ -114,8 +114,9 @@ class Landscape:
         return xxh3_64_intdigest(text.encode("utf-8", "surrogateescape")) / 2**64
 
     def share(self, ratio: float) -> float:
-        """How much of the best that can be had a ratio is, as logarithms: 1 is all of it."""
-        return max(0.0, math.log(ratio) / self.most)
+        """How much of the best that can be had a ratio is, as logarithms: 1 is all of it, 0 where
+        nothing is planted."""
+        return max(0.0, math.log(ratio) / self.most) if self.plants else 0.0
 
     @cached_property
     def most(self) -> float:

@@ -38,13 +38,14 @@ class Drawing:
         while left:
             arm = self._knowledge.kinds.draw(list(left), rng)
             place = self._knowledge.rules.draw(left[arm], rng)
-            edits = self._untried(arm[1], place, view, known)
-            if not edits:
+            edits = arm[1].every(place, self._variation.subject.grammar, view)
+            rng.shuffle(edits)
+            edit = next((one for one in edits if self._is_untried(one, known)), None)
+            if edit is None:
                 left[arm].remove(place)
                 if not left[arm]:
                     del left[arm]
                 continue
-            edit = rng.choice(edits)
             self._drawn.add(edit)
             if not repeats(genotype.edits, edit):
                 return edit
@@ -60,19 +61,14 @@ class Drawing:
                     offered.setdefault((grammar.rule(place).type, kind), []).append(place)
         return offered
 
-    def _untried(self, kind: type[Edit], place: str, view: Selection, known: Keys) -> list[Edit]:
-        """What nothing was tried with of one kind at a rule. What was dropped as a duplicate when
-        it was tried alone has no effect there."""
-        variation, tried = self._variation, self._knowledge.tried
-        original, key = variation.original, variation.subject.key
-        found = []
-        for edit in kind.every(place, variation.subject.grammar, view):
-            if edit in tried or edit in self._drawn:
-                continue
-            alone = Genotype(original.configuration, (*original.edits, edit))
-            if key(alone) not in known:
-                found.append(edit)
-        return found
+    def _is_untried(self, edit: Edit, known: Keys) -> bool:
+        """Whether nothing was tried with an edit. What was dropped as a duplicate when it was tried
+        alone has no effect."""
+        if edit in self._knowledge.tried or edit in self._drawn:
+            return False
+        original = self._variation.original
+        alone = Genotype(original.configuration, (*original.edits, edit))
+        return self._variation.subject.key(alone) not in known
 
 
 @dataclass(frozen=True, slots=True)

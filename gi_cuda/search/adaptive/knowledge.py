@@ -59,7 +59,8 @@ class Knowledge:
         gains: changes that something was faster with, and how many times the time they left.
         kinds, rules: how often edits were harmless or gained, by kind and by rule.
         sizes: how often so many harmless changes were harmless together.
-        most: so many at once may be tried: twice as many as were harmless together.
+        most: so many at once may be tried: at first eight, then twice as many as were harmless
+            together.
         elite: the best that are certainly faster than the reference, best first.
         stones: the latest that are not slower than the best was then.
     """
@@ -72,7 +73,7 @@ class Knowledge:
     kinds: Bandit[Arm] = field(default_factory=Bandit)
     rules: Bandit[str] = field(default_factory=Bandit)
     sizes: Bandit[int] = field(default_factory=Bandit)
-    most: int = 2
+    most: int = 8
     elite: list[Tried] = field(default_factory=list)
     stones: list[Tried] = field(default_factory=list)
     _right: dict[int, Tried] = field(default_factory=dict)

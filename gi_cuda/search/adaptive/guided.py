@@ -9,7 +9,7 @@ from gi_cuda.genome import Genotype
 from gi_cuda.genome.edits import EDIT_KINDS, Edit, repeats
 from gi_cuda.genome.variation import mutate_configuration
 from gi_cuda.grammar import Selection
-from gi_cuda.search.adaptive.knowledge import Arm, Knowledge, Tried
+from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
 
 
@@ -17,17 +17,17 @@ class Drawing:
     """Draws edits for the mutants of one generation: those that nothing was tried with, each once.
 
     Args:
-        knowledge: decides between kinds and between rules.
+        knowledge: decides between rules and between kinds.
     """
 
     def __init__(self, knowledge: Knowledge) -> None:
         self._knowledge = knowledge
         self._variation = knowledge.variation
         self._drawn: set[Edit] = set()
-        self._left: dict[Selection, dict[Arm, list[str]]] = {}
+        self._left: dict[Selection, dict[str, list[type[Edit]]]] = {}
 
     def draw(self, genotype: Genotype, known: Keys, rng: Random) -> Edit | None:
-        """An edit for a genotype: kind and rule by what such edits gave, the donor by chance.
+        """An edit for a genotype: rule and kind by what such edits gave, the donor by chance.
 
         None where every edit was tried.
         """
@@ -35,31 +35,30 @@ class Drawing:
         if view not in self._left:
             self._left[view] = self._offered(view)
         left = self._left[view]
+        grammar = self._variation.subject.grammar
         while left:
-            arm = self._knowledge.kinds.draw(list(left), rng)
-            place = self._knowledge.rules.draw(left[arm], rng)
-            edits = arm[1].every(place, self._variation.subject.grammar, view)
+            place = self._knowledge.rules.draw(list(left), rng)
+            rule = grammar.rule(place).type
+            _, kind = self._knowledge.kinds.draw([(rule, one) for one in left[place]], rng)
+            edits = kind.every(place, grammar, view)
             rng.shuffle(edits)
             edit = next((one for one in edits if self._is_untried(one, known)), None)
             if edit is None:
-                left[arm].remove(place)
-                if not left[arm]:
-                    del left[arm]
+                left[place].remove(kind)
+                if not left[place]:
+                    del left[place]
                 continue
             self._drawn.add(edit)
             if not repeats(genotype.edits, edit):
                 return edit
         return None
 
-    def _offered(self, view: Selection) -> dict[Arm, list[str]]:
-        grammar = self._variation.subject.grammar
-        offered: dict[Arm, list[str]] = {}
-        for place in view.mutable:
-            operations = view.operations(place)
-            for kind in EDIT_KINDS:
-                if kind.operation in operations:
-                    offered.setdefault((grammar.rule(place).type, kind), []).append(place)
-        return offered
+    def _offered(self, view: Selection) -> dict[str, list[type[Edit]]]:
+        offered = {
+            place: [kind for kind in EDIT_KINDS if kind.operation in view.operations(place)]
+            for place in view.mutable
+        }
+        return {place: kinds for place, kinds in offered.items() if kinds}
 
     def _is_untried(self, edit: Edit, known: Keys) -> bool:
         """Whether nothing was tried with an edit. What was dropped as a duplicate when it was tried

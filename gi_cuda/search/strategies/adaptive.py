@@ -120,7 +120,7 @@ SETTINGS = Settings(
     population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
-SHARES = Shares(sweep=1.0, gaining=0.2, near=0.2, together=0.25, rival=0.25, guided=0.8, drift=0.5)
+SHARES = Shares(sweep=1.0, gaining=0.2, near=0.2, together=0.15, rival=0.25, guided=0.9, drift=0.5)
 
 PRESET = Preset(
     "adaptive",

@@ -27,6 +27,7 @@ def test_a_short_run_and_more_generations(preset: str, tmp_path: Path) -> None:
         assert len(store.evaluations()) == len(individuals) == 30
     assert len({one.genotype_key for one in individuals}) == 30
     if preset == "adaptive":
-        assert {one.origin for one in individuals[:10]} == {"sweep"}
+        # Those that came out as what was there already gave way to mutants.
+        assert [one.origin for one in individuals[:10]].count("sweep") > 5
     shown = gi_cuda("history", tmp_path / "run", cwd=tmp_path)
     assert shown.returncode in (0, 2), shown.stderr

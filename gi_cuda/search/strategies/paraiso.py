@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+import numpy as np
+
 from gi_cuda.genome import Genotype, Rates, changes_of, with_changes
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Preset, Settings
@@ -60,48 +62,46 @@ def deviation(member: Member) -> float:
     return member.spread / member.median**2
 
 
-@dataclass(frozen=True, slots=True)
 class Draw:
     """Draws parents at a temperature: the higher it is, the less scores count.
 
     Scores count even less where they are less certain.
+
+    Args:
+        everyone: who may be drawn.
+        best: the one with the best score.
     """
 
-    everyone: Sequence[Member]
-    top: float
-    error: float
-
-    @classmethod
-    def of(cls, everyone: Sequence[Member], best: Member) -> Draw:
-        """What draws from all of them."""
-        return cls(everyone, score(best), max(deviation(best), 1e-6))
+    def __init__(self, everyone: Sequence[Member], best: Member) -> None:
+        self._everyone = everyone
+        self._top, self._error = score(best), max(deviation(best), 1e-6)
+        self._less = self._top - np.array([score(one) for one in everyone])
+        self._blur = self._error + np.array([deviation(one) for one in everyone])
 
     def temperature(self, rng: Random) -> float:
         """A temperature: each power is as likely, from the error of the best score upwards."""
-        low, high = math.log(self.error), math.log(self.top) + HOTTEST
+        low, high = math.log(self._error), math.log(self._top) + HOTTEST
         return math.exp(low + rng.random() * (high - low))
 
     def parents(self, count: int, rng: Random) -> list[Member]:
         """So many different ones, at one temperature; fewer where they are not to be had."""
         found: list[Member] = []
         temperature = self.temperature(rng)
-        for _ in range(min(count, len(self.everyone))):
+        chance = np.random.default_rng(rng.getrandbits(64))
+        for _ in range(min(count, len(self._everyone))):
             for _ in range(WARMINGS):
-                one = self._one(temperature, rng)
+                one = self._one(temperature, chance)
                 if one not in found:
                     found.append(one)
                     break
                 temperature *= WARMING
         return found
 
-    def _one(self, temperature: float, rng: Random) -> Member:
-        def chance(member: Member) -> float:
-            less, own = self.top - score(member), deviation(member)
-            warmth = temperature + self.error + own
-            envy = min(1.0, 10 * (less + self.error + own) / warmth)
-            return rng.random() * math.exp(-less / warmth) * envy
-
-        return max(self.everyone, key=chance)
+    def _one(self, temperature: float, chance: np.random.Generator) -> Member:
+        warmth = temperature + self._blur
+        envy = np.minimum(1.0, 10 * (self._less + self._blur) / warmth)
+        drawn = chance.random(len(self._everyone)) * np.exp(-self._less / warmth) * envy
+        return self._everyone[int(np.argmax(drawn))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class Paraiso:
         found = history.lessons(Everyone)
         if found.best is None:
             return [Fresh(self.settings.depth)] * self.settings.population
-        draw = Draw.of(found.members, found.best)
+        draw = Draw(found.members, found.best)
         return [self._recipe(draw, rng) for _ in range(self.settings.population)]
 
     def _recipe(self, draw: Draw, rng: Random) -> Recipe:

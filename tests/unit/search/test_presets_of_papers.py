@@ -137,7 +137,7 @@ def test_what_is_uncertain_counts_for_less(mutants: list[Genotype]) -> None:
     drawn = []
     for spread in (0.001, 2.0):
         worse = replace(member(2, mutants[1], 0.8), spread=spread)
-        draw, rng = Draw.of([best, worse], best), random.Random(1)
+        draw, rng = Draw([best, worse], best), random.Random(1)
         drawn.append(sum(draw.parents(1, rng)[0] is worse for _ in range(400)))
     assert drawn[0] < drawn[1]
 

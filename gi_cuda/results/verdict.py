@@ -117,12 +117,6 @@ def is_selectable(verdict: Verdict | None) -> bool:
     return verdict is Verdict.FASTER
 
 
-def is_not_slower(verdict: Verdict | None) -> bool:
-    """Whether an individual may be a stepping stone: right, and not certainly slower than the
-    reference; None: its answers are not right."""
-    return verdict is not None and verdict is not Verdict.SLOWER
-
-
 def is_step(child: float, parent: float) -> bool:
     """Whether a child seems faster than what it was made of, by more than is ever taken for noise.
 

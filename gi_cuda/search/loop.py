@@ -14,7 +14,6 @@ from typing import Any
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
-from gi_cuda.results.verdict import is_not_slower
 from gi_cuda.search.breeding import FitnessEvaluator, Tabu, breed
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Settings, Strategy
@@ -185,7 +184,6 @@ class Evolution:
             math.inf if evaluation.rank is None else evaluation.rank,
             evaluation.selectable,
             evaluation.right,
-            is_not_slower(evaluation.verdict),
             math.inf if evaluation.ratio is None else evaluation.ratio,
             evaluation.spread,
             one.parents,

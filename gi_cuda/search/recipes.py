@@ -23,7 +23,6 @@ class Member:
         ratio: its time over the reference's is at most this; infinite where it has none.
         selectable: whether it is certainly faster than the reference.
         right: whether its answers were acceptable.
-        level: whether it is right and not certainly slower than the reference.
         median: its measured ratio; infinite where it has none.
         spread: the standard deviation of that; 0 where it is not known.
         parents: the numbers of those that it was made of.
@@ -35,7 +34,6 @@ class Member:
     ratio: float
     selectable: bool
     right: bool = False
-    level: bool = False
     median: float = math.inf
     spread: float = 0.0
     parents: tuple[int, ...] = ()

@@ -20,7 +20,7 @@ HARMLESS = 0.3
 """The reward of a change that costs nothing, where one that gains has 1."""
 
 KEPT = 200
-"""How many of the best, and of the latest harmless ones, are kept at hand."""
+"""How many of the best are kept at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,6 @@ class Knowledge:
         most: so many at once may be tried: at first eight, then twice as many as were harmless
             together.
         elite: the best that are certainly faster than the reference, best first.
-        stones: the latest that are not slower than the best was then.
     """
 
     variation: Variation
@@ -75,7 +74,6 @@ class Knowledge:
     sizes: Bandit[int] = field(default_factory=Bandit)
     most: int = 8
     elite: list[Tried] = field(default_factory=list)
-    stones: list[Tried] = field(default_factory=list)
     _right: dict[int, Tried] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -87,8 +85,6 @@ class Knowledge:
         for member in members:
             self._learn(member)
         self.elite = sorted(self.elite, key=lambda one: (one.ratio, one.ident))[:KEPT]
-        best = self.best
-        self.stones = [one for one in self.stones if is_level(one.median, best.median)][-KEPT:]
 
     def _learn(self, member: Member) -> None:
         base = self._right.get(member.parents[0], self.origin) if member.parents else self.origin
@@ -101,8 +97,6 @@ class Knowledge:
             self._right[member.ident] = tried
             if member.selectable:
                 self.elite.append(tried)
-            if member.level:
-                self.stones.append(tried)
         if member.origin == Origin.UNION:
             size = _ladder(len(added))
             self.sizes.learn(size, float(level))

@@ -2,7 +2,7 @@
 
 It begins with each deletion and each neighbouring value by itself, goes on with what gained or cost
 nothing, put together, and looks near the best. The rest of its places are mutants and children of
-the best and of stepping stones, by edits that a bandit chooses (see ``search/adaptive``).
+the best, and edits that a bandit chooses (see ``search/adaptive``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ class Shares:
         rival: the chance that something starts from the best that shares nothing with the best.
         guided: the chance that a mutant is one of what the search began with, by an edit that a
             bandit chooses among those that were never tried.
-        drift: else, the chance that its parent is a stepping stone, not the best.
     """
 
     sweep: float
@@ -43,7 +42,6 @@ class Shares:
     together: float
     rival: float
     guided: float
-    drift: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +78,9 @@ class Adaptive:
 
     def _mutant(self, knowledge: Knowledge, drawing: Drawing, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
-            return Guided(drawing, knowledge.origin, self._union(knowledge, rng))
+            otherwise = self._union(knowledge, rng) if self.shares.together else Mutants((), 2)
+            return Guided(drawing, knowledge.origin, otherwise)
         parent = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
-        if knowledge.stones and rng.random() < self.shares.drift:
-            parent = rng.choice(knowledge.stones)
         return Mutants((parent,) if parent.ident else (), 1)
 
 
@@ -120,7 +117,7 @@ SETTINGS = Settings(
     population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
-SHARES = Shares(sweep=1.0, gaining=0.2, near=0.2, together=0.15, rival=0.25, guided=0.9, drift=0.5)
+SHARES = Shares(sweep=1.0, gaining=0.2, near=0.2, together=0.15, rival=0.25, guided=0.9)
 
 PRESET = Preset(
     "adaptive",

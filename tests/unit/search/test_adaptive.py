@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gi_cuda.genome import Delete, Genotype, changes_of, with_changes
 from gi_cuda.genome.space import Setting
-from gi_cuda.results.verdict import Verdict, is_not_slower
+from gi_cuda.results.verdict import Verdict
 from gi_cuda.search import Member, Origin
 from gi_cuda.search.adaptive.bandit import Bandit
 from gi_cuda.search.adaptive.guided import Drawing, Guided
@@ -62,8 +62,7 @@ def judged(
     right = verdict is not None
     found = ratio if right else float("inf")
     faster = verdict is Verdict.FASTER
-    level = is_not_slower(verdict)
-    return Member(ident, genotype, found, faster, right, level, found, 0.0, parents, origin)
+    return Member(ident, genotype, found, faster, right, found, 0.0, parents, origin)
 
 
 # -- the bandit ------------------------------------------------------------------------------------

@@ -34,7 +34,7 @@ def past(scale: Subject) -> Past:
 
 def member(ident: int, genotype: Genotype, ratio: float, *, right: bool = True) -> Member:
     median = ratio if right else float("inf")
-    return Member(ident, genotype, median, right and ratio < 1, right, right, median, 0.01)
+    return Member(ident, genotype, median, right and ratio < 1, right, median, 0.01)
 
 
 @pytest.fixture

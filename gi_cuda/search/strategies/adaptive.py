@@ -1,8 +1,8 @@
 """The search of our own: a sweep, unions of what it found, then evolution by what was learned.
 
 It begins with each deletion and each neighbouring value by itself, goes on with what gained or cost
-nothing, put together, and looks near the best. The rest of its places are mutants and children of
-the best, and edits that a bandit chooses (see ``search/adaptive``).
+nothing, put together, and looks near the best. The rest of its places are for edits that were never
+tried, which a bandit chooses (see ``search/adaptive``), and a few for mutants of the best.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
-from gi_cuda.genome import Changed, Genotype
+from gi_cuda.genome import Changed, Genotype, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
@@ -24,6 +24,13 @@ from gi_cuda.subject import Start, Subject
 
 FINALISTS = 5
 """Individuals that are validated, best first, until one holds."""
+
+AMONG = 100
+"""So many of the best are looked at for those."""
+
+TWINS = 0.5
+"""Share of the changes that either of two has which both have, from which on they are twins: what
+is wrong with one is wrong with the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +49,25 @@ class Winner:
 
 
 def finalists(run: Run) -> list[tuple[int, Genotype]]:
-    """The best individuals on the train cases, best first, with their numbers."""
-    return [(one.ident, run.subject.read(one.genotype)) for one, _ in run.store.best(FINALISTS)]
+    """The best individuals on the train cases, best first, with their numbers.
+
+    Of twins only the better one, while there are others.
+    """
+    best = run.store.best(AMONG)
+    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+    return different(found, FINALISTS)
+
+
+def different(found: Sequence[tuple[int, Genotype]], count: int) -> list[tuple[int, Genotype]]:
+    """So many of what was found, in its order: those that are no twins of earlier ones and, where
+    these are too few, the first of the others."""
+    chosen: list[int] = []
+    changes = [frozenset(changes_of(genotype)) for _, genotype in found]
+    for at, mine in enumerate(changes):
+        if all(len(mine & changes[other]) < TWINS * len(mine | changes[other]) for other in chosen):
+            chosen.append(at)
+    twins = [at for at in range(len(found)) if at not in chosen]
+    return [found[at] for at in sorted([*chosen, *twins][:count])]
 
 
 def select_winner(run: Run) -> Winner | None:

@@ -11,7 +11,16 @@ from gi_cuda.genome.edits import (
     Words,
     expansions,
 )
-from gi_cuda.genome.genotype import Change, Changed, Genotype, canonical, key, rule_order
+from gi_cuda.genome.genotype import (
+    Change,
+    Changed,
+    Genotype,
+    canonical,
+    changes_of,
+    key,
+    rule_order,
+    with_changes,
+)
 from gi_cuda.genome.notation import read_genotype
 from gi_cuda.genome.space import Configuration, Setting, Space
 from gi_cuda.genome.variation import Rates, crossover, mutate
@@ -33,10 +42,12 @@ __all__ = [
     "Step",
     "Words",
     "canonical",
+    "changes_of",
     "crossover",
     "expansions",
     "key",
     "mutate",
     "read_genotype",
     "rule_order",
+    "with_changes",
 ]

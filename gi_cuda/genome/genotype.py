@@ -51,9 +51,11 @@ def canonical(genotype: Genotype, order: Mapping[str, int]) -> Genotype:
     left = sorted(range(len(first)), key=lambda at: (order[first[at].place], not first[at].removes))
     earlier = _earlier(edits)
     result = []
+    waiting = set(left)
     while left:
-        at = next(at for at in left if earlier[at].isdisjoint(left))
+        at = next(at for at in left if earlier[at].isdisjoint(waiting))
         left.remove(at)
+        waiting.remove(at)
         result.append(edits[at])
     return Genotype(genotype.configuration, tuple(result))
 
@@ -88,6 +90,22 @@ def key(genotype: Genotype, order: Mapping[str, int]) -> bytes:
 
 
 Change: TypeAlias = Setting | Edit
+
+
+def changes_of(genotype: Genotype) -> tuple[Change, ...]:
+    """All that a genotype changes, each once: values, then edits in the order they were made."""
+    return tuple(dict.fromkeys((*genotype.configuration.settings, *genotype.edits)))
+
+
+def with_changes(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
+    """The genotype with further changes, in this order; None where that breaks a constraint."""
+    some = list(changes)
+    settings = {one.name: one.value for one in some if isinstance(one, Setting)}
+    configuration = genotype.configuration.having(settings)
+    if not configuration.space.allows(configuration):
+        return None
+    edits = tuple(one for one in some if not isinstance(one, Setting) and one not in genotype.edits)
+    return Genotype(configuration, (*genotype.edits, *edits))
 
 
 @dataclass(frozen=True, slots=True)

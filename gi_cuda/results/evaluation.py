@@ -19,6 +19,7 @@ from gi_cuda.results.verdict import (
     is_faster,
     is_selectable,
     rank,
+    spread_of_interval,
     verdict_on_pairs,
 )
 
@@ -100,6 +101,11 @@ class Evaluation:
         if not self.samples:
             return None
         return float(np.std(self._times(), ddof=1)) if len(self.samples) > 1 else 0.0
+
+    @property
+    def spread(self) -> float:
+        """Standard deviation of the ratio as it was measured; 0 where it is not known."""
+        return spread_of_interval(self.low, self.high)
 
     def _times(self) -> list[float]:
         return [sample.variant for sample in self.samples]

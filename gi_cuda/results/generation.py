@@ -60,7 +60,7 @@ class Individual:
         generation: number of its generation, from 0.
         genotype: in the genotype notation.
         genotype_key, phenotype_key: its two tabu keys; no phenotype where it did not preprocess.
-        origin: how it was made: random, mutation or crossover.
+        origin: how it was made, in a word.
         parents: numbers of its parents.
     """
 

@@ -107,9 +107,32 @@ def interval_of_pairs(values: np.ndarray) -> tuple[float, float]:
     return ratio_interval(values)
 
 
+def spread_of_interval(low: float | None, high: float | None) -> float:
+    """The standard deviation that such an interval stands for; 0 without one."""
+    return 0.0 if low is None or high is None else (high - low) / (2 * 1.96)
+
+
 def is_selectable(verdict: Verdict | None) -> bool:
     """Whether an individual may become a parent or the winner; None: its answers are not right."""
     return verdict is Verdict.FASTER
+
+
+def is_step(child: float, parent: float) -> bool:
+    """Whether a child seems faster than what it was made of, by more than is ever taken for noise.
+
+    Args:
+        child, parent: what each one's ratio surely is at most.
+    """
+    return child < parent * (1 - LEAST_FLOOR)
+
+
+def is_level(child: float, parent: float) -> bool:
+    """Whether a child seems not to be slower than what it was made of.
+
+    Args:
+        child, parent: their ratios.
+    """
+    return child <= parent * (1 + LEAST_FLOOR)
 
 
 def needs_confirmation(verdict: Verdict | None, *, confirmed: bool) -> bool:

@@ -15,6 +15,7 @@ from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.search.breeding import FitnessEvaluator, Tabu, breed
+from gi_cuda.search.history import History
 from gi_cuda.search.preset import Settings, Strategy
 from gi_cuda.search.recipes import Member, Variation
 from gi_cuda.store import Store, Tabued
@@ -71,22 +72,21 @@ class Evolution:
         if not done:
             self._forbid_reference(tabu)
         number = len(done) - 1
-        members: list[Member] = []
+        history = History(self.variation, self.seed, tabu.genotypes, self._members)
         if done:
             work, wall = time.process_time(), time.perf_counter()
             pending = {one.ident: self._read(one.genotype) for one in self.store.pending(number)}
             prepared = self.evaluator.prepare(pending) if pending else {}
             yield from self._evaluate(number, prepared, work, wall)
-            members = self._members(number)
         while self.end is None:
             number += 1
+            history.bred = number
             if number >= self.settings.generations:
                 self.end = End.COMPLETE
             elif self.stop():
                 self.end = End.STOPPED
             else:
-                yield from self._generation(number, members, tabu)
-                members = self._members(number)
+                yield from self._generation(number, history, tabu)
 
     def _forbid_reference(self, tabu: Tabu) -> None:
         """The reference counts as tried, in genotype and in phenotype."""
@@ -96,11 +96,11 @@ class Evolution:
         if phenotype is not None:
             tabu.add_phenotype(phenotype)
 
-    def _generation(self, number: int, members: list[Member], tabu: Tabu) -> Iterator[Progress]:
+    def _generation(self, number: int, history: History, tabu: Tabu) -> Iterator[Progress]:
         work, wall = time.process_time(), time.perf_counter()
         rng = random.Random(f"{self.seed}/{number}")
         offspring = breed(
-            self.strategy.recipes(members, rng),
+            self.strategy.recipes(history, rng),
             self.variation,
             self.evaluator,
             tabu,
@@ -178,5 +178,14 @@ class Evolution:
 
     def _member(self, one: Individual, evaluation: Evaluation) -> Member:
         genotype = self._read(one.genotype)
-        ratio = math.inf if evaluation.rank is None else evaluation.rank
-        return Member(one.ident, genotype, ratio, evaluation.selectable)
+        return Member(
+            one.ident,
+            genotype,
+            math.inf if evaluation.rank is None else evaluation.rank,
+            evaluation.selectable,
+            evaluation.right,
+            math.inf if evaluation.ratio is None else evaluation.ratio,
+            evaluation.spread,
+            one.parents,
+            one.origin,
+        )

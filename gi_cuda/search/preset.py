@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from gi_cuda.genome import Genotype, Rates
-from gi_cuda.search.recipes import Member, Recipe, Variation
+from gi_cuda.search.history import History
+from gi_cuda.search.recipes import Recipe, Variation
 from gi_cuda.subject import Subject
 
 
@@ -42,14 +43,10 @@ class Settings:
 
 
 class Strategy(Protocol):
-    """From an evaluated generation to the next one."""
+    """From what was evaluated to the next generation."""
 
-    def recipes(self, members: Sequence[Member], rng: random.Random) -> list[Recipe]:
-        """One recipe for every place in the next generation.
-
-        Args:
-            members: the generation before; none where there is none.
-        """
+    def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
+        """One recipe for every place in the next generation."""
 
 
 def _demand_nothing(subject: Subject) -> None:

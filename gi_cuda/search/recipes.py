@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Container
 from dataclasses import dataclass, field
@@ -20,13 +21,23 @@ class Member:
         ident: its number in the run.
         genotype: its genes.
         ratio: its time over the reference's is at most this; infinite where it has none.
-        selectable: whether it may become a parent at all.
+        selectable: whether it is certainly faster than the reference.
+        right: whether its answers were acceptable.
+        median: its measured ratio; infinite where it has none.
+        spread: the standard deviation of that; 0 where it is not known.
+        parents: the numbers of those that it was made of.
+        origin: how it was made.
     """
 
     ident: int
     genotype: Genotype
     ratio: float
     selectable: bool
+    right: bool = False
+    median: float = math.inf
+    spread: float = 0.0
+    parents: tuple[int, ...] = ()
+    origin: str = ""
 
 
 class Origin(StrEnum):
@@ -35,6 +46,10 @@ class Origin(StrEnum):
     RANDOM = "random"
     MUTATION = "mutation"
     CROSSOVER = "crossover"
+    TRIANGULATION = "triangulation"
+    SWEEP = "sweep"
+    UNION = "union"
+    REMOVAL = "removal"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +76,18 @@ class Variation:
     def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
         """A child of two, or None where there is none."""
         return crossover(first, second, rng)
+
+
+class Parent(Protocol):
+    """What mutants are made of."""
+
+    @property
+    def ident(self) -> int:
+        """Its number in the run."""
+
+    @property
+    def genotype(self) -> Genotype:
+        """Its genes."""
 
 
 Keys: TypeAlias = Container[bytes]
@@ -136,6 +163,39 @@ class Mutation:
 
 
 @dataclass(frozen=True, slots=True)
+class Mutants:
+    """Several mutations of one parent, or of the original where there is none.
+
+    Attributes:
+        of: the parent, or nobody.
+        count: of mutations.
+    """
+
+    of: tuple[Parent, ...]
+    count: int
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return tuple(one.ident for one in self.of)
+
+    @property
+    def origin(self) -> Origin:
+        return Origin.MUTATION if self.of else Origin.RANDOM
+
+    def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
+        genotype = self.of[0].genotype if self.of else variation.original
+        for _ in range(self.count):
+            mutant = variation.mutate(genotype, rng)
+            if mutant is None:
+                return None
+            genotype = mutant
+        return genotype
+
+    def fallback(self) -> Fresh:
+        return Fresh(self.count + 1)
+
+
+@dataclass(frozen=True, slots=True)
 class Crossover:
     """A child of two parents; if none comes out new, a mutant of the first."""
 
@@ -153,3 +213,25 @@ class Crossover:
 
     def fallback(self) -> Mutation:
         return Mutation(self.first, self.depth)
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A genotype that is known beforehand; if it is tabu, something else.
+
+    Attributes:
+        genotype: the child.
+        origin, parents: what is said of it.
+        otherwise: what fills its place where it was tried already.
+    """
+
+    genotype: Genotype
+    origin: Origin
+    parents: tuple[int, ...]
+    otherwise: Recipe | None = None
+
+    def make(self, variation: Variation, known: Keys, rng: random.Random) -> Genotype | None:
+        return None if variation.subject.key(self.genotype) in known else self.genotype
+
+    def fallback(self) -> Recipe | None:
+        return self.otherwise

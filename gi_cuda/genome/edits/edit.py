@@ -131,7 +131,7 @@ class Edit:
         edit = cls(place, rng.choice(donors))
         if edit._fits(grammar, offers):
             return edit
-        edits = [edit for donor in donors if (edit := cls(place, donor))._fits(grammar, offers)]
+        edits = cls.every(place, grammar, offers)
         return rng.choice(edits) if edits else None
 
     def _fits(self, grammar: Rules, offers: Selection) -> bool:
@@ -140,6 +140,14 @@ class Edit:
         return all(step.is_offered(grammar, offers) for step in others) and any(
             step.changes_text(grammar) for step in (place, *others)
         )
+
+    @classmethod
+    def every(cls, place: str, grammar: Rules, offers: Selection) -> list[Self]:
+        """All edits at a place that offers the operation that :meth:`draw` may give."""
+        if cls.operator is None:
+            return [cls(place)]
+        edits = [cls(place, donor) for donor in offers.donors(place)]
+        return [edit for edit in edits if edit._fits(grammar, offers)]
 
     @classmethod
     def count(cls, offers: Selection, place: str) -> int:

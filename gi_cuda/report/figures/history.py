@@ -148,6 +148,18 @@ def frequencies(history: History) -> Figure:
     return figure
 
 
+MARKERS = {
+    "random": "s",
+    "sweep": "D",
+    "mutation": "o",
+    "removal": "v",
+    "crossover": "^",
+    "triangulation": "p",
+    "union": "*",
+}
+"""How individuals are drawn, by how they were made."""
+
+
 def family(history: History) -> Figure:
     """The winner and the ancestors that its changes came through, with lines to their parents."""
     figure, axes = new_figure()
@@ -157,7 +169,7 @@ def family(history: History) -> Figure:
             if parent in place:
                 (x, y), (there_x, there_y) = place[one.ident], place[parent]
                 axes.plot([x, there_x], [y, there_y], color=LIGHT, linewidth=1, zorder=1)
-    for origin, marker in {"random": "s", "mutation": "o", "crossover": "^"}.items():
+    for origin, marker in MARKERS.items():
         points = [place[one.ident] for one in history.family if one.origin == origin]
         if points:
             across, up = zip(*points, strict=True)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gi_cuda.genome import Rates
+from gi_cuda.search.history import History
 from gi_cuda.search.preset import Preset, Settings
 from gi_cuda.search.recipes import Crossover, Fresh, Member, Mutation, Recipe
 
@@ -27,10 +28,10 @@ class Barracuda:
         fit = sorted((m for m in members if m.selectable), key=lambda m: (m.ratio, m.ident))
         return fit[: int(self.settings.population * self.settings.elite_fraction)]
 
-    def recipes(self, members: Sequence[Member], rng: random.Random) -> list[Recipe]:
+    def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
         """One recipe for every place in the next generation."""
         depth = self.settings.depth
-        parents = self.parents(members)
+        parents = self.parents(history.latest())
         recipes: list[Recipe] = []
         for parent in parents:
             recipes.append(Mutation(parent, depth))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from gi_cuda.search.history import History
 from gi_cuda.search.preset import Settings
-from gi_cuda.search.recipes import Fresh, Member, Recipe
+from gi_cuda.search.recipes import Fresh, Recipe
 from gi_cuda.search.strategies import barracuda
 
 
@@ -17,7 +17,7 @@ class RandomSearch:
 
     settings: Settings
 
-    def recipes(self, members: Sequence[Member], rng: random.Random) -> list[Recipe]:
+    def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
         """Random mutants for every place."""
         return [Fresh(self.settings.depth) for _ in range(self.settings.population)]
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.search import Member, Origin, Tabu, breed
 from gi_cuda.search.breeding import fill
+from gi_cuda.search.history import History
 from gi_cuda.search.recipes import Crossover, Fresh, Mutation, Variation
 from gi_cuda.search.strategies.barracuda import PAPER, PRESET, SETTINGS, Barracuda
 from gi_cuda.search.strategies.random_search import RandomSearch
@@ -46,6 +47,11 @@ def members(scores: list[tuple[float, bool]], genotypes: list[Genotype]) -> list
     ]
 
 
+def after(everyone: list[Member]) -> History:
+    """The history of a search that has bred one generation."""
+    return History(None, 1, set(), lambda number: everyone, 1)  # type: ignore[arg-type]
+
+
 RATIOS = st.one_of(st.sampled_from([0.5, 0.9]), st.floats(0.1, 3), st.just(math.inf))
 SCORES = st.lists(st.tuples(RATIOS, st.booleans()), max_size=40)
 
@@ -73,7 +79,7 @@ def test_each_parent_gets_a_mutant_and_a_crossover_and_random_mutants_fill_up(
 ) -> None:
     everyone = members(scores, [None])  # type: ignore[list-item]
     strategy = Barracuda(replace(SETTINGS, population=population))
-    recipes = strategy.recipes(everyone, random.Random(seed))
+    recipes = strategy.recipes(after(everyone), random.Random(seed))
     parents = strategy.parents(everyone)
     assert len(recipes) == population
     mutants = Counter(one.parent.ident for one in recipes if isinstance(one, Mutation))
@@ -93,7 +99,7 @@ def test_mates_are_drawn_from_all_parents() -> None:
     strategy = Barracuda(replace(SETTINGS, population=20))
     mates = Counter[int]()
     for seed in range(200):
-        recipes = strategy.recipes(everyone, random.Random(seed))
+        recipes = strategy.recipes(after(everyone), random.Random(seed))
         mates.update(r.second.ident for r in recipes if isinstance(r, Crossover))
     assert set(mates) == set(range(1, 11))
     assert max(mates.values()) < 1.5 * min(mates.values())
@@ -101,7 +107,9 @@ def test_mates_are_drawn_from_all_parents() -> None:
 
 def test_random_search_learns_nothing() -> None:
     everyone = members([(0.1, True)] * 10, [None])  # type: ignore[list-item]
-    recipes = RandomSearch(replace(SETTINGS, population=7)).recipes(everyone, random.Random(1))
+    recipes = RandomSearch(replace(SETTINGS, population=7)).recipes(
+        after(everyone), random.Random(1)
+    )
     assert recipes == [Fresh(SETTINGS.depth)] * 7
 
 
@@ -183,7 +191,7 @@ def test_offspring_are_all_new_and_every_place_is_filled(
     evaluator = simulated()
     phenotypes = [key for one in genotypes if (key := evaluator.key(one))]
     tabu = Tabu(known, phenotypes)
-    recipes = Barracuda(numbers).recipes(everyone, rng)
+    recipes = Barracuda(numbers).recipes(after(everyone), rng)
     offspring = breed(recipes, PRESET.vary(scale), evaluator, tabu, numbers, rng, first=100)
     children = list(offspring.children.values())
     assert len(children) == population

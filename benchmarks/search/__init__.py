@@ -1,0 +1,1 @@
+"""Searches compared without a device, on improvements that were planted in a real space."""

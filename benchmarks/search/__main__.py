@@ -1,0 +1,116 @@
+"""Compare searches on planted improvements: ``python -m benchmarks.search``.
+
+Every search runs on every landscape with the same seeds and at most as many evaluations, through
+the real loop and a real run database; nothing is compiled or measured. Printed is after how many
+evaluations what is planted was found, beside the first search: Vargha and Delaney's A12 (0.5: no
+difference; 1: always sooner) and the p of Mann and Whitney's test. ``--ablation`` compares
+``adaptive`` with itself, each part switched off; ``--figure`` draws how much was found when.
+
+It needs scipy: ``pip install gi-cuda[bench]``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import fields, replace
+from functools import partial
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from benchmarks.search.figure import draw
+from benchmarks.search.landscapes import PLANTED
+from benchmarks.search.races import Race, race
+from benchmarks.search.statistics import compare
+from gi_cuda.search import PRESETS, Preset
+from gi_cuda.search.strategies.adaptive import SHARES, Adaptive, Shares
+
+BESIDE = "barracuda"
+
+
+def contestants(names: Sequence[str], ablation: bool) -> dict[str, Preset]:
+    """The searches by what they are called."""
+    if not ablation:
+        return {name: PRESETS[name] for name in names}
+    whole = PRESETS["adaptive"]
+    parts = [one.name for one in fields(Shares) if getattr(SHARES, one.name)]
+    return {"adaptive": whole} | {
+        f"no {part}": replace(
+            whole, strategy=partial(Adaptive, shares=replace(SHARES, **{part: 0.0}))
+        )
+        for part in parts
+    }
+
+
+def run(
+    searches: Mapping[str, Preset], landscapes: Sequence[str], seeds: int, budget: int
+) -> dict[tuple[str, str], list[Race]]:
+    """All races, by search and landscape."""
+    keys = [(name, landscape) for landscape in landscapes for name in searches]
+    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        waiting = {
+            (name, landscape): [
+                pool.submit(race, searches[name], landscape, seed, budget) for seed in range(seeds)
+            ]
+            for name, landscape in keys
+        }
+        return {key: [one.result() for one in some] for key, some in waiting.items()}
+
+
+def table(
+    races: Mapping[tuple[str, str], Sequence[Race]], searches: Sequence[str], first: str
+) -> Table:
+    """What each search needed, beside the first one."""
+    found = Table("landscape", "search", "found", "median", f"of {first}'s", "A12", "p", "share")
+    landscapes = dict.fromkeys(landscape for _, landscape in races)
+    for landscape in landscapes:
+        for name in searches:
+            mine, theirs = races[name, landscape], races[first, landscape]
+            one = compare(mine, theirs)
+            share = sorted(run.share for run in mine)[len(mine) // 2]
+            beside = [_ratio(one.median, one.other), f"{one.a12:.2f}", f"{one.p:.1g}"]
+            found.add_row(
+                landscape,
+                name,
+                f"{one.found} of {len(mine)}",
+                _count(one.median),
+                *(["", "", ""] if name == first else beside),
+                f"{share:.2f}",
+            )
+        found.add_section()
+    return found
+
+
+def _count(median: float) -> str:
+    return "-" if math.isinf(median) else f"{median:.0f}"
+
+
+def _ratio(median: float, other: float) -> str:
+    return "-" if math.isinf(median) or math.isinf(other) else f"{median / other:.2f}"
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--search", nargs="+", choices=tuple(PRESETS), default=["adaptive"])
+    parser.add_argument("--landscape", nargs="+", choices=tuple(PLANTED), default=list(PLANTED))
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--budget", type=int, default=4000, help="evaluations at most")
+    parser.add_argument("--ablation", action="store_true", help="adaptive without each part")
+    parser.add_argument("--figure", type=Path, help="draw what was found when")
+    options = parser.parse_args()
+    searches = contestants([BESIDE, *options.search], options.ablation)
+    races = run(searches, options.landscape, options.seeds, options.budget)
+    first = next(iter(searches))
+    Console(width=110).print(table(races, list(searches), first))
+    if options.figure:
+        draw(races, options.budget, options.figure)
+
+
+if __name__ == "__main__":
+    main()

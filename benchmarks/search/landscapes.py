@@ -1,0 +1,247 @@
+"""Landscapes: what each variant of the benchmark's target is said to take, and what is planted.
+
+The space is that of a real source, and most of what is drawn from it is as in reality: four in ten
+edits break the program, more of them at some rules than at others; most others change nothing, some
+slow it down, and now and then two harmless ones break it together. Only what is planted gains.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from xxhash import xxh3_64_intdigest
+
+from gi_cuda.genome import Genotype
+from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit
+from gi_cuda.genome.space import Setting
+from gi_cuda.subject import Subject
+
+SLOWER, CLASH = 0.2, 0.003
+"""Share of the right edits that slow down, and of the pairs of right edits that break together."""
+
+IDLE, VITAL = 0.15, 0.85
+"""How many edits of a rule break the program: between these, by rule."""
+
+SETTING_BREAKS = 0.2
+
+FOUND = 0.9
+"""So much of what was planted, as the logarithm of the speed-up, counts as having found it."""
+
+
+class Effect(NamedTuple):
+    """What a genotype does at one place, by which variants are told apart.
+
+    Attributes:
+        place: a rule, or the name of a parameter.
+        how: ``body``, ``before`` or ``value``.
+        text: what is put there.
+    """
+
+    place: str
+    how: str
+    text: str
+
+
+class Plant(NamedTuple):
+    """An improvement: so much faster where a variant has all of these effects.
+
+    Attributes:
+        effects: all of them are needed.
+        ratio: of the time with them over that without; below 1 is faster.
+        spoils: effects that break the program beside these.
+    """
+
+    effects: frozenset[Effect]
+    ratio: float
+    spoils: frozenset[Effect] = frozenset()
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """What variants of a subject take.
+
+    Attributes:
+        subject: whose space it is.
+        seed: decides all but what is planted.
+        plants: the improvements.
+    """
+
+    subject: Subject
+    seed: int
+    plants: tuple[Plant, ...] = ()
+
+    def ratio(self, effects: frozenset[Effect]) -> float | None:
+        """The true ratio of a variant's time to the reference's; None where it is wrong."""
+        rest, ratio = set(effects), 1.0
+        for plant in self.plants:
+            rest -= plant.effects
+            if plant.effects <= effects:
+                ratio *= plant.ratio
+        for effect in rest:
+            found = self.alone(effect)
+            if found is None:
+                return None
+            ratio *= found
+        if any(plant.effects & effects and plant.spoils & effects for plant in self.plants):
+            return None
+        free = sorted(rest)
+        if any(self._chance("clash", *a, *b) < CLASH for a in free for b in free if a < b):
+            return None
+        return ratio
+
+    def alone(self, effect: Effect) -> float | None:
+        """What an effect that is not planted does to the time; None where it breaks the program."""
+        breaks = SETTING_BREAKS
+        if effect.how != "value":
+            breaks = self.breaking(effect.place)
+        if self._chance("breaks", *effect) < breaks:
+            return None
+        if self._chance("slower", *effect) < SLOWER:
+            return 1.02 + 0.3 * self._chance("how much", *effect)
+        return 1.0
+
+    def breaking(self, rule: str) -> float:
+        """The share of a rule's edits that break the program."""
+        return IDLE + (VITAL - IDLE) * self._chance("rule", rule) ** 1.5
+
+    def _chance(self, *words: str) -> float:
+        text = "\0".join((str(self.seed), *words))
+        return xxh3_64_intdigest(text.encode("utf-8", "surrogateescape")) / 2**64
+
+    def share(self, ratio: float) -> float:
+        """How much of the best that can be had a ratio is, as logarithms: 1 is all of it, 0 where
+        nothing is planted."""
+        return max(0.0, math.log(ratio) / self.most) if self.plants else 0.0
+
+    @cached_property
+    def most(self) -> float:
+        """The logarithm of the best ratio; of plants that spoil each other the best one counts."""
+        apart = [plant for plant in self.plants if plant.spoils]
+        kept = [math.log(plant.ratio) for plant in self.plants if plant not in apart]
+        return sum(kept) + min((math.log(plant.ratio) for plant in apart), default=0.0)
+
+
+def effects_of(subject: Subject, genotype: Genotype) -> frozenset[Effect]:
+    """What a genotype does, without edits that others make void."""
+    grammar = subject.grammar
+    expansions = subject.expansions(genotype)
+    gone = {place for place, made in expansions.items() if made.body is not None}
+    found = {
+        Effect(setting.name, "value", str(setting.value))
+        for setting in genotype.configuration.settings
+    }
+    holders: Mapping[str, frozenset[str]] = grammar.holders  # type: ignore[attr-defined]
+    for place, made in expansions.items():
+        if holders[place] & (gone - {place}):
+            continue
+        if made.body is not None:
+            found.add(Effect(place, "body", grammar.text(made.body) if made.body else ""))
+        found.update(Effect(place, "before", grammar.text(donor)) for donor in made.before)
+    return frozenset(found)
+
+
+# -- what is planted -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Garden:
+    """Draws improvements: edits as mutation draws them, more of them where fewer edits break.
+
+    No two are at one rule or within each other.
+    """
+
+    subject: Subject
+    seed: int
+
+    @cached_property
+    def _rng(self) -> random.Random:
+        return random.Random(f"planted/{self.seed}")
+
+    def edits(self, count: int, kinds: Sequence[type[Edit]] = EDIT_KINDS) -> list[Effect]:
+        """Effects of so many edits."""
+        drawing = self._draw(kinds)
+        return [next(drawing) for _ in range(count)]
+
+    @cached_property
+    def _taken(self) -> set[str]:
+        return set()
+
+    def _draw(self, kinds: Sequence[type[Edit]]) -> Iterator[Effect]:
+        subject, rng = self.subject, self._rng
+        plain = Landscape(subject, self.seed)
+        grammar = subject.grammar
+        holders: Mapping[str, frozenset[str]] = grammar.holders  # type: ignore[attr-defined]
+        view = grammar.under(subject.original.configuration.macros)
+        while True:
+            place = rng.choice(view.mutable)
+            family = {place, *holders[place]}
+            inside = {name for name in self._taken if place in holders[name]}
+            if family & self._taken or inside or rng.random() < plain.breaking(place):
+                continue
+            offered = [kind for kind in kinds if kind.operation in view.operations(place)]
+            edit = rng.choice(offered).draw(place, grammar, view, rng) if offered else None
+            if edit is None:
+                continue
+            effects = effects_of(subject, Genotype(subject.original.configuration, (edit,)))
+            if len(effects) == 1:
+                self._taken.add(place)
+                yield next(iter(effects))
+
+    def settings(self, count: int) -> list[Effect]:
+        """Effects of so many parameters that have another value."""
+        space, rng = self.subject.space, self._rng
+        found = []
+        for at in rng.sample(space.free, count):
+            parameter = space.parameters[at]
+            value = rng.choice([one for one in parameter.values if one != parameter.default])
+            found.append(Effect(parameter.name, "value", str(Setting(parameter.name, value).value)))
+        return found
+
+
+def pair(garden: Garden) -> list[Plant]:
+    """Two edits that gain together, and nothing alone."""
+    return [Plant(frozenset(garden.edits(2)), 0.8)]
+
+
+def three(garden: Garden) -> list[Plant]:
+    """Three edits that gain in any order."""
+    return [Plant(frozenset([one]), 0.93) for one in garden.edits(3)]
+
+
+def needle(garden: Garden) -> list[Plant]:
+    """One edit of all, to which nothing leads."""
+    return [Plant(frozenset(garden.edits(1, EDIT_KINDS[1:])), 0.8)]
+
+
+def many(garden: Garden) -> list[Plant]:
+    """Ten edits and two values that gain a little each."""
+    effects = [*garden.edits(10), *garden.settings(2)]
+    return [Plant(frozenset([one]), 0.97 - 0.004 * at) for at, one in enumerate(effects)]
+
+
+def deletions(garden: Garden) -> list[Plant]:
+    """Four deletions that gain only together."""
+    return [Plant(frozenset(garden.edits(4, [Delete])), 0.8)]
+
+
+def trap(garden: Garden) -> list[Plant]:
+    """An edit that gains, and two that gain more together and are wrong beside it."""
+    one, *others = garden.edits(3)
+    better = frozenset(others)
+    return [Plant(frozenset([one]), 0.9, better), Plant(better, 0.75, frozenset([one]))]
+
+
+PLANTED: Mapping[str, Callable[[Garden], list[Plant]]] = {
+    one.__name__: one for one in (pair, three, needle, many, deletions, trap)
+}
+"""What can be planted, by name."""
+
+
+def planted(subject: Subject, name: str, seed: int) -> Landscape:
+    """A landscape with one of :data:`PLANTED`; each seed plants elsewhere."""
+    return Landscape(subject, seed, tuple(PLANTED[name](Garden(subject, seed))))

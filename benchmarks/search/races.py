@@ -1,0 +1,64 @@
+"""Searches on landscapes: each through the real loop and a real run database, in memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from benchmarks.search.landscapes import FOUND, planted
+from benchmarks.search.table import TableEvaluator
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.results.generation import Phases
+from gi_cuda.search.loop import Evolution
+from gi_cuda.search.preset import Preset
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject
+
+TARGET = Path(__file__).parent / "target"
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """What one search found.
+
+    Attributes:
+        found: after how many evaluations it had found what was planted; None: it had not.
+        share: how much of it, as the logarithm of the speed-up, it found in the end.
+        curve: after how many evaluations which share was reached first.
+    """
+
+    found: int | None
+    share: float
+    curve: tuple[tuple[int, float], ...]
+
+
+@cache
+def subject() -> Subject:
+    """What the landscapes are over."""
+    return open_subject(TARGET, "host")
+
+
+def race(preset: Preset, name: str, seed: int, budget: int) -> Race:
+    """Search a landscape until what is planted is found, or a number of evaluations is spent.
+
+    Args:
+        name: of the landscape.
+        seed: of the search, and of where it is planted.
+    """
+    evaluator = TableEvaluator(planted(subject(), name, seed), seed)
+    settings = preset.settings.having(None, budget)
+    with Store(Path(":memory:"), create=True) as store:
+        search = Evolution(
+            store=store,
+            evaluator=evaluator,
+            phases=Phases,
+            strategy=preset.strategy(settings),
+            variation=preset.vary(subject()),
+            settings=settings,
+            seed=seed,
+            stop=lambda: evaluator.spent >= budget or evaluator.curve[-1][1] >= FOUND,
+        )
+        for _ in search.run():
+            pass
+    return Race(evaluator.reached(FOUND), evaluator.curve[-1][1], tuple(evaluator.curve))

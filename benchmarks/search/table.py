@@ -1,0 +1,99 @@
+"""An evaluator that measures nothing: it looks up what a landscape says, as if it had measured."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Generator, Mapping
+from dataclasses import dataclass, field
+
+from xxhash import xxh3_128_digest
+
+from benchmarks.search.landscapes import Effect, Landscape, effects_of
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation, lost, not_built
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import LEAST_FLOOR, Verdict
+
+NOISE = 0.003
+"""Standard deviation of a measured ratio."""
+
+WIDTH = 1.96 * NOISE
+"""Half of its 95 % interval."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A genotype made ready: what it does, and the key of that."""
+
+    effects: frozenset[Effect]
+    key: bytes
+
+
+@dataclass
+class TableEvaluator:
+    """Evaluates genotypes by a landscape; the same genotype measures the same each time.
+
+    Attributes:
+        landscape: what they truly take.
+        seed: of the noise.
+        curve: after how many evaluations which share of the optimum was truly reached first.
+        spent: evaluations so far.
+    """
+
+    landscape: Landscape
+    seed: int
+    curve: list[tuple[int, float]] = field(default_factory=lambda: [(0, 0.0)])
+    spent: int = 0
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Row]:
+        """Find out what genotypes do; two that do the same have one key."""
+        found = {}
+        for ident, genotype in batch.items():
+            effects = effects_of(self.landscape.subject, genotype)
+            key = xxh3_128_digest(repr(sorted(effects)).encode("utf-8", "surrogateescape"))
+            found[ident] = Row(effects, key)
+        return found
+
+    def evaluate(
+        self, batch: Mapping[int, Row], stop: Callable[[], bool]
+    ) -> Generator[tuple[int, Evaluation], None, None]:
+        """Look a batch up, in the order of its numbers."""
+        for ident, row in batch.items():
+            yield ident, self.look_up(row)
+
+    def look_up(self, row: Row) -> Evaluation:
+        """What measuring gives."""
+        self.spent += 1
+        rng = random.Random(self.seed ^ int.from_bytes(row.key, "little"))
+        ratio = self.landscape.ratio(row.effects)
+        if ratio is None:
+            return _failure(rng)
+        share = self.landscape.share(ratio)
+        if share > self.curve[-1][1]:
+            self.curve.append((self.spent, share))
+        return _timed(ratio * (1 + rng.gauss(0, NOISE)))
+
+    def reached(self, share: float) -> int | None:
+        """After how many evaluations so much of the optimum was reached; None: it was not."""
+        return next((spent for spent, gained in self.curve if gained >= share), None)
+
+
+def _failure(rng: random.Random) -> Evaluation:
+    kind = rng.random()
+    if kind < 0.35:
+        return not_built("kernel.cu:1: does not compile")
+    if kind < 0.5:
+        return lost(Survival.CRASHED, "illegal access")
+    return Evaluation(True, Survival.NORMAL, penalty=1.0, message="wrong answers")
+
+
+def _timed(ratio: float) -> Evaluation:
+    low, high = ratio * (1 - WIDTH), ratio * (1 + WIDTH)
+    verdict = Verdict.UNCERTAIN
+    if high < 1 - LEAST_FLOOR:
+        verdict = Verdict.FASTER
+    elif low > 1 + LEAST_FLOOR:
+        verdict = Verdict.SLOWER
+    elif low >= 1 - LEAST_FLOOR and high <= 1 + LEAST_FLOOR:
+        verdict = Verdict.SAME
+    return Evaluation(True, Survival.NORMAL, 0.0, verdict, ratio, low, high)

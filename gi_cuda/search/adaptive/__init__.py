@@ -1,0 +1,1 @@
+"""The parts of the preset ``adaptive``: what it learns, and how it fills its places."""

@@ -1,0 +1,163 @@
+"""How the places of a generation are filled: the sweep, unions, what is near the best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from random import Random
+
+from gi_cuda.genome import Delete, Genotype, with_changes
+from gi_cuda.genome.genotype import Change
+from gi_cuda.genome.space import Configuration, Setting
+from gi_cuda.grammar import Operation
+from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
+from gi_cuda.search.recipes import Fresh, Given, Keys, Origin, Recipe, Variation
+
+
+def place_of(change: Change) -> str:
+    """The rule that an edit is made at, or the parameter that has another value."""
+    return change.name if isinstance(change, Setting) else change.place
+
+
+def without(genotype: Genotype, changes: Iterable[Change]) -> Genotype | None:
+    """The genotype without some of its changes; None where that breaks a constraint."""
+    gone = set(changes)
+    names = {one.name for one in gone if isinstance(one, Setting)}
+    space = genotype.configuration.space
+    chosen = tuple(
+        parameter.default if parameter.name in names else value
+        for parameter, value in zip(space.parameters, genotype.configuration.chosen, strict=True)
+    )
+    configuration = Configuration(space, chosen)
+    edits = tuple(one for one in genotype.edits if one not in gone)
+    return Genotype(configuration, edits) if space.allows(configuration) else None
+
+
+def neighbours(genotype: Genotype) -> Iterator[Genotype]:
+    """The genotype with one value next to its own; with any other one, where values have no
+    order."""
+    configuration = genotype.configuration
+    space = configuration.space
+    for at in space.free:
+        value = configuration.chosen[at]
+        others = [one for one in space.parameters[at].values if one != value]
+        for other in space.neighbours[at][value] or others:
+            changed = configuration.having({space.parameters[at].name: other})
+            if space.allows(changed):
+                yield Genotype(changed, genotype.edits)
+
+
+def singles(variation: Variation) -> list[Genotype]:
+    """The original with each deletion by itself, and with each value next to one of its own."""
+    original, grammar = variation.original, variation.subject.grammar
+    view = grammar.under(original.configuration.macros)
+    places = [one for one in view.mutable if Operation.DELETE in view.operations(one)]
+    deleted = [Delete(place) for place in places] if variation.code else []
+    return [
+        *neighbours(original),
+        *(Genotype(original.configuration, (*original.edits, one)) for one in deleted),
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes recipes for genotypes that are given.
+
+    Attributes:
+        base: what they are made of.
+        otherwise: what fills the place of one that was tried already.
+    """
+
+    base: Tried
+    otherwise: Recipe
+
+    def recipe(self, genotype: Genotype | None, origin: Origin) -> list[Recipe]:
+        """A recipe for a genotype; none for None."""
+        if genotype is None:
+            return []
+        return [Given(genotype, origin, self.base.parents, self.otherwise)]
+
+
+def gaining(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> list[Recipe]:
+    """What gained in one individual, put into another: each by itself, then more and more of the
+    best together, then some at random."""
+    have = maker.base.changes
+    gains = sorted(
+        (one for one in knowledge.gains if one not in have),
+        key=lambda one: (-knowledge.gains[one], str(one)),
+    )
+    sets: list[Sequence[Change]] = [[one] for one in gains]
+    sets += [gains[:count] for count in range(len(gains), 1, -1)]
+    if len(gains) > 2:
+        sets += [rng.sample(gains, rng.randint(2, len(gains))) for _ in range(places)]
+    return _unions(maker, sets)
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """As many harmless changes at once as go together: what gains only together is found so.
+
+    One a place; of all kinds, or of one: deletions above all gain together. How many is a bandit's
+    choice: a success is worth the pairs that it has tried.
+
+    Attributes:
+        knowledge: says what is harmless, and how many went together.
+        base: what they are added to.
+        depth: of the random mutant that takes its place if none comes out new.
+    """
+
+    knowledge: Knowledge
+    base: Tried
+    depth: int
+    origin: Origin = field(default=Origin.UNION, init=False)
+
+    @property
+    def parents(self) -> tuple[int, ...]:
+        return self.base.parents
+
+    def make(self, variation: Variation, known: Keys, rng: Random) -> Genotype | None:
+        pool = list(self.knowledge.harmless)
+        kinds = sorted({type(one) for one in pool}, key=lambda kind: kind.__name__)
+        if kinds and rng.random() < 0.5:
+            kind = rng.choice(kinds)
+            pool = [one for one in pool if isinstance(one, kind)]
+        rng.shuffle(pool)
+        taken = {place_of(one) for one in self.base.changes}
+        by_place = {place_of(one): one for one in pool if place_of(one) not in taken}
+        most = min(len(by_place), self.knowledge.most)
+        sizes = [2**power for power in range(1, most.bit_length())]
+        if not sizes:
+            return None
+        size = self.knowledge.sizes.draw(sizes, rng, lambda one: one * (one - 1) / 2)
+        chosen = rng.sample(list(by_place.values()), size)
+        return with_changes(self.base.genotype, chosen)
+
+    def fallback(self) -> Recipe | None:
+        return Fresh(self.depth)
+
+
+def _unions(maker: Maker, sets: Iterable[Iterable[Change]]) -> list[Recipe]:
+    return [
+        recipe
+        for one in sets
+        for recipe in maker.recipe(with_changes(maker.base.genotype, one), Origin.UNION)
+    ]
+
+
+def near(knowledge: Knowledge, maker: Maker, places: int, rng: Random) -> list[Recipe]:
+    """What is next to an individual: without each change, and without many of them at once; with
+    each value next to its own."""
+    base = maker.base
+    own = sorted(base.changes - knowledge.origin.changes, key=str)
+    sets: list[Sequence[Change]] = [[one] for one in own]
+    if len(own) > 3:
+        sets += [rng.sample(own, rng.randint(2, len(own) - 1)) for _ in range(places // 4)]
+    found = [
+        recipe
+        for one in sets
+        for recipe in maker.recipe(without(base.genotype, one), Origin.REMOVAL)
+    ]
+    steps = [
+        recipe for one in neighbours(base.genotype) for recipe in maker.recipe(one, Origin.MUTATION)
+    ]
+    return [*found, *steps]

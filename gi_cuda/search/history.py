@@ -1,0 +1,65 @@
+"""What a search knows of its past: all that was evaluated, read from the run database."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar, cast
+
+from gi_cuda.search.recipes import Keys, Member, Variation
+
+
+class Lessons(Protocol):
+    """What a strategy makes of the generations, taken one after the other.
+
+    It must follow from them alone, so that a search that is resumed knows what it knew.
+    """
+
+    def take(self, members: Sequence[Member]) -> None:
+        """Take the next generation."""
+
+
+L = TypeVar("L", bound=Lessons)
+
+
+class History:
+    """The generations of a search so far, all of them evaluated.
+
+    Args:
+        variation: how its genotypes vary.
+        seed: of the search.
+        known: keys of the genotypes that were tried.
+        read: gives the members of a generation by its number.
+        bred: how many generations there are.
+    """
+
+    def __init__(
+        self,
+        variation: Variation,
+        seed: int,
+        known: Keys,
+        read: Callable[[int], Sequence[Member]],
+        bred: int = 0,
+    ) -> None:
+        self.variation = variation
+        self.seed = seed
+        self.known = known
+        self.bred = bred
+        self._read = read
+        self._lessons: dict[object, tuple[Lessons, int]] = {}
+
+    def latest(self) -> Sequence[Member]:
+        """The generation before; none where there is none."""
+        return self._read(self.bred - 1) if self.bred else ()
+
+    def lessons(self, make: Callable[[Variation], L]) -> L:
+        """What was learned from all generations; each is taken once.
+
+        Args:
+            make: what learns, before it has learned anything; there is one for each.
+        """
+        found, taken = self._lessons.get(make, (None, 0))
+        lessons = make(self.variation) if found is None else cast(L, found)
+        for number in range(taken, self.bred):
+            lessons.take(self._read(number))
+        self._lessons[make] = (lessons, self.bred)
+        return lessons

@@ -1,0 +1,311 @@
+"""The parts of the preset ``adaptive``, each by itself, and the search as a whole."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gi_cuda.genome import Delete, Genotype, changes_of, with_changes
+from gi_cuda.genome.space import Setting
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.search import Member, Origin
+from gi_cuda.search.adaptive.bandit import Bandit
+from gi_cuda.search.adaptive.guided import Drawing, Guided
+from gi_cuda.search.adaptive.knowledge import Knowledge
+from gi_cuda.search.adaptive.parts import (
+    Maker,
+    Together,
+    gaining,
+    near,
+    neighbours,
+    place_of,
+    singles,
+    without,
+)
+from gi_cuda.search.loop import End, Evolution
+from gi_cuda.search.recipes import Fresh, Given, Variation
+from gi_cuda.search.strategies import adaptive
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject
+
+Evolve = Callable[..., Evolution]
+Make = Callable[..., Any]
+
+
+@pytest.fixture(scope="module")
+def variation(scale: Subject) -> Variation:
+    return adaptive.PRESET.vary(scale)
+
+
+@pytest.fixture(scope="module")
+def deletions(scale: Subject) -> list[Delete]:
+    view = scale.grammar.under(scale.original.configuration.macros)
+    return [Delete(place) for place in view.mutable if place.startswith("_")]
+
+
+def judged(
+    ident: int,
+    genotype: Genotype,
+    verdict: Verdict | None,
+    ratio: float = 1.0,
+    parents: tuple[int, ...] = (),
+    origin: Origin = Origin.MUTATION,
+) -> Member:
+    """An individual with what measuring it gave; no verdict: its answers are wrong."""
+    right = verdict is not None
+    found = ratio if right else float("inf")
+    faster = verdict is Verdict.FASTER
+    return Member(ident, genotype, found, faster, right, found, 0.0, parents, origin)
+
+
+# -- the bandit ------------------------------------------------------------------------------------
+
+
+def test_a_bandit_draws_what_pays_ever_more_often_and_forgets_nobody() -> None:
+    chances = {"good": 0.6, "bad": 0.2, "worse": 0.05}
+    bandit, rng = Bandit[str](), random.Random(1)
+    drawn = []
+    for _ in range(1500):
+        arm = bandit.draw(list(chances), rng)
+        bandit.learn(arm, float(rng.random() < chances[arm]))
+        drawn.append(arm)
+    assert set(drawn) == set(chances)
+    late = drawn[500:]
+    assert late.count("good") > 0.9 * len(late)
+
+
+def test_what_a_success_is_worth_counts() -> None:
+    bandit, rng = Bandit[int](), random.Random(1)
+    for _ in range(100):
+        bandit.learn(2, 1.0)
+        bandit.learn(16, 0.5)
+    drawn = [bandit.draw([2, 16], rng, lambda size: size * (size - 1) / 2) for _ in range(50)]
+    assert drawn == [16] * 50
+
+
+# -- the sweep -------------------------------------------------------------------------------------
+
+
+def test_the_sweep_has_each_deletion_and_each_neighbouring_value_once(
+    scale: Subject, variation: Variation
+) -> None:
+    found = singles(variation)
+    assert len({scale.key(one) for one in found}) == len(found)
+    changes = [changes_of(one) for one in found]
+    assert all(len(one) == 1 for one in changes)
+    values = {str(one[0]) for one in changes if isinstance(one[0], Setting)}
+    # 64 stands between 32 and 128, and twice as much work is more than the constraint allows with
+    # 128 threads only.
+    assert values == {"BLOCK=32", "BLOCK=128", "REPEAT=2", "CHECKED=1"}
+    deleted = {one[0].place for one in changes if isinstance(one[0], Delete)}
+    types = {scale.grammar.rule(place).type for place in deleted}
+    assert {"_", "IF"} <= {str(one) for one in types}
+
+
+def test_neighbours_keep_the_constraints(scale: Subject) -> None:
+    most = Genotype(scale.space.default.having({"REPEAT": 2}))
+    found = [one.configuration for one in neighbours(most)]
+    assert found
+    assert all(scale.space.allows(one) for one in found)
+    assert 128 not in {one["BLOCK"] for one in found}
+
+
+# -- changes ---------------------------------------------------------------------------------------
+
+
+@given(data=st.data())
+def test_what_is_added_can_be_taken_away(
+    data: st.DataObject, scale: Subject, deletions: list[Delete]
+) -> None:
+    chosen = data.draw(st.lists(st.sampled_from(deletions), unique=True, min_size=1))
+    whole = with_changes(scale.original, [Setting("BLOCK", 32), *chosen])
+    assert whole is not None
+    assert set(changes_of(whole)) == {Setting("BLOCK", 32), *chosen}
+    assert with_changes(whole, chosen) == whole
+    assert without(whole, changes_of(whole)) == scale.original
+
+
+# -- what is learned -------------------------------------------------------------------------------
+
+
+def test_what_is_known_of_changes(variation: Variation, deletions: list[Delete]) -> None:
+    a, b, c, d = deletions[:4]
+    original = variation.original
+
+    def having(*edits: Delete) -> Genotype:
+        return Genotype(original.configuration, edits)
+
+    known = Knowledge(variation)
+    known.take(
+        [
+            judged(1, having(a), Verdict.FASTER, 0.9),
+            judged(2, having(b), Verdict.SAME),
+            judged(3, having(c), None),
+        ]
+    )
+    known.take(
+        [
+            judged(4, having(a, b), Verdict.FASTER, 0.9, (1,)),
+            judged(5, having(a, d), None, parents=(1,)),
+        ]
+    )
+    assert known.gains == {a: pytest.approx(1 / 0.9)}
+    assert list(known.harmless) == [a, b]
+    assert known.tried == {a, b, c}, "what is wrong beside others may be right alone"
+    assert known.best.ident == 1, "of two as fast the shorter one"
+    assert known.rival.ident == 0
+    known.take([judged(6, having(b, c), Verdict.FASTER, 0.95)])
+    assert known.rival.ident == 6
+
+
+def test_what_gained_is_put_together(variation: Variation, deletions: list[Delete]) -> None:
+    some = deletions[:4]
+    known = Knowledge(variation)
+    known.take(
+        [
+            judged(number, Genotype(variation.original.configuration, (one,)), Verdict.FASTER, 0.8)
+            for number, one in enumerate(some, start=1)
+        ]
+    )
+    maker = Maker(known.best, Fresh(1))
+    found = gaining(known, maker, 4, random.Random(1))
+    made = [set(changes_of(one.genotype)) for one in found if isinstance(one, Given)]
+    assert all(known.best.changes < one for one in made)
+    assert {len(one) for one in made} >= {2, 4}
+    assert set(some) in made
+
+
+def test_what_is_near_has_one_change_less_or_another_value(
+    variation: Variation, deletions: list[Delete]
+) -> None:
+    whole = Genotype(variation.original.configuration, tuple(deletions[:3]))
+    known = Knowledge(variation)
+    known.take([judged(1, whole, Verdict.FASTER, 0.8)])
+    found = near(known, Maker(known.best, Fresh(1)), 8, random.Random(1))
+    made = [one for one in found if isinstance(one, Given)]
+    removed = [set(changes_of(one.genotype)) for one in made if one.origin is Origin.REMOVAL]
+    assert [3 - len(one) for one in removed] == [1, 1, 1]
+    moved = [changes_of(one.genotype) for one in made if one.origin is Origin.MUTATION]
+    assert moved
+    assert all(set(deletions[:3]) < set(one) and len(one) == 4 for one in moved)
+
+
+def test_harmless_changes_are_tried_together_ever_more_at_once(
+    variation: Variation, deletions: list[Delete]
+) -> None:
+    known = Knowledge(variation)
+    harmless = [Genotype(variation.original.configuration, (one,)) for one in deletions]
+    known.take([judged(n, one, Verdict.SAME) for n, one in enumerate(harmless, start=1)])
+    recipe, rng, number, sizes = Together(known, known.best, 1), random.Random(1), 100, []
+    for _ in range(6):
+        made = [recipe.make(variation, set(), rng) for _ in range(5)]
+        sizes.append(max(len(changes_of(one)) for one in made if one))
+        for one in filter(None, made):
+            assert len({place_of(change) for change in changes_of(one)}) == len(changes_of(one))
+            known.take([judged(number, one, Verdict.SAME, origin=Origin.UNION)])
+            number += 1
+    assert sizes[0] <= 8
+    assert sizes[-1] > 2
+
+
+def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> None:
+    known, rng = Knowledge(variation), random.Random(1)
+    drawing, seen = Drawing(known), []
+    while (edit := drawing.draw(variation.original, set(), rng)) is not None:
+        seen.append(edit)
+    assert len(seen) > 20
+    assert len(set(seen)) == len(seen)
+    half = seen[: len(seen) // 2]
+    known.take(
+        [
+            judged(n, Genotype(variation.original.configuration, (one,)), None)
+            for n, one in enumerate(half, start=1)
+        ]
+    )
+    drawing, again = Drawing(known), set()
+    while (edit := drawing.draw(variation.original, set(), rng)) is not None:
+        again.add(edit)
+    assert again == set(seen) - set(half)
+    exhausted = Guided(drawing, known.origin, Fresh(1))
+    assert exhausted.fallback() == Fresh(1)
+
+
+# -- the whole search ------------------------------------------------------------------------------
+
+
+def story(store: Store) -> object:
+    return store.individuals(), store.tabu(), store.evaluations()
+
+
+def after(count: int) -> Callable[[], bool]:
+    left = iter(range(count))
+    return lambda: next(left, None) is None
+
+
+@pytest.fixture(scope="module")
+def whole(simulated: Make, evolution: Evolve, tmp_path_factory: pytest.TempPathFactory) -> object:
+    with Store(tmp_path_factory.mktemp("whole") / "run.db", create=True) as store:
+        search = evolution(store, simulated(), "adaptive", population=20, generations=6)
+        list(search.run())
+        assert search.end is End.COMPLETE
+        return story(store)
+
+
+def test_nothing_is_tried_twice_and_the_sweep_comes_first(whole: Any, scale: Subject) -> None:
+    individuals, _, _ = whole
+    keys = [one.genotype_key for one in individuals]
+    assert len(set(keys)) == len(keys)
+    assert {one.origin for one in individuals if one.generation == 0} >= {Origin.SWEEP}
+    assert not any(one.origin == Origin.SWEEP for one in individuals if one.generation > 3)
+    assert {one.origin for one in individuals} >= {Origin.UNION, Origin.MUTATION}
+
+
+@settings(max_examples=6, deadline=None)
+@given(stops=st.lists(st.integers(0, 60), min_size=1, max_size=5))
+def test_a_stopped_search_goes_on_as_if_it_had_not_stopped(
+    stops: list[int],
+    whole: object,
+    simulated: Make,
+    evolution: Evolve,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    path = tmp_path_factory.mktemp("stopped") / "run.db"
+    Store(path, create=True).close()
+    numbers = {"population": 20, "generations": 6}
+    for count in stops:
+        with Store(path) as store:
+            evaluator = simulated(order=random.Random(count))
+            list(evolution(store, evaluator, "adaptive", stop=after(count), **numbers).run())
+    with Store(path) as store:
+        list(evolution(store, simulated(), "adaptive", **numbers).run())
+        assert story(store) == whole
+
+
+@pytest.mark.parametrize("preset", ["adaptive", "gevo", "paraiso"])
+def test_the_seed_decides(preset: str, simulated: Make, evolution: Evolve, tmp_path: Path) -> None:
+    stories = []
+    for name, seed in (("one", 1), ("same", 1), ("other", 2)):
+        with Store(tmp_path / name, create=True) as store:
+            evaluator = simulated(order=random.Random(name))
+            list(evolution(store, evaluator, preset, seed=seed).run())
+            stories.append(story(store))
+    assert stories[0] == stories[1]
+    assert stories[0] != stories[2]
+
+
+def test_parts_can_be_switched_off(simulated: Make, evolution: Evolve, tmp_path: Path) -> None:
+    with Store(tmp_path / "run.db", create=True) as store:
+        search = evolution(store, simulated(), "adaptive")
+        shares = replace(adaptive.SHARES, sweep=0.0, gaining=0.0, near=0.0, together=0.0)
+        search.strategy = adaptive.Adaptive(search.settings, shares)
+        list(search.run())
+        origins = {one.origin for one in store.individuals()}
+    assert Origin.SWEEP not in origins
+    assert Origin.REMOVAL not in origins

@@ -1,0 +1,84 @@
+"""The benchmark of searches: what it plants can be had, and it is the same each time."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from benchmarks.search.landscapes import PLANTED, Garden, Landscape, effects_of, planted
+from benchmarks.search.races import race, subject
+from benchmarks.search.table import TableEvaluator
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Outcome
+from gi_cuda.search import PRESETS
+
+
+@pytest.mark.parametrize("name", PLANTED)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_planted_can_be_had(name: str, seed: int) -> None:
+    """All pieces together are the best there is; those of a pair are nothing alone."""
+    landscape = planted(subject(), name, seed)
+    spoiled = [plant for plant in landscape.plants if plant.spoils]
+    kept = [plant for plant in landscape.plants if not plant.spoils] + spoiled[-1:]
+    whole = frozenset(effect for plant in kept for effect in plant.effects)
+    ratio = landscape.ratio(whole)
+    assert ratio is not None
+    assert landscape.share(ratio) == pytest.approx(1.0)
+    for plant in kept:
+        if len(plant.effects) > 1:
+            assert all(landscape.ratio(frozenset([one])) == 1.0 for one in plant.effects)
+
+
+def test_in_a_trap_the_two_gains_are_wrong_beside_each_other() -> None:
+    landscape = planted(subject(), "trap", 1)
+    first, better = landscape.plants
+    assert first.ratio > better.ratio
+    assert landscape.ratio(first.effects | better.effects) is None
+
+
+def test_as_many_edits_are_wrong_as_in_reality() -> None:
+    target = subject()
+    variation, rng = PRESETS["random"].vary(target), random.Random(1)
+    evaluator = TableEvaluator(Landscape(target, 1), 1)
+    mutants: dict[int, Genotype] = {}
+    while len(mutants) < 400:
+        mutant = variation.mutate(target.original, rng)
+        if mutant is not None and mutant.edits:
+            mutants[len(mutants)] = mutant
+    found = evaluator.evaluate(evaluator.prepare(mutants), lambda: False)
+    outcomes = [evaluation.outcome for _, evaluation in found]
+    wrong = sum(one in (Outcome.NOT_BUILT, Outcome.CRASHED, Outcome.WRONG) for one in outcomes)
+    assert 0.3 < wrong / len(outcomes) < 0.5
+    assert Outcome.FASTER not in outcomes
+
+
+def test_edits_that_do_the_same_are_the_same() -> None:
+    """Of edits on one rule the last one decides; what is within a deleted rule is gone with it."""
+    target = subject()
+    one = target.read("<_kernel.cu_53> <_kernel.cu_53><_kernel.cu_65>")
+    other = target.read("<_kernel.cu_53><_kernel.cu_65>")
+    assert effects_of(target, one) == effects_of(target, other)
+    (effect,) = effects_of(target, target.read("<_kernel.cu_53>"))
+    assert effect == ("_kernel.cu_53", "body", "")
+
+
+def test_a_race_is_the_same_each_time() -> None:
+    first = race(PRESETS["adaptive"], "deletions", 3, 500)
+    assert first == race(PRESETS["adaptive"], "deletions", 3, 500)
+    assert first.curve[0] == (0, 0.0)
+
+
+def test_no_two_improvements_are_at_one_place() -> None:
+    garden = Garden(subject(), 5)
+    places = [effect.place for effect in (*garden.edits(8), *garden.edits(3))]
+    assert len(set(places)) == 11
+
+
+def test_how_much_sooner_one_search_is() -> None:
+    pytest.importorskip("scipy")
+    from benchmarks.search.statistics import a12
+
+    assert a12([1, 2], [3, 4]) == 1.0
+    assert a12([3, 4], [1, 2]) == 0.0
+    assert a12([1, float("inf")], [1, float("inf")]) == 0.5

@@ -30,6 +30,7 @@
 #include <sstream>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -65,7 +66,18 @@ struct Parameter {
     std::vector<unsigned char> bytes;
 };
 
+// What a launch is, whichever function made it.
+struct Launch {
+    CUfunction function = nullptr;
+    unsigned grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, shared = 0;
+    CUstream stream = nullptr;
+    void **parameters = nullptr, **extra = nullptr;
+    uint32_t flags = 0;
+    bool known = false;
+};
+
 struct Taken {
+    Launch launch;
     uint64_t sequence = 0;
     uint32_t ordinal = 0;
     std::string kernel, trouble;
@@ -84,6 +96,7 @@ struct State {
     Record *page = nullptr;
     uint64_t count = 0;
     std::unordered_map<std::string, uint32_t> numbers;
+    std::unordered_map<CUfunction, std::pair<const char *, uint32_t>> known;  // by name's place
     std::unordered_map<uint32_t, uint64_t> untimed;  // by correlation, the launch
     std::vector<std::vector<uint32_t>> wanted;       // ordinals by kernel
     std::vector<uint32_t> seen;
@@ -133,16 +146,6 @@ uint32_t number_of(const std::string &name) {
     s.seen.push_back(0);
     return number;
 }
-
-// What a launch is, whichever function made it.
-struct Launch {
-    CUfunction function = nullptr;
-    unsigned grid[3] = {0, 0, 0}, block[3] = {0, 0, 0}, shared = 0;
-    CUstream stream = nullptr;
-    void **parameters = nullptr, **extra = nullptr;
-    uint32_t flags = 0;
-    bool known = false;
-};
 
 template <class Words>
 Launch plain(const Words *words, uint32_t flags) {
@@ -349,13 +352,13 @@ std::string hex(const std::vector<unsigned char> &bytes) {
     return text;
 }
 
-void describe(const Launch &launch, const Taken &taken, const std::vector<bool> &changed) {
+void describe(const Taken &taken, const std::vector<bool> &changed) {
     std::ostringstream out;
-    const unsigned *g = launch.grid, *b = launch.block;
+    const unsigned *g = taken.launch.grid, *b = taken.launch.block;
     out << "{\"sequence\": " << taken.sequence << ", \"ordinal\": " << taken.ordinal
         << ", \"kernel\": \"" << taken.kernel << "\", \"grid\": [" << g[0] << ", " << g[1] << ", "
         << g[2] << "], \"block\": [" << b[0] << ", " << b[1] << ", " << b[2]
-        << "], \"shared\": " << launch.shared << ", \"trouble\": \"" << taken.trouble
+        << "], \"shared\": " << taken.launch.shared << ", \"trouble\": \"" << taken.trouble
         << "\",\n \"parameters\": [";
     for (size_t i = 0; i < taken.parameters.size(); i++)
         out << (i ? ",\n  " : "\n  ") << "\"" << hex(taken.parameters[i].bytes) << "\"";
@@ -379,7 +382,7 @@ void describe(const Launch &launch, const Taken &taken, const std::vector<bool> 
     rename((name + ".part").c_str(), name.c_str());
 }
 
-void finish(const Launch &launch, Taken *taken) {
+void finish(Taken *taken) {
     std::vector<bool> changed(taken->memories.size());
     if (taken->trouble.empty())
         if (CUresult failed = cuCtxSynchronize()) taken->trouble = "failed " + std::to_string(failed);
@@ -391,7 +394,7 @@ void finish(const Launch &launch, Taken *taken) {
         if (changed[i] && !write(file_of(taken->sequence, i, "after"), after))
             taken->trouble = "disk";
     }
-    describe(launch, *taken, changed);
+    describe(*taken, changed);
 }
 
 void begin(const Launch &launch, const CUpti_CallbackData *data) {
@@ -402,7 +405,13 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
     cuCtxGetDevice(&device);
     const char *name = data->symbolName;
     if (launch.known && !name) cuFuncGetName(&name, launch.function);
-    uint32_t kernel = launch.known ? number_of(name ? name : "?") : NO_KERNEL;
+    if (!name) name = "?";
+    uint32_t kernel = NO_KERNEL;
+    if (launch.known) {
+        auto &before = s.known[launch.function];
+        if (before.first != name) before = {name, number_of(name)};
+        kernel = before.second;
+    }
     uint64_t sequence = s.count;
     if (Record *into = record(sequence)) {
         Record filled = {kernel,          {launch.grid[0], launch.grid[1], launch.grid[2]},
@@ -421,36 +430,37 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
         s.taken = Taken();
         s.taken.sequence = sequence;
         s.taken.ordinal = ordinal;
-        s.taken.kernel = name ? name : "?";
+        s.taken.kernel = name;
+        s.taken.launch = launch;
         s.taking = true;
         take(launch, &s.taken);
     }
 }
 
-void end(const Launch &launch, const CUpti_CallbackData *data) {
+void end(const CUpti_CallbackData *data) {
     State &s = state();
+    if (s.takes.empty()) return;
     {
         std::lock_guard<std::mutex> guard(s.mutex);
         if (s.taking) {
             auto result = static_cast<const CUresult *>(data->functionReturnValue);
             if (s.taken.trouble.empty() && result && *result)
                 s.taken.trouble = "failed " + std::to_string(*result);
-            finish(launch, &s.taken);
+            finish(&s.taken);
             s.taken = Taken();
             s.taking = false;
         }
     }
-    if (!s.takes.empty()) s.one_launch.unlock();
+    s.one_launch.unlock();
 }
 
 void CUPTIAPI launched(void *, CUpti_CallbackDomain, CUpti_CallbackId id, const void *given) {
     auto data = static_cast<const CUpti_CallbackData *>(given);
     if (getpid() != state().pid) return;  // a child that was forked
-    Launch launch = launch_of(id, data->functionParams);
     if (data->callbackSite == CUPTI_API_ENTER)
-        begin(launch, data);
+        begin(launch_of(id, data->functionParams), data);
     else
-        end(launch, data);
+        end(data);
 }
 
 void CUPTIAPI give_room(uint8_t **buffer, size_t *size, size_t *records) {

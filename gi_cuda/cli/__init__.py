@@ -22,6 +22,7 @@ from gi_cuda.report.tables import say
 
 _VERBS = (
     "init",
+    "capture",
     "convert",
     "mutate",
     "check",

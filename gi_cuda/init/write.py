@@ -25,8 +25,8 @@ def check_free(folder: Path) -> None:
         )
 
 
-def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Make a folder of text files; it appears complete or not at all.
+def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Make a folder of files, by their paths in it; it appears complete or not at all.
 
     Raises:
         UserError: it exists, or cannot be written.
@@ -36,8 +36,10 @@ def write_folder(folder: Path, files: Mapping[str, str]) -> None:
     new = [path for path in making.parents if not path.exists()]
     try:
         making.mkdir(parents=True)
-        for name, text in files.items():
-            (making / name).write_text(text, encoding="utf-8")
+        for name, content in files.items():
+            (making / name).parent.mkdir(exist_ok=True)
+            data = content.encode() if isinstance(content, str) else content
+            (making / name).write_bytes(data)
         making.rename(folder)
     except BaseException as error:
         shutil.rmtree(making, ignore_errors=True)

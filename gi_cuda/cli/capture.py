@@ -1,0 +1,121 @@
+"""``gi-cuda capture``: from an application as it runs to a target folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda.backends.compile.code_cache import size_of
+from gi_cuda.capture import CASES, Application, Wish, capture, list_kernels
+from gi_cuda.capture.adding import add
+from gi_cuda.capture.uses import chosen
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.errors import UserError
+from gi_cuda.init import check_free, from_database, from_options, joined, write_folder
+from gi_cuda.report.capture import captured_lines, kernels_table, next_command
+from gi_cuda.report.progress import Steps
+from gi_cuda.report.tables import print_table, say
+
+_MOST_CASES = 64
+
+
+def command(
+    application: Annotated[
+        list[str],
+        typer.Argument(metavar="-- COMMAND...", help="The application, as you type it."),
+    ],
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            help="Write a target for this kernel. Several: a target each.",
+            metavar="NAME",
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--source", help="The file that it is in.", metavar="FILE")
+    ] = None,
+    launches: Annotated[
+        str | None,
+        typer.Option(
+            "--launches",
+            help="Take the cases from these launches of the kernel, counted from 1; by default"
+            " those that take longest, spread over the run.",
+            metavar="FIRST..LAST",
+        ),
+    ] = None,
+    cases: Annotated[
+        int, typer.Option("--cases", min=1, max=_MOST_CASES, help="Launches that become cases.")
+    ] = CASES,
+    add_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--add", help="Add launches to this target, as held-out cases.", metavar="TARGET"
+        ),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", help="The folder; by default targets/KERNEL.")
+    ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            min=1,
+            max=100,
+            help="Runs that are compared where results are real numbers.",
+        ),
+    ] = 2,
+    limit: Annotated[
+        str, typer.Option("--limit", help="Device memory that is kept at most.", metavar="SIZE")
+    ] = "4G",
+    time: Annotated[
+        float, typer.Option("--time", min=1, help="Seconds that the application may take.")
+    ] = 3600.0,
+    include: Annotated[
+        list[Path] | None, typer.Option("-I", help="A folder with headers.", metavar="DIR")
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", help="A macro.", metavar="NAME[=VALUE]")
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option(
+            "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
+        ),
+    ] = None,
+) -> None:
+    """Run an application on a GPU and list its kernels; with --kernel, write a target of what its
+    launches got and what they made of it.
+
+    The application is run as it is, one run more for each thing that is asked: nothing of it is
+    built anew. Its source stays where it is."""
+    program = Application(tuple(application), time)
+    compilation = from_options(include or (), define or ())
+    if database is not None and source is not None:
+        compilation = joined(compilation, from_database(database, source))
+    named = tuple(kernel or ())
+    if into is not None:
+        if len(named) > 1:
+            raise UserError("--into names one folder", where="--kernel", hint="name one kernel")
+        check_free(into)
+    wish = Wish(compilation, source, launches, cases, size_of(limit, "--limit"), repeat, into)
+    with scratch_folder() as scratch, Steps(console) as tell:
+        tell("running the application, and listing its kernels")
+        uses, lines = list_kernels(program, scratch)
+        found = []
+        if add_to is not None:
+            lines += add(program, uses, add_to, wish, scratch, tell)
+        for number, name in enumerate(named):
+            place = scratch / f"kernel-{number}"
+            found.append(capture(program, chosen(uses, name), wish, place, tell))
+    for one in found:
+        write_folder(one.folder, one.files)
+        lines += [*captured_lines(one), f"then: gi-cuda check {one.folder} --backend cuda"]
+    if not named and add_to is None:
+        print_table(console, kernels_table(uses))
+        lines.append(next_command(uses, application))
+    for line in lines:
+        say(console, line)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,23 +100,20 @@ def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recorded(Application):
-    """An application of which it is known what each of its runs launches."""
+    """An application of which it is known what each of its runs launches.
+
+    Attributes:
+        plans: what it was asked for, run by run.
+    """
 
     runs: tuple[tuple[Made, ...], ...] = ()
     status: int = 0
+    plans: list[Plan] = field(default_factory=list)
 
     def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
         """As a GPU would see it; the last of the runs again and again."""
-        asked = folder.parent / "asked"
-        number = len(asked.read_text()) if asked.exists() else 0
+        runs = self.runs[min(len(self.plans), len(self.runs) - 1)]
+        self.plans.append(plan)
         folder.mkdir(parents=True)
-        with asked.open("a") as file:
-            file.write("x")
-        runs = self.runs[min(number, len(self.runs) - 1)]
         write(folder, runs, plan)
         return recordings(folder), self.status
-
-
-def forget(folder: Path) -> None:
-    """Remove what runs wrote."""
-    shutil.rmtree(folder, ignore_errors=True)

@@ -93,6 +93,7 @@ struct State {
     pid_t pid = 0;
     FILE *kernels = nullptr;
     int launches = -1;
+    bool full = false, told = false;
     Record *page = nullptr;
     uint64_t count = 0;
     std::unordered_map<std::string, uint32_t> numbers;
@@ -125,7 +126,8 @@ Record *record(uint64_t index) {
         off_t begin = index * sizeof(Record);
         size_t bytes = PAGE * sizeof(Record);
         s.page = nullptr;
-        if (ftruncate(s.launches, begin + bytes)) return nullptr;
+        // Of a file with holes, a page that the disk has no room for would end the application.
+        if (s.full || (s.full = posix_fallocate(s.launches, begin, bytes))) return nullptr;
         void *at = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, s.launches, begin);
         if (at == MAP_FAILED) return nullptr;
         s.page = static_cast<Record *>(at);
@@ -421,6 +423,9 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
                          0};
         *into = filled;
         s.count++;
+    } else if (!s.told) {
+        s.told = true;
+        trouble("there is no room on the disk");
     }
     if (!launch.known) return;
     if (s.takes.empty()) s.untimed[data->correlationId] = sequence;

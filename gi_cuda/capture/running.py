@@ -117,7 +117,8 @@ class Application:
                 raise UserError(
                     f"its launches cannot be seen: {one.trouble}",
                     where=self.shown,
-                    hint="no other profiler (nsys, ncu, compute-sanitizer) may run it meanwhile",
+                    hint="make room where TMPDIR is; no other profiler (nsys, ncu,"
+                    " compute-sanitizer) may run it meanwhile",
                 )
         if every and len(every[0].launches):
             return every

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import xxhash
 
 from gi_cuda.capture.finding import check_age, defined_as, find_file
@@ -220,7 +221,9 @@ def _allowed(name: str, fitted: Fitted, again: Sequence[Mapping[int, Taken]]) ->
 
 def _inputs(fitted: Fitted, one: Observation) -> str:
     """A hash of all that a launch got."""
-    digest = xxhash.xxh3_128(repr((one.scalars, one.taken.grid, one.taken.block)).encode())
+    digest = xxhash.xxh3_128(repr((one.taken.grid, one.taken.block, one.taken.shared)).encode())
+    for value in one.scalars.values():
+        digest.update(np.asarray(value).tobytes())
     for buffer in fitted.proposal.buffers:
         if buffer.role in ("input", "inout"):
             digest.update(one.pieces[buffer.name].read("uint8", after=False).tobytes())

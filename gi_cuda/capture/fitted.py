@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.capture.expressions import Names, agrees, blocks_of, size_of
@@ -92,15 +92,7 @@ class _Fitter:
         nulls = [self._null(name) for name in proposal.arguments if name in first.nowhere]
         buffers = _judged(tuple(kept), proposal)
         structs = tuple(
-            replace(
-                one,
-                members=tuple(
-                    (first.same.get(name, name), at)
-                    for name, at in one.members
-                    if name not in first.nowhere
-                ),
-            )
-            for one in proposal.structs
+            replace(one, members=tuple(self._members(one.members))) for one in proposal.structs
         )
         return replace(
             proposal,
@@ -113,6 +105,21 @@ class _Fitter:
             further=(),
             mark="confirm",
         )
+
+    def _members(self, members: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        """What a struct is put together of: no null pointers, and nothing twice."""
+        first, seen = self._launches[0], set[str]()
+        for name, at in members:
+            own = first.same.get(name, name)
+            if own in seen:
+                raise UserError(
+                    f"two pointers in a struct are the same: {own} and {name}",
+                    where=str(self._proposal.source),
+                    hint="take other launches: --launches FIRST..LAST, or another kernel",
+                )
+            if name not in first.nowhere:
+                seen.add(own)
+                yield own, at
 
     def _null(self, name: str) -> ProposedScalar:
         note = "a null pointer"
@@ -128,10 +135,10 @@ class _Fitter:
         def blocks(values: Sequence[int], names: Sequence[Names]) -> str | None:
             return blocks_of(values, names, by[len(found)])
 
-        for text in self._extent("grid", read.grid, grids, blocks, found):
-            assert text
+        grid = self._extent("grid", read.grid, grids, blocks, found)
         shared = self._shown("shared", read.shared, [one.shared for one in taken], size_of)
-        return Launching(tuple(found), block, shared, read.place if not read.guessed else None)
+        as_read = (grid, block, shared) == (read.grid, read.block, read.shared)
+        return Launching(grid, block, shared, read.place if as_read else None, seen=True)
 
     def _extent(
         self,

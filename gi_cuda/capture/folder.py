@@ -149,7 +149,13 @@ def told(
         if buffer.role in ("output", "inout"):
             values = piece.read(buffer.element.type, after=True)
             kept["answers"][buffer.name] = keep(values, arrays)
-    return {"from": one.origin, "scalars": {**one.observation.scalars, **one.numbers}, **kept}
+    scalars: dict[str, int | float] = dict(one.numbers)
+    for name, value in one.observation.scalars.items():
+        if isinstance(value, np.ndarray):
+            kept["given"][name] = keep(value, arrays)
+        else:
+            scalars[name] = value
+    return {"from": one.origin, "scalars": scalars, **kept}
 
 
 def keep(values: NDArray[Any], arrays: dict[str, str | bytes]) -> str:

@@ -20,7 +20,8 @@ _ALIGNED = 256
 """To which bytes allocators align: a pointer to such a place, behind others in the same memory, is
 one of an allocation of its own, made within."""
 
-Value = int | float | list[int] | list[float]
+Value = int | float | NDArray[Any]
+"""What a launch got for a scalar: an array for one of several values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,8 @@ class Observation:
     Attributes:
         scalars: what it got for each.
         same: by the name of a buffer that of another one that begins at the same address.
-        nowhere: buffers for which it got a null pointer.
+        nowhere: buffers for which it got a null pointer; in a struct, one that only the host
+            can follow.
         pieces: the other buffers.
     """
 
@@ -96,7 +98,9 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
     places = {(one.parameter, one.at): one for one in taken.pointers}
     pointers: dict[str, Pointer] = {}
     for name, (parameter, at, address) in addresses.items():
-        if address and (parameter, at) not in places:
+        if (parameter, at) in places:
+            pointers[name] = places[parameter, at]
+        elif address and name in proposal.arguments:
             raise UserError(
                 f"the kernel got {address:#x} for {name}, which is no address in memory that can"
                 " be read",
@@ -104,8 +108,6 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
                 hint="host memory that is not made by CUDA, and memory of other processes, cannot"
                 " be captured: cudaMalloc, cudaMallocManaged or cudaHostAlloc can",
             )
-        if address:
-            pointers[name] = places[parameter, at]
     pieces, same = _pieces(proposal, taken, pointers)
     nowhere = frozenset(addresses.keys() - pointers.keys())
     return Observation(taken, scalars, same, nowhere, {**pieces, **_variables(proposal, taken)})
@@ -147,8 +149,8 @@ def _list(numbers: Sequence[int]) -> str:
 
 def _value(scalar: ProposedScalar, parameter: bytes, at: int) -> Value:
     found = np.frombuffer(parameter, scalar.element.type, scalar.count, at)
-    value: Value = found.tolist() if scalar.count > 1 else found[0].item()
-    return value
+    one: int | float = found[0].item()
+    return found if scalar.count > 1 else one
 
 
 def _address(parameter: bytes, at: int) -> int:

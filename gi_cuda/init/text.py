@@ -245,6 +245,8 @@ def _launch(step: Step, mark: str) -> str:
     comment = f"{mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    elif launching.seen:
+        comment = "As it was seen to be launched."
     if launching.guessed:
         comment += f"\n{mark}: the grid is a guess; a run of the host code would tell it."
     comment = "\n".join([comment, *launching.notes])

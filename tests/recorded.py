@@ -40,6 +40,7 @@ class Made:
     flags: int = 0
     device: int = 0
     trouble: str = ""
+    addresses: int = 0
 
 
 def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> Path:
@@ -79,7 +80,15 @@ def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
         symbol = one.symbols.get(index, "")
         base = 0x7F0000000000 + (index << 24)
         size = before.nbytes
-        memories.append({"base": base, "size": size, "symbol": symbol, "changed": changed})
+        memories.append(
+            {
+                "base": base,
+                "size": size,
+                "symbol": symbol,
+                "addresses": one.addresses,
+                "changed": changed,
+            }
+        )
     told = {
         "sequence": number,
         "ordinal": ordinal,

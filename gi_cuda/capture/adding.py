@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.capture.capturing import Tell, Wish, observed_launches
+from gi_cuda.capture.capturing import Tell, Wish, observed_launches, proposed
 from gi_cuda.capture.folder import DATA, Captured, case_tables, told
 from gi_cuda.capture.observed import Observation
 from gi_cuda.capture.running import Application
@@ -43,7 +43,10 @@ def add(
             hint="write one: gi-cuda capture --kernel NAME --into FOLDER -- COMMAND",
         )
     use = chosen(uses, target.kernels[0])
-    found = observed_launches(application, use, replace(wish, source=target.source), scratch, tell)
+    tell(f"reading the source of {use.name.shown}")
+    wish = replace(wish, source=target.source)
+    read = proposed(application, use, wish)
+    found = observed_launches(application, use, wish, read, scratch, tell)
     known = json.loads(index.read_text())
     run = 1 + len({name.rpartition("launch-")[0] for name in known})
     proposal = _with_roles(found.proposal, target)

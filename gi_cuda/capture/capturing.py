@@ -13,12 +13,20 @@ from gi_cuda.capture.finding import check_age, defined_as, find_file
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
 from gi_cuda.capture.noise import Allowed, allowed, coarsest, reals
-from gi_cuda.capture.observed import Observation, mangled_variable, observe
+from gi_cuda.capture.observed import Observation, mangled_variable, observe, without_addresses
 from gi_cuda.capture.recording import Recording, Taken
 from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
-from gi_cuda.init import Compilation, Proposal, find_source, propose
+from gi_cuda.init import (
+    Compilation,
+    Proposal,
+    check_free,
+    find_source,
+    from_database,
+    joined,
+    propose,
+)
 from gi_cuda.init.sources import kernels_in, read_whole
 
 Tell = Callable[[str], None]
@@ -29,6 +37,7 @@ class Wish:
     """What is wanted of an application's kernel.
 
     Attributes:
+        database: a ``compile_commands.json`` to look in.
         source: the file that it is in; None: it is looked for.
         launches: ``FIRST..LAST``, from 1; None: all.
         cases: how many launches become cases.
@@ -38,6 +47,7 @@ class Wish:
     """
 
     compilation: Compilation
+    database: Path | None
     source: Path | None
     launches: str | None
     cases: int
@@ -99,7 +109,11 @@ def capture(
         UserError: the source does not have the kernel, or another one; its launches cannot be
             captured.
     """
-    fitted = observed_launches(application, use, wish, scratch, tell)
+    tell(f"reading the source of {use.name.shown}")
+    proposal = proposed(application, use, wish)
+    folder = wish.folder or Path("targets") / proposal.name
+    check_free(folder)
+    fitted = observed_launches(application, use, wish, proposal, scratch, tell)
     plan = _plan(use, fitted.source, wish)
     runs = []
     real = [b for b in fitted.proposal.buffers if b.role in ("output", "inout")]
@@ -109,20 +123,24 @@ def capture(
         runs.append(_taken(application, plan, scratch / f"run-{number}"))
     again = [{one.ordinal: one for one in run} for run in runs]
     tolerances = {one.name: _allowed(one.name, fitted, again) for one in real}
-    return captured(application, use, wish, fitted, tolerances)
+    return captured(application, use, folder, fitted, tolerances)
 
 
 def observed_launches(
-    application: Application, use: KernelUse, wish: Wish, scratch: Path, tell: Tell
+    application: Application,
+    use: KernelUse,
+    wish: Wish,
+    proposal: Proposal,
+    scratch: Path,
+    tell: Tell,
 ) -> Fitted:
     """The launches of a kernel that become cases, and a proposal that agrees with them.
 
-    Args and errors: see :func:`capture`.
+    Args:
+        proposal: as it is read from the source.
+
+    Others and errors: see :func:`capture`.
     """
-    tell(f"reading the source of {use.name.shown}")
-    source = wish.source or find_file(use.name, Path.cwd())
-    check_age(use.name, source, application.program)
-    proposal = _proposed(use, source, wish.compilation)
     tell("running the application, and keeping what its launches get")
     taken = _taken(application, _plan(use, proposal, wish), scratch / "run-1")
     fitted = fit(proposal, [observe(proposal, one) for one in _whole(taken, wish)])
@@ -132,7 +150,7 @@ def observed_launches(
 def captured(
     application: Application,
     use: KernelUse,
-    wish: Wish,
+    folder: Path,
     fitted: Fitted,
     tolerances: Mapping[str, Allowed],
 ) -> Capture:
@@ -141,18 +159,28 @@ def captured(
     cases = named(fitted, roles, f"`{application.shown}`")
     if len(cases) == 1:
         cases.append(named(fitted, ["held-out"], f"`{application.shown}`", "again")[0])
-    folder = wish.folder or Path("targets") / fitted.proposal.name
     written = files(fitted, cases, tolerances, application.shown, folder)
     lines = list(_lines(use, fitted, cases, folder))
     return Capture(folder, written, fitted.proposal, tuple(cases), tolerances, tuple(lines))
 
 
-def _proposed(use: KernelUse, source: Path, compilation: Compilation) -> Proposal:
+def proposed(application: Application, use: KernelUse, wish: Wish) -> Proposal:
+    """What the source of a kernel says of it.
+
+    Raises:
+        UserError: the source is not found, was changed, or does not have the kernel.
+    """
+    source = wish.source or find_file(use.name, Path.cwd())
+    check_age(use.name, source, application.program)
+    compilation = wish.compilation
+    if wish.database is not None:
+        compilation = joined(compilation, from_database(wish.database, source))
     built = find_source(source, compilation)
     code = read_whole(built.source, built.compilation)
     shown = [one.shown for one in kernels_in(code, built.compilation.fragment)]
     wanted = defined_as(use.name, source, shown)
-    return propose(built.source, wanted, built.compilation, templates=use.name.templates)
+    read = propose(built.source, wanted, built.compilation, templates=use.name.templates)
+    return without_addresses(read)
 
 
 def _plan(use: KernelUse, proposal: Proposal, wish: Wish) -> Plan:

@@ -55,6 +55,7 @@ struct Memory {
     bool on_host;
     std::string name;  // of a variable
     std::vector<char> before;
+    size_t addresses = 0;  // words in it that are addresses of a device
 };
 
 struct Pointer {
@@ -232,8 +233,24 @@ bool memory_of(CUdeviceptr address, Memory *memory) {
     void *values[] = {&kind, &base, &size};
     if (cuPointerGetAttributes(3, names, values, address) != CUDA_SUCCESS) return false;
     if (!kind || !base || !size) return false;
-    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", {}};
+    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", {}, 0};
     return true;
+}
+
+// How many words of a memory, of those near other memory of the launch, are addresses.
+size_t addresses_in(const std::vector<char> &bytes, const std::vector<Memory> &memories) {
+    constexpr int FAR = 36;
+    constexpr size_t ENOUGH = 16;
+    size_t found = 0;
+    for (size_t at = 0; at + 8 <= bytes.size() && found < ENOUGH; at += 8) {
+        CUdeviceptr word;
+        memcpy(&word, bytes.data() + at, 8);
+        bool near = false;
+        for (const Memory &one : memories) near |= word >> FAR == one.base >> FAR;
+        Memory memory;
+        if (near && memory_of(word, &memory) && !memory.on_host) found++;
+    }
+    return found;
 }
 
 bool read(const Memory &memory, std::vector<char> *into) {
@@ -257,7 +274,7 @@ bool global_of(CUfunction function, const Symbol &symbol, Memory *memory) {
         if ((in_module && cuModuleGetGlobal(&base, &size, module, name.c_str()) == CUDA_SUCCESS) ||
             (in_library &&
              cuLibraryGetGlobal(&base, &size, library, name.c_str()) == CUDA_SUCCESS)) {
-            *memory = {base, size, false, symbol.name, {}};
+            *memory = {base, size, false, symbol.name, {}, 0};
             return true;
         }
     }
@@ -341,6 +358,7 @@ void take(const Launch &launch, Taken *taken) {
         else if (!write(file_of(taken->sequence, i, "before"), memory.before))
             taken->trouble = "disk";
         if (!taken->trouble.empty()) return;
+        memory.addresses = addresses_in(memory.before, taken->memories);
     }
 }
 
@@ -376,7 +394,7 @@ void describe(const Taken &taken, const std::vector<bool> &changed) {
         const Memory &one = taken.memories[i];
         out << (i ? ",\n  " : "\n  ") << "{\"base\": " << one.base << ", \"size\": " << one.size
             << ", \"symbol\": \"" << one.name
-            << "\", \"changed\": " << (i < changed.size() && changed[i] ? "true" : "false") << "}";
+            << "\", \"addresses\": " << one.addresses << ", \"changed\": " << (i < changed.size() && changed[i] ? "true" : "false") << "}";
     }
     out << "]}\n";
     std::string name = state().folder + "/launch-" + std::to_string(taken.sequence) + ".json";

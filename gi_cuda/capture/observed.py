@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -108,6 +108,10 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
                 hint="host memory that is not made by CUDA, and memory of other processes, cannot"
                 " be captured: cudaMalloc, cudaMallocManaged or cudaHostAlloc can",
             )
+    for name, one in pointers.items():
+        element = next(b.element for b in proposal.buffers if b.name == name)
+        if element.addresses and taken.memories[one.memory].addresses:
+            raise _not_followed(proposal, f"pointers in memory, {name}")
     pieces, same = _pieces(proposal, taken, pointers)
     nowhere = frozenset(addresses.keys() - pointers.keys())
     return Observation(taken, scalars, same, nowhere, {**pieces, **_variables(proposal, taken)})
@@ -130,17 +134,27 @@ def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
             hint="build the program from this source, or name the right one: --source FILE",
         )
     for index, name in enumerate(proposal.arguments):
-        if name in textures or any(one.name == name and one.addresses for one in proposal.buffers):
-            what = "a texture or surface" if name in textures else "a pointer to pointers"
-            raise UserError(
-                f"{proposal.kernel} takes {what}, {name!r}, and what that leads to is not captured",
-                where=str(proposal.source),
-                hint=f"write a target with other data: `gi-cuda init {proposal.source}`",
-            )
+        if name in textures:
+            raise _not_followed(proposal, f"the texture or surface {name}")
         if name in structs:
             yield from ((member, index, at) for member, at in structs[name].members)
         else:
             yield name, index, 0
+
+
+def without_addresses(proposal: Proposal) -> Proposal:
+    """A proposal in which pointers in memory lead nowhere: they are taken for the host's."""
+    inner = {name for one in proposal.buffers for name, _ in one.addresses}
+    kept = [replace(one, addresses=()) for one in proposal.buffers if one.name not in inner]
+    return replace(proposal, buffers=tuple(kept))
+
+
+def _not_followed(proposal: Proposal, what: str) -> UserError:
+    return UserError(
+        f"{proposal.kernel} gets {what}, and what that leads to is not captured",
+        where=str(proposal.source),
+        hint=f"write a target with other data: `gi-cuda init {proposal.source}`",
+    )
 
 
 def _list(numbers: Sequence[int]) -> str:

@@ -37,6 +37,7 @@ class Memory:
     Attributes:
         base: its first address.
         symbol: the variable that it is; "" where it is none.
+        addresses: how many words of it are addresses in memory of the device, up to 16.
         file: of what it held, without the end.
         changed: whether the kernel changed it.
     """
@@ -44,6 +45,7 @@ class Memory:
     base: int
     size: int
     symbol: str
+    addresses: int
     file: Path
     changed: bool
 
@@ -164,6 +166,13 @@ def _taken(folder: Path, told: Mapping[str, Any]) -> Taken:
 
 def _memories(name: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
     return [
-        Memory(one["base"], one["size"], one["symbol"], Path(f"{name}-{index}"), one["changed"])
+        Memory(
+            one["base"],
+            one["size"],
+            one["symbol"],
+            one["addresses"],
+            Path(f"{name}-{index}"),
+            one["changed"],
+        )
         for index, one in enumerate(told)
     ]

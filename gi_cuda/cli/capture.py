@@ -14,7 +14,7 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.errors import UserError
-from gi_cuda.init import check_free, from_database, from_options, joined, write_folder
+from gi_cuda.init import check_free, from_options, write_folder
 from gi_cuda.report.capture import captured_lines, kernels_table, next_command
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table, say
@@ -94,14 +94,14 @@ def command(
     built anew. Its source stays where it is."""
     program = Application(tuple(application), time)
     compilation = from_options(include or (), define or ())
-    if database is not None and source is not None:
-        compilation = joined(compilation, from_database(database, source))
     named = tuple(kernel or ())
     if into is not None:
         if len(named) > 1:
             raise UserError("--into names one folder", where="--kernel", hint="name one kernel")
         check_free(into)
-    wish = Wish(compilation, source, launches, cases, size_of(limit, "--limit"), repeat, into)
+    wish = Wish(
+        compilation, database, source, launches, cases, size_of(limit, "--limit"), repeat, into
+    )
     with scratch_folder() as scratch, Steps(console) as tell:
         tell("running the application, and listing its kernels")
         uses, lines = list_kernels(program, scratch)

@@ -21,7 +21,7 @@ WEIGHTS = np.array([1, 2, 3, 4], np.float32)
 def wish(source: Path | None, folder: Path, **more: object) -> Wish:
     """All launches of a kernel as a target, at most four."""
     given = {"launches": None, "cases": 4, "limit": 1 << 30, "repeat": 2, **more}
-    return Wish(from_options((), ()), source, folder=folder, **given)  # type: ignore[arg-type]
+    return Wish(from_options((), ()), None, source, folder=folder, **given)  # type: ignore[arg-type]
 
 
 def weigh(n: int, seed: int, *, twice: bool = False, in_place: bool = False) -> Made:
@@ -41,6 +41,25 @@ def weigh(n: int, seed: int, *, twice: bool = False, in_place: bool = False) -> 
         [(0, 0, 0, 0), (1, 0, 0 if in_place else 1, 0)],
         memories,
         {2: "weights", 3: "counted::calls"},
+    )
+
+
+def rows(n: int, seed: int, addresses: int = 0) -> Made:
+    """A launch on structs with pointers of the host, or of the device."""
+    layout = np.dtype([("host", "uint64"), ("sum", "float32"), ("unused", "uint32")])
+    before = np.zeros(n, layout)
+    before["host"] = 0x5555_0000_1000
+    before["sum"] = np.random.default_rng(seed).random(n, dtype=np.float32)
+    after = before.copy()
+    after["sum"] *= 2
+    return Made(
+        "_Z4rowsP3Rowi",
+        (-(-n // 32), 1, 1),
+        (32, 1, 1),
+        [POINTER, struct.pack("i", n)],
+        [(0, 0, 0, 0)],
+        [(before, after)],
+        addresses=addresses,
     )
 
 

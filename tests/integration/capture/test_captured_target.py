@@ -18,7 +18,7 @@ from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.init import write_folder
 from gi_cuda.spec import load_case, load_target
 from tests.command import gi_cuda
-from tests.integration.capture.made import HEAT, SOURCES, heat, smooth, weigh, wish
+from tests.integration.capture.made import HEAT, SOURCES, heat, rows, smooth, weigh, wish
 from tests.recorded import Made, Recorded
 
 MIXED = SOURCES / "mixed.cu"
@@ -92,6 +92,38 @@ def test_a_pointer_into_an_array_has_what_lies_before_it(tmp_path: Path) -> None
     assert source.size is not None
     assert source.size.evaluate({"n": 300}) == 302
     assert checked(tmp_path / "t").count("the answers known, bit for bit") == 2
+
+
+def test_arrays_that_an_allocator_made_in_one_piece_of_memory(tmp_path: Path) -> None:
+    took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), [pooled(300, 1), pooled(200, 2)])
+    target = load_target(tmp_path / "t")
+    assert load_case(target, target.cases[0]).buffers["in"].size == 512
+    assert all(b.begin is None for b in target.buffers)
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 2
+
+
+def pooled(n: int, seed: int) -> Made:
+    """A launch whose arrays lie in one memory, the output first."""
+    one = weigh(n, seed)
+    (values, _), (before, after), *others = one.memories
+    pool = np.zeros(4096, np.float32)
+    pool[1024 : 1024 + n], pool[512 : 512 + n] = before, values
+    made = pool.copy()
+    made[1024 : 1024 + n] = after
+    return dataclasses.replace(
+        one,
+        pointers=[(0, 0, 0, 2048), (1, 0, 0, 4096)],
+        memories=[(pool, made), *others],
+        symbols={1: "weights", 2: "counted::calls"},
+    )
+
+
+def test_pointers_of_the_host_in_structs_are_bytes(tmp_path: Path) -> None:
+    found = took(tmp_path, "rows", wish(MIXED, tmp_path / "t"), [rows(300, 1), rows(200, 2)])
+    assert found.tolerances["all"].relative == 1e-5
+    target = load_target(tmp_path / "t")
+    assert [(b.name, b.addresses) for b in target.buffers] == [("all", {})]
+    assert checked(tmp_path / "t").count("the answers known") == 2
 
 
 def test_two_parameters_that_get_the_same_address_are_one_buffer(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import in_silence
 from tests.command import gi_cuda
-from tests.integration.capture.made import SOURCES, smooth, weigh, wish
+from tests.integration.capture.made import SOURCES, rows, smooth, weigh, wish
 from tests.recorded import Made, Recorded
 
 MIXED = SOURCES / "mixed.cu"
@@ -45,6 +45,14 @@ def refused(folder: Path, wanted: Wish, run: Sequence[Made], again: Sequence[Mad
 def test_what_the_library_could_not_keep(tmp_path: Path, trouble: str, said: str) -> None:
     run = [dataclasses.replace(smooth(300, 1), trouble=trouble)]
     assert said in refused(tmp_path, wish(MIXED, tmp_path / "t"), run)
+
+
+def test_pointers_of_the_device_in_memory(tmp_path: Path) -> None:
+    application = Recorded(("./app",), runs=((rows(300, 1, addresses=3),),))
+    uses, _ = list_kernels(application, tmp_path / "scratch")
+    wanted, kept = wish(MIXED, tmp_path / "t"), tmp_path / "kept"
+    with pytest.raises(UserError, match="pointers in memory, all, and what that leads to"):
+        capture(application, chosen(uses, "rows"), wanted, kept, in_silence)
 
 
 def test_an_application_that_does_something_else_when_run_again(tmp_path: Path) -> None:
@@ -107,21 +115,13 @@ def test_a_source_that_was_changed_after_the_program_was_built(
 
 
 def test_launches_that_change_nothing(tmp_path: Path) -> None:
-    one = weigh(100, 1)
+    one = rows(300, 1)
     still = dataclasses.replace(one, memories=[(before, before) for before, _ in one.memories])
-    text = MIXED.read_text().replace("out[i] = twice", "if (n < 0) out[i] = twice")
-    source = tmp_path / "mixed.cu"
-    source.write_text(text.replace("counted::calls++", ";").replace("T *out,", "const T *out,"))
     application = Recorded(("./app",), runs=((still,),))
     uses, _ = list_kernels(application, tmp_path / "scratch")
-    with pytest.raises(UserError):
-        capture(
-            application,
-            chosen(uses, "weigh"),
-            wish(source, tmp_path / "t"),
-            tmp_path / "kept",
-            in_silence,
-        )
+    wanted, kept = wish(MIXED, tmp_path / "t"), tmp_path / "kept"
+    with pytest.raises(UserError, match="changed anything"):
+        capture(application, chosen(uses, "rows"), wanted, kept, in_silence)
 
 
 def test_without_a_gpu_that_is_said(tmp_path: Path) -> None:

@@ -19,9 +19,21 @@ __global__ void smooth(const float *in, float *out, int n) {
     if (i < n) out[i] = in[i - 1] + in[i] + in[i + 1];
 }
 
+struct Row {
+    float *host;
+    float sum;
+};
+
+__global__ void rows(Row *all, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) all[i].sum *= 2.0f;
+}
+
 int main() {
     float *a = nullptr, *b = nullptr;
     int n = 500;
     weigh<float, 64><<<(n + 63) / 64, 64>>>(a, b, nullptr, n, false);
     smooth<<<(n + 127) / 128, 128>>>(a + 1, b, n);
+    Row *all = nullptr;
+    rows<<<(n + 31) / 32, 32>>>(all, n);
 }

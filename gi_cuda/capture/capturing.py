@@ -39,7 +39,7 @@ class Wish:
     Attributes:
         database: a ``compile_commands.json`` to look in.
         source: the file that it is in; None: it is looked for.
-        launches: ``FIRST..LAST``, from 1; None: all.
+        launches: ``FIRST..LAST``, from 1, or ``best``.
         cases: how many launches become cases.
         limit: bytes of device memory that may be kept.
         repeat: runs that are compared where results are real numbers.
@@ -49,7 +49,7 @@ class Wish:
     compilation: Compilation
     database: Path | None
     source: Path | None
-    launches: str | None
+    launches: str
     cases: int
     limit: int
     repeat: int

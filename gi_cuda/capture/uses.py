@@ -89,17 +89,17 @@ def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
     return use
 
 
-def launches_from(text: str | None, count: int) -> range:
+def launches_from(text: str, count: int) -> range:
     """The launches that somebody means, numbers from 0.
 
     Args:
-        text: ``FIRST..LAST`` or ``NUMBER``, from 1; None: all.
+        text: ``FIRST..LAST`` or ``NUMBER``, from 1; ``best``: all.
         count: how many there are.
 
     Raises:
         UserError: it is no such text, or there are no such launches.
     """
-    if text is None:
+    if text == "best":
         return range(count)
     match = _RANGE.fullmatch(text)
     first = int(match[1]) if match else 0

@@ -39,14 +39,14 @@ def command(
         Path | None, typer.Option("--source", help="The file that it is in.", metavar="FILE")
     ] = None,
     launches: Annotated[
-        str | None,
+        str,
         typer.Option(
             "--launches",
-            help="Take the cases from these launches of the kernel, counted from 1; by default"
-            " those that take longest, spread over the run.",
-            metavar="FIRST..LAST",
+            help="Take the cases from these launches of the kernel, counted from 1; best: those"
+            " that take longest, spread over the run.",
+            metavar="FIRST..LAST|best",
         ),
-    ] = None,
+    ] = "best",
     cases: Annotated[
         int, typer.Option("--cases", min=1, max=_MOST_CASES, help="Launches that become cases.")
     ] = CASES,

@@ -20,7 +20,7 @@ WEIGHTS = np.array([1, 2, 3, 4], np.float32)
 
 def wish(source: Path | None, folder: Path, **more: object) -> Wish:
     """All launches of a kernel as a target, at most four."""
-    given = {"launches": None, "cases": 4, "limit": 1 << 30, "repeat": 2, **more}
+    given = {"launches": "best", "cases": 4, "limit": 1 << 30, "repeat": 2, **more}
     return Wish(from_options((), ()), None, source, folder=folder, **given)  # type: ignore[arg-type]
 
 

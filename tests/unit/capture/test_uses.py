@@ -93,7 +93,7 @@ def test_only_launches_on_the_first_device_are_taken(tmp_path: Path) -> None:
 
 
 def test_launches_are_counted_from_one() -> None:
-    assert launches_from(None, 5) == range(5)
+    assert launches_from("best", 5) == range(5)
     assert launches_from("2..4", 5) == range(1, 4)
     assert launches_from("3", 5) == range(2, 3)
 

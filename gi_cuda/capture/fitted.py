@@ -138,7 +138,8 @@ class _Fitter:
         grid = self._extent("grid", read.grid, grids, blocks, found)
         shared = self._shown("shared", read.shared, [one.shared for one in taken], size_of)
         as_read = (grid, block, shared) == (read.grid, read.block, read.shared)
-        return Launching(grid, block, shared, read.place if as_read else None, seen=True)
+        place = read.place if as_read else None
+        return Launching(grid, block, shared, place, seen=True, cooperative=read.cooperative)
 
     def _extent(
         self,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from gi_cuda.grammar import SourceLine
 from gi_cuda.grammar.frontends.cuda.file import CudaFile
 from gi_cuda.init.launching import LaunchSite
-from gi_cuda.init.sizes import Extent, bare, bracketed, constant
+from gi_cuda.init.sizes import Extent, at_a_time, bare, bracketed, constant, large_enough
 from gi_cuda.init.sources import Chosen
 from gi_cuda.spec.expression import ExpressionError, parse
 
@@ -20,6 +20,9 @@ DEFAULT_BLOCK = 128
 _BLOCKS = {1: (str(DEFAULT_BLOCK),), 2: ("16", "8"), 3: ("8", "4", "4")}
 _MOST_THREADS = 1024
 _WORD = re.compile(r"[A-Za-z_]\w*")
+_WAITING = re.compile(r"\b(?:this_grid|grid_group)\b")
+"""What stands where blocks wait for each other."""
+
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
 """Names of what goes along x."""
 
@@ -35,6 +38,7 @@ class Launching:
         guessed: whether the grid is a guess nevertheless.
         seen: whether it was seen to be so in a run of the host code.
         assumed: numbers that only a run of the host code tells, and what they are here.
+        cooperative: whether its blocks wait for each other.
     """
 
     grid: tuple[str, ...]
@@ -46,6 +50,7 @@ class Launching:
     guessed: bool = False
     seen: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
+    cooperative: bool = False
 
     def rewritten(self, change: Callable[[str], str]) -> Launching:
         """With each of its expressions changed."""
@@ -71,7 +76,36 @@ def launching(
         usable: names of integers that expressions of a launch may use.
         sizes: what says how much data there is.
     """
-    usable |= {extent.name for extent in sizes}
+    how = _launching(source, found, usable | {extent.name for extent in sizes}, sizes)
+    return replace(how, cooperative=any(map(_WAITING.search, source.texts)))
+
+
+def with_room(
+    sizes: tuple[Extent, ...],
+    launchings: Sequence[Launching],
+    elements: Sequence[str],
+    others: Mapping[str, int],
+) -> tuple[Extent, ...]:
+    """Sizes with which there is one of everything at least, and no more at a time than can be.
+
+    Args:
+        elements: of the buffers, as expressions.
+        others: further names that expressions use.
+    """
+    grids = [text for one in launchings for text in one.grid]
+    sizes = large_enough(sizes, [*grids, *elements], others)
+    for one in launchings:
+        if one.cooperative:
+            sizes = at_a_time(sizes, (*one.grid, *one.block), others)
+    return sizes
+
+
+def _launching(
+    source: Chosen,
+    found: Sequence[tuple[LaunchSite, LaunchSite]],
+    usable: frozenset[str],
+    sizes: Sequence[Extent],
+) -> Launching:
     for use, full in found:
         known = use.grid and use.block and _names(use.grid, use.block, (use.shared or "0",))
         if use.grid and use.block and known and known <= usable and _can_be(use.grid, use.block):

@@ -16,7 +16,7 @@ from gi_cuda.init.arguments import read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged, variables
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
-from gi_cuda.init.geometry import Launching, launching
+from gi_cuda.init.geometry import Launching, launching, with_room
 from gi_cuda.init.headers import Headers
 from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
@@ -28,7 +28,6 @@ from gi_cuda.init.sizes import (
     extents,
     is_count_name,
     is_looped,
-    large_enough,
     rounds_down,
     small_enough,
 )
@@ -185,7 +184,7 @@ def propose(
         scalars=scalars,
         structs=given.structs,
         arguments=arguments,
-        extents=large_enough(sizes, [*launch.grid, *_known(buffers)], defaults),
+        extents=with_room(sizes, [launch], _known(buffers), defaults),
         launching=launch,
         use=use,
     )

@@ -11,9 +11,9 @@ from typing import Protocol, TypeVar
 from gi_cuda.errors import UserError
 from gi_cuda.init.buffers import Image, ProposedBuffer
 from gi_cuda.init.compilation import Compilation
+from gi_cuda.init.geometry import with_room
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal, Step, propose
-from gi_cuda.init.sizes import large_enough
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|->)[A-Za-z_]\w*(?:\(\))?)*")
@@ -46,10 +46,10 @@ def propose_several(
     for one in others:
         joined = _join(joined, one)
     whole = joined.proposal
-    numbers = [text for step in whole.steps for text in step.launching.grid]
-    numbers += [buffer.elements for buffer in whole.buffers if buffer.elements]
+    launchings = [step.launching for step in whole.steps]
+    elements = [buffer.elements for buffer in whole.buffers if buffer.elements]
     defaults = {p.name: p.default for p in whole.parameters if p.active}
-    return replace(whole, extents=large_enough(whole.extents, numbers, defaults))
+    return replace(whole, extents=with_room(whole.extents, launchings, elements, defaults))
 
 
 def said_of_several(proposal: Proposal) -> Iterator[str]:

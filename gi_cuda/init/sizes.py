@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -46,6 +46,7 @@ class Extent:
         passed: whether the kernel gets it.
         device: what it is in the train case on a GPU.
         note: what was found out about those on the host.
+        device_note: the same of those on a GPU.
     """
 
     name: str
@@ -54,6 +55,12 @@ class Extent:
     held_out: int
     device: int
     note: str = ""
+    device_note: str = ""
+
+
+def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
+    """What each extent is in the held-out case on a GPU: of the first one there is half as much."""
+    return [max(1, one.device // (1 if index else 2)) for index, one in enumerate(extents)]
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:
@@ -184,6 +191,9 @@ _ELEMENTS = 1 << 17
 _DEVICE_ELEMENTS = 1 << 26
 """Of a buffer, at most, in a case for a GPU."""
 
+_AT_A_TIME = 1 << 14
+"""Threads that wait for each other, at most: 8 multiprocessors have room for so many."""
+
 
 def small_enough(
     sizes: tuple[Extent, ...], buffers: Sequence[str], others: Mapping[str, int]
@@ -197,26 +207,51 @@ def small_enough(
     """
 
     def largest(case: Mapping[str, int]) -> int:
-        found = []
-        for text in buffers:
-            with suppress(ExpressionError):
-                found.append(parse(text).evaluate({**others, **case}))
-        return max(found, default=0)
-
-    def shrunk(case: dict[str, int], most: int) -> dict[str, int]:
-        while largest(case) > most and min(case.values()) > 1:
-            case = {name: max(1, value // 2) for name, value in case.items()}
-        return case
+        return max(_values(buffers, {**others, **case}), default=0)
 
     if not sizes:
         return sizes
-    train = shrunk({e.name: e.train for e in sizes}, _ELEMENTS)
-    held_out = shrunk({e.name: e.held_out for e in sizes}, _ELEMENTS)
-    device = shrunk({e.name: e.device for e in sizes}, _DEVICE_ELEMENTS)
+    train = _shrunk({e.name: e.train for e in sizes}, largest, _ELEMENTS)
+    held_out = _shrunk({e.name: e.held_out for e in sizes}, largest, _ELEMENTS)
+    device = _shrunk({e.name: e.device for e in sizes}, largest, _DEVICE_ELEMENTS)
     return tuple(
         replace(e, train=train[e.name], held_out=held_out[e.name], device=device[e.name])
         for e in sizes
     )
+
+
+def at_a_time(
+    sizes: tuple[Extent, ...], geometry: Sequence[str], others: Mapping[str, int]
+) -> tuple[Extent, ...]:
+    """Sizes of which no case on a GPU has more threads than a small one can run at a time.
+
+    Args:
+        geometry: the dimensions of grid and block, as expressions of sizes and others.
+    """
+
+    def threads(case: Mapping[str, int]) -> int:
+        return math.prod(_values(geometry, {**others, **case}))
+
+    if not sizes:
+        return sizes
+    device = _shrunk({e.name: e.device for e in sizes}, threads, _AT_A_TIME)
+    return tuple(replace(e, device=device[e.name]) for e in sizes)
+
+
+def _values(texts: Sequence[str], known: Mapping[str, int]) -> Iterator[int]:
+    """Those of expressions that can be told."""
+    for text in texts:
+        with suppress(ExpressionError):
+            yield parse(text).evaluate(known)
+
+
+def _shrunk(
+    case: Mapping[str, int], measure: Callable[[Mapping[str, int]], int], most: int
+) -> Mapping[str, int]:
+    """A case halved until what is measured of it is no more than the most."""
+    while measure(case) > most and min(case.values()) > 1:
+        case = {name: max(1, value // 2) for name, value in case.items()}
+    return case
 
 
 def _blocks(

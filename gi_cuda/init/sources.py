@@ -84,13 +84,18 @@ class Chosen:
         return self.code.of(self.kernel.definition.node)
 
     @property
+    def texts(self) -> list[str]:
+        """Those of all functions that evolve."""
+        return [self.code.text[f.start : f.end] for f in self.functions]
+
+    @property
     def fixed(self) -> frozenset[str]:
         """Names of macros and constants."""
         return frozenset(self.code.macros) | source_constants(self.code).keys()
 
     def constants(self) -> dict[str, int]:
         """Constants that say how much data there is."""
-        return constants(self.code, [self.code.text[f.start : f.end] for f in self.functions])
+        return constants(self.code, self.texts)
 
     def launches(
         self,

@@ -15,7 +15,7 @@ from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.repository import repository_of
-from gi_cuda.init.sizes import bracketed
+from gi_cuda.init.sizes import bracketed, held_out_on_device
 from gi_cuda.init.toml import Noted, behind, table
 from gi_cuda.init.tuning import Tunable
 
@@ -263,6 +263,7 @@ def _launch(step: Step, mark: str) -> str:
         block=launching.block,
         shared=None if launching.shared == "0" else Noted(launching.shared, "bytes"),
         args=step.arguments,
+        cooperative=Noted(True, "grid.sync()") if launching.cooperative else None,
     )
 
 
@@ -334,15 +335,15 @@ def _accuracy(types: Sequence[str]) -> float:
 def _cases(proposal: Proposal) -> Iterator[str]:
     extents = proposal.extents
     same = all(e.device == e.train for e in extents)
-    halves = [e.device // (1 if index else 2) for index, e in enumerate(extents)]
     fitness = "Cases: train ones give fitness, held-out ones only ever validate."
     fitness = "\n".join([fitness, *(f"{e.name}: {e.note}" for e in extents if e.note)])
     large = f"{proposal.mark}: sizes worth the while of a GPU."
+    large = "\n".join([large, *(f"{e.name}: {e.device_note}" for e in extents if e.device_note)])
     cases = [
         (fitness, "train", "train", False, [e.train for e in extents]),
         ("", "held-out", "held-out", False, [e.held_out for e in extents]),
         (large, "large", "train", True, [e.device for e in extents]),
-        ("", "large-held-out", "held-out", True, [max(1, half) for half in halves]),
+        ("", "large-held-out", "held-out", True, held_out_on_device(extents)),
     ]
     for seed, (comment, name, role, gpu, sizes) in enumerate(cases[: 2 if same else 4], 1):
         counts = {python_name(e.name): size for e, size in zip(extents, sizes, strict=True)}

@@ -103,6 +103,7 @@ class Launch:
         grid, block: x, y, z; blocks and threads.
         shared: bytes of dynamic shared memory.
         args: in the kernel's order.
+        cooperative: whether all blocks have to run at a time.
     """
 
     kernel: str
@@ -110,6 +111,7 @@ class Launch:
     block: tuple[int, int, int]
     shared: int
     args: tuple[Argument, ...]
+    cooperative: bool = False
 
     @property
     def views(self) -> Iterator[View]:
@@ -281,7 +283,8 @@ class _Planner:
                 geometry = fixed.get(index) or self._geometry(step)
                 if counter is None or not _mentions(step, counter):
                     fixed[index] = geometry
-                yield Launch(step.kernel, *geometry, self._arguments_of(step))
+                arguments = self._arguments_of(step)
+                yield Launch(step.kernel, *geometry, arguments, step.cooperative)
             self.swap(sequence)
 
     def rounds(self, sequence: LaunchSequence) -> int:

@@ -176,6 +176,7 @@ class KernelStep(Table):
         grid, block: one to three expressions each, x first.
         shared: bytes of dynamic shared memory.
         args: names of what the kernel gets, in its order.
+        cooperative: whether its blocks wait for each other, so that all have to run at a time.
     """
 
     kernel: key.Text
@@ -183,6 +184,7 @@ class KernelStep(Table):
     block: key.Geometry
     shared: key.IntExpression = field(default_factory=lambda: parse("0"))
     args: tuple[key.Name, ...] = ()
+    cooperative: key.Flag = False
     line: int = 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -12,14 +13,15 @@ from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import check_against_source
 from gi_cuda.evaluate.checks.effects import inert, read_effects
 from gi_cuda.init import Proposal, files, write_folder
+from gi_cuda.init.sizes import held_out_on_device
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
-from gi_cuda.trial.facts import CASES, JUDGED, bytes_of, impossible, plan
+from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.resizing import BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, explored
-from gi_cuda.trial.troubles import Brief, Idle, Impossible, Slow, Unjudged
+from gi_cuda.trial.troubles import Beside, Brief, Idle, Impossible, Slow, Unjudged
 
 _BACKEND = "host"
 
@@ -73,18 +75,50 @@ class Attempts:
         except UserError as error:
             return troubles.Refused(error)
 
-    def _attempt(self, proposal: Proposal, patience: float) -> troubles.Trouble | None:
+    def large(self, proposal: Proposal) -> troubles.Trouble | None:
+        """What goes wrong with the cases for a GPU of a proposal that passes.
+
+        They run on the host, once and without a check.
+        """
+        on_host = [
+            replace(e, train=e.device, held_out=held_out)
+            for e, held_out in zip(
+                proposal.extents, held_out_on_device(proposal.extents), strict=True
+            )
+        ]
+        folder = self._written(replace(proposal, extents=tuple(on_host)))
+        subject, built = self._ready[_active(proposal)]
+        subject = replace(subject, target=load_target(folder))
+        try:
+            with self._tools(subject, folder) as tools:
+                trouble = explored(tools, built.reference).fatal
+        except MachineError:
+            raise
+        except UserError as error:
+            return troubles.Refused(error)
+        if isinstance(trouble, Beside):
+            large = dict(zip(CASES, LARGE_CASES, strict=True))
+            return Beside({large[case]: seen for case, seen in trouble.seen.items()})
+        return trouble
+
+    def _written(self, proposal: Proposal) -> Path:
         folder = self.folder / str(next(self._numbers))
         write_folder(folder, files(proposal, folder))
+        return folder
+
+    def _tools(self, subject: Subject, folder: Path) -> AbstractContextManager[Tools]:
+        scratch = folder / "scratch"
+        return open_tools(subject, scratch, workers=1, jobs=self.jobs, cache=self.cache)
+
+    def _attempt(self, proposal: Proposal, patience: float) -> troubles.Trouble | None:
+        folder = self._written(proposal)
         # Mends are of all but the source and its parameters, which take the time.
-        active = frozenset(p.name for p in proposal.parameters if p.active)
+        active = _active(proposal)
         if active in self._ready:
             subject = replace(self._ready[active][0], target=load_target(folder))
         else:
             subject = load_subject(folder, _BACKEND)
-        with open_tools(
-            subject, folder / "scratch", workers=1, jobs=self.jobs, cache=self.cache
-        ) as tools:
+        with self._tools(subject, folder) as tools:
             if active not in self._ready:
                 if idle := _idle(tools):
                     return Idle(idle)
@@ -95,6 +129,10 @@ class Attempts:
             seen = explored(tools, built.reference)
             trouble = next(seen.troubles(patience), None) or confirmed(tools, built)
             return Brief(seen.seconds) if trouble is None and seen.seconds < BRIEF else trouble
+
+
+def _active(proposal: Proposal) -> frozenset[str]:
+    return frozenset(one.name for one in proposal.parameters if one.active)
 
 
 def _idle(tools: Tools) -> frozenset[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.init import Choice, Proposal, Ranked, first_that_passes
 from gi_cuda.trial.attempts import Attempts
+from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.search import Outcome, mended
 
 BUDGET = 45.0
@@ -17,6 +18,9 @@ BUDGET = 45.0
 
 EACH = 15.0
 """The same of one kernel."""
+
+LARGE = 8.0
+"""The same of the sizes for a GPU."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,9 @@ class ProposalTrials:
         self.tell(f"trying {proposal.kernel} on the host back end")
         name = f"{len(list(self.folder.iterdir()))}"
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
-        return mended(proposal, attempts.attempt, time.monotonic() + EACH)
+        outcome = mended(proposal, attempts.attempt, time.monotonic() + EACH)
+        until = time.monotonic() + LARGE
+        return with_large_cases(outcome, attempts.attempt, attempts.large, until)
 
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]

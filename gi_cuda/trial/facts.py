@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.geometry import Launching
-from gi_cuda.init.sizes import bracketed
+from gi_cuda.init.sizes import Extent, bracketed, held_out_on_device
 from gi_cuda.spec.expression import ExpressionError, parse
 
 TRAIN, HELD_OUT = "train", "held-out"
 CASES = (TRAIN, HELD_OUT)
 """The cases that a proposal has on the host."""
+
+LARGE, LARGE_HELD_OUT = "large", "large-held-out"
+LARGE_CASES = (LARGE, LARGE_HELD_OUT)
+"""Those that it has on a GPU."""
 
 JUDGED = ("output", "inout")
 """Roles of buffers that the oracle looks at."""
@@ -53,14 +57,23 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
         ExpressionError: one that is computed has no value.
     """
     known = {one.name: one.default for one in proposal.parameters if one.active}
-    for extent in proposal.extents:
-        known[extent.name] = extent.train if case == TRAIN else extent.held_out
+    known |= _sizes(proposal.extents, case)
     for scalar in proposal.scalars:
         if scalar.computed is not None:
             known[scalar.name] = parse(scalar.computed).evaluate(known)
         elif scalar.name not in known and isinstance(scalar.value, int):
             known[scalar.name] = scalar.value
     return known
+
+
+def _sizes(extents: Sequence[Extent], case: str) -> dict[str, int]:
+    values = {
+        TRAIN: [one.train for one in extents],
+        HELD_OUT: [one.held_out for one in extents],
+        LARGE: [one.device for one in extents],
+        LARGE_HELD_OUT: held_out_on_device(extents),
+    }
+    return {one.name: value for one, value in zip(extents, values[case], strict=True)}
 
 
 def plan(proposal: Proposal, case: str) -> Plan:
@@ -82,9 +95,9 @@ def _plan(proposal: Proposal, case: str, launching: Launching) -> Plan:
     )
 
 
-def impossible(proposal: Proposal) -> str:
+def impossible(proposal: Proposal, cases: Sequence[str] = CASES) -> str:
     """Why a proposal cannot be launched as it is, for people; "" where it can."""
-    for case in CASES:
+    for case in cases:
         for step in proposal.steps:
             try:
                 found = _plan(proposal, case, step.launching)

@@ -80,7 +80,8 @@ def _fitting(
     """
     extents = {extent.name for extent in proposal.extents}
     known = {
-        case: {n: v for n, v in names(proposal, case).items() if n in extents} for case in CASES
+        case: {n: v for n, v in names(proposal, case).items() if n in extents}
+        for case in dict.fromkeys((*CASES, *beside))
     }
     needs = {}
     for case, (least, most) in beside.items():

@@ -85,6 +85,14 @@ class Exploration:
     lost: Sequence[troubles.Trouble]
     inputs: frozenset[str]
 
+    @property
+    def fatal(self) -> troubles.Trouble | None:
+        """What it did that ended it, or would have done so elsewhere."""
+        # Of one case it may be known what the other one died of.
+        if any(one.beyond for one in self.found.values()):
+            return Beside({case: one.beyond for case, one in self.found.items()})
+        return next(iter(self.lost), None)
+
     def troubles(self, patience: float) -> Iterator[troubles.Trouble]:
         """What it did that it should not.
 
@@ -92,10 +100,8 @@ class Exploration:
             patience: seconds a case may take.
         """
         found = self.found.values()
-        # Of one case it may be known what the other one died of.
-        if any(one.beyond for one in found):
-            yield Beside({case: one.beyond for case, one in self.found.items()})
-        yield from self.lost
+        if self.fatal is not None:
+            yield self.fatal
         for case, one in self.found.items():
             if one.seconds > patience:
                 yield Slow(case, one.seconds, over=False)

@@ -61,6 +61,14 @@ def test_where_the_contents_lie_in_the_end(steps: int, write: Write) -> None:
     assert launches[-1].args[0] == ("b" if swapped else "a")
 
 
+def test_only_launches_that_say_so_are_cooperative(write: Write) -> None:
+    together = '  block = "BLOCK_W"\n  cooperative = true'
+    target = load_target(write(('  block = "BLOCK_W"', together)))
+    case = load_case(target, target.cases[0])
+    launches = plan(target, defaults(target), case.scalars)
+    assert {one.kernel: one.cooperative for one in launches} == {"smooth": True, "scale": False}
+
+
 def test_sizes_of_buffers(write: Write) -> None:
     target = load_target(
         write(

@@ -10,10 +10,11 @@ import os
 import time
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
+from gi_cuda.backends.cuda.device import cooperative
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Sampling
@@ -60,13 +61,18 @@ def pycuda() -> Any:
 
 @dataclass(frozen=True, slots=True)
 class BoundLaunch:
-    """A launch with everything bound."""
+    """A launch with everything bound.
+
+    Attributes:
+        cooperative: the driver's handle of the function, where all blocks have to run at a time.
+    """
 
     function: Any
     grid: tuple[int, int, int]
     block: tuple[int, int, int]
     shared: int
     arguments: bytes
+    cooperative: int | None = None
 
 
 class Context:
@@ -222,11 +228,40 @@ class Context:
             self.check()
             raise LaunchRefused(str(error)) from None
 
+    def cooperative(self, call: BoundLaunch) -> BoundLaunch:
+        """A launch as one whose blocks all run at a time.
+
+        Raises:
+            LaunchRefused: the driver does not take it.
+        """
+
+        def captured() -> None:
+            self.launch(call.function, call.grid, call.block, call.arguments, call.shared)
+
+        try:
+            return replace(call, cooperative=cooperative.handle(captured, self.stream))
+        except cooperative.CooperativeError as error:
+            self.check()
+            raise LaunchRefused(str(error)) from None
+
+    def _launch_bound(self, call: BoundLaunch) -> None:
+        geometry = call.grid, call.block
+        if call.cooperative is None:
+            self.launch(call.function, *geometry, call.arguments, call.shared)
+            return
+        try:
+            cooperative.launch(
+                call.cooperative, *geometry, call.shared, call.arguments, self.stream
+            )
+        except cooperative.CooperativeError as error:
+            self.check()
+            raise LaunchRefused(f"{error}: its blocks have to run at a time") from None
+
     def launch_all(self, calls: Sequence[BoundLaunch], limit: float) -> None:
         """Launch in order, never so far ahead that the driver would block this process."""
         ahead: deque[Any] = deque()
         for number, call in enumerate(calls, 1):
-            self.launch(call.function, call.grid, call.block, call.arguments, call.shared)
+            self._launch_bound(call)
             if number % WINDOW == 0:
                 mark = self._marks.pop() if self._marks else self.event()
                 mark.record(self.stream)

@@ -147,7 +147,8 @@ class CudaDevice(Solid):
             own = self._value(plan, argument)
             align = argument.align if isinstance(argument, Packed) else len(own)
             arguments += bytes(-len(arguments) % align) + own
-        return BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
+        call = BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
+        return self._context.cooperative(call) if launch.cooperative else call
 
     def _value(self, plan: CasePlan, argument: Argument) -> bytes:
         """What a kernel gets for an argument."""

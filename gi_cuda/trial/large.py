@@ -1,0 +1,110 @@
+"""Sizes of the cases for a GPU, which are tried on the host as well: with memory around all
+buffers, and as long as a processor does in seconds what a GPU does in milliseconds.
+
+What is right with little data need not be with more: a buffer that was large enough for all threads
+is not for all items, and a size that was grown to the square of a number may take all memory.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from gi_cuda.backends.protocol.requests import Beyond
+from gi_cuda.init import Proposal
+from gi_cuda.init.sizes import Extent
+from gi_cuda.trial.facts import CASES, LARGE_CASES, bytes_of, impossible, plan
+from gi_cuda.trial.growing import larger
+from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
+from gi_cuda.trial.troubles import Beside, Slow, Trouble
+
+MOST_TRIES = 6
+
+_MOST_BYTES = 1 << 28
+"""Of all buffers in a case."""
+
+_HALF, _LESS, _OVER = 2, 8, 32
+"""Factors by which data get less: until they fit, where nothing says how large they may be, and
+where what takes long was ended."""
+
+TryLarge = Callable[[Proposal], Trouble | None]
+"""What goes wrong with a proposal's cases for a GPU."""
+
+
+def with_large_cases(outcome: Outcome, attempt: Attempt, large: TryLarge, until: float) -> Outcome:
+    """What passes on the host, with cases for a GPU that ran as well.
+
+    Where they do not, sizes get smaller, at last what they are on the host, or buffers that are too
+    small for them grow.
+
+    Args:
+        until: on the monotonic clock, when no further sizes are tried.
+    """
+    proposal = _fitting(outcome.proposal)
+    tries = MOST_TRIES if outcome.passes else 0
+    while tries and _has_large(proposal) and time.monotonic() < until:
+        trouble = large(proposal)
+        if trouble is None:
+            break
+        tries -= 1
+        proposal = _mended(proposal, trouble, attempt) if tries else _as_on_host(proposal)
+    return replace(outcome, proposal=proposal)
+
+
+def _mended(proposal: Proposal, trouble: Trouble, attempt: Attempt) -> Proposal:
+    if isinstance(trouble, Slow):
+        return _smaller(proposal, _OVER if trouble.over else _LESS)
+    if isinstance(trouble, Beside):
+        nothing: dict[str, Beyond] = {}
+        seen = {**dict.fromkeys(CASES, nothing), **trouble.seen}
+        for mend in larger(proposal, Beside(seen)):
+            grown = _fitting(mend.proposal)
+            if attempt(grown, PATIENCE) is None:
+                return grown
+    return _smaller(proposal, _LESS)
+
+
+def _fitting(proposal: Proposal) -> Proposal:
+    """With no more data on a GPU than can be made in no time."""
+    while _has_large(proposal) and _too_much(proposal):
+        proposal = _smaller(proposal, _HALF)
+    return proposal
+
+
+def _too_much(proposal: Proposal) -> bool:
+    if impossible(proposal, LARGE_CASES):
+        return True
+    return any(bytes_of(proposal, plan(proposal, one)) > _MOST_BYTES for one in LARGE_CASES)
+
+
+def _has_large(proposal: Proposal) -> bool:
+    return any(extent.device > extent.train for extent in proposal.extents)
+
+
+def _smaller(proposal: Proposal, factor: int) -> Proposal:
+    """With less data on a GPU, though as much as on the host."""
+    growing = sum(extent.device > extent.train for extent in proposal.extents)
+    # A power of two, so that what was a multiple of blocks and tiles still is.
+    each = 2 ** max(1, round(math.log2(factor) / growing))
+    return _resized(proposal, lambda one: max(one.train, one.device // each))
+
+
+def _as_on_host(proposal: Proposal) -> Proposal:
+    return _resized(proposal, lambda one: one.train)
+
+
+def _resized(proposal: Proposal, size: Callable[[Extent], int]) -> Proposal:
+    """With other sizes on a GPU of what is more there than on the host, and why."""
+
+    def resized(one: Extent) -> Extent:
+        if one.device <= one.train:
+            return one
+        new = size(one)
+        note = "smaller than at first, so that it fits and does not take long"
+        if new == one.train:
+            note = "as on the host: more did not run there"
+        return replace(one, device=new, device_note=note)
+
+    return replace(proposal, extents=tuple(map(resized, proposal.extents)))

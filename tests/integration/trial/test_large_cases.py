@@ -1,0 +1,134 @@
+"""Sizes for a GPU: what runs with little data is tried with much, and mended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.init import files, from_options, propose
+from gi_cuda.init.sizes import Extent
+from gi_cuda.trial import Outcome, ProposalTrials
+from gi_cuda.trial.facts import CASES, LARGE, LARGE_CASES, bytes_of, plan
+from gi_cuda.trial.large import MOST_TRIES, with_large_cases
+from gi_cuda.trial.troubles import Died, Slow, Trouble
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+def main(launch: str, size: str = "n") -> str:
+    return (
+        "int main(int argc, char **argv) { int n = atoi(argv[1]); float *a, *b;"
+        f" cudaMalloc(&a, ({size}) * sizeof(float)); cudaMalloc(&b, ({size}) * sizeof(float));"
+        f" {launch} }}\n"
+    )
+
+
+@pytest.fixture
+def tried(tmp_path: Path) -> Callable[[str], Outcome]:
+    """What becomes of a source."""
+
+    def of(text: str) -> Outcome:
+        source, scratch = tmp_path / "k.cu", tmp_path / "attempts"
+        source.write_text(text)
+        scratch.mkdir()
+        proposal = propose(source, None, from_options((), ()))
+        return ProposalTrials(scratch, 1, None, lambda _: None).of(proposal)
+
+    return of
+
+
+def test_a_buffer_for_all_threads_grows_to_one_for_all_items(
+    tried: Callable[[str], Outcome],
+) -> None:
+    # With few items each thread writes what no item asks for, and so much is enough for them all.
+    outcome = tried(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f" {INDEX} b[3 * i + 2] = 1; for (; i < n; i += gridDim.x * blockDim.x)"
+        " for (int j = 0; j < 3; j++) b[3 * i + j] = a[i] + j; }\n"
+        + main("k<<<128, 128>>>(a, b, n);")
+    )
+    assert outcome.passes, outcome.trouble
+    proposal = outcome.proposal
+    for case in (*CASES, *LARGE_CASES):
+        (n,) = (one.device if case == LARGE else one.train for one in proposal.extents)
+        assert plan(proposal, case).items["b"] >= min(n, 3 * 128 * 128)
+    assert plan(proposal, LARGE).items["b"] >= 3 * proposal.extents[0].device
+
+
+def test_the_square_of_a_size_is_no_memory_full(
+    tried: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    outcome = tried(
+        f"__global__ void k(const float *a, float *b, int n) {{ {INDEX}"
+        " if (i < n) b[(long long)i * n + i] = a[i]; }\n"
+        + main("k<<<(n + 127) / 128, 128>>>(a, b, n);")
+    )
+    assert outcome.passes, outcome.trouble
+    assert outcome.proposal.buffers[1].elements == "n * n"
+    assert bytes_of(outcome.proposal, plan(outcome.proposal, LARGE)) <= 1 << 28
+    assert "# n: smaller than at first" in files(outcome.proposal, tmp_path)["target.toml"]
+
+
+@pytest.fixture
+def passing(tmp_path: Path) -> Outcome:
+    """What passes, whatever a trial would say: a thousand items on the host, a million on a GPU."""
+    source = tmp_path / "k.cu"
+    source.write_text(
+        f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} if (i < n) b[i] = a[i]; }}"
+    )
+    return Outcome(propose(source, None, from_options((), ())), None)
+
+
+def device(outcome: Outcome) -> list[int]:
+    return [extent.device for extent in outcome.proposal.extents]
+
+
+def test_where_nothing_larger_runs_sizes_are_those_of_the_host(passing: Outcome) -> None:
+    asked: list[int] = []
+
+    def never(proposal: object) -> Trouble | None:
+        asked.append(1)
+        return Died("large", "crashed", None, "no reason")  # type: ignore[arg-type]
+
+    found = with_large_cases(passing, lambda *_: None, never, time.monotonic() + 60)
+    (extent,) = found.proposal.extents
+    assert extent.device == extent.train
+    assert "as on the host" in extent.device_note
+    assert len(asked) <= MOST_TRIES
+
+
+def test_sizes_are_divided_by_powers_of_two(passing: Outcome) -> None:
+    (first,) = device(passing)
+    answers = iter([Slow("large", 2.0, over=True), None])
+    found = with_large_cases(
+        passing, lambda *_: None, lambda _: next(answers), time.monotonic() + 60
+    )
+    assert device(found) == [first // 32]
+
+
+def test_what_does_not_pass_or_has_no_time_is_not_tried(passing: Outcome) -> None:
+    def asked(proposal: object) -> Trouble | None:
+        raise AssertionError("it was tried")
+
+    failed = Outcome(passing.proposal, Slow("train", 9.0, over=True))
+    for outcome, until in ((failed, time.monotonic() + 60), (passing, 0.0)):
+        assert with_large_cases(outcome, lambda *_: None, asked, until) == outcome
+
+
+def test_blocks_that_wait_for_each_other_are_launched_together(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "#include <cooperative_groups.h>\n"
+        f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} if (i < n) b[i] = a[i];"
+        " cooperative_groups::this_grid().sync(); if (i < n) b[i] += b[n - 1 - i]; }\n"
+        + main("k<<<(n + 127) / 128, 128>>>(a, b, n);")
+    )
+    proposal = propose(source, None, from_options((), ()))
+    assert proposal.launching.cooperative
+    assert "cooperative = true" in files(proposal, tmp_path)["target.toml"]
+    (extent,) = proposal.extents
+    assert isinstance(extent, Extent)
+    assert extent.device <= 1 << 14

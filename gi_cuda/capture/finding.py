@@ -49,8 +49,7 @@ def defined_as(name: KernelName, source: Path, shown: Sequence[str]) -> str:
     Raises:
         UserError: it is none of them.
     """
-    plain = name.plain.replace("(anonymous namespace)::", "")
-    meant = [one for one in shown if one.partition("(")[0].partition("<")[0] == plain]
+    meant = [one for one in shown if one.partition("(")[0].partition("<")[0] == name.plain]
     if len(meant) > 1:
         spaces = re.compile(r"\s+")
         types = spaces.sub("", name.whole.partition("(")[2])
@@ -86,11 +85,10 @@ def check_age(name: KernelName, source: Path, program: Path | None) -> None:
 def _defining(name: KernelName, files: Sequence[Path]) -> Iterator[Path]:
     own = name.plain.rpartition("::")[2]
     pattern = re.compile(rf"__global__[^;{{}}]*\b{re.escape(own)}\s*\(")
-    plain = name.plain.replace("(anonymous namespace)::", "")
     for path in files:
         text = path.read_text(encoding="utf-8", errors="replace")
         if pattern.search(text) is None:
             continue
         read = [one.shown.partition("(")[0] for one in kernels(read_cuda_file(path))]
-        if plain in read:
+        if name.plain in read:
             yield path

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from dataclasses import dataclass
 
 from gi_cuda.spec.kernel_names import overload
+
+_OWN_FILE = re.compile(r"(?:\(anonymous namespace\)|_INTERNAL_\w+|_GLOBAL__N_\w*)::")
+_NAMELESS = re.compile(r"\{(?:lambda|unnamed)|'(?:lambda|unnamed)|__nv_(?:h?dl)_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,9 @@ class KernelName:
 
     @property
     def shown(self) -> str:
-        """Without its parameters, and without the type that templates' names begin with."""
-        name = overload(self.whole)[0]
+        """Without its parameters, without the type that templates' names begin with, and without
+        what stands for a file that it is known in alone."""
+        name = overload(_OWN_FILE.sub("", self.whole))[0]
         depth, begin = 0, 0
         for at, character in enumerate(name):
             depth += (character in "<(") - (character in ">)")
@@ -41,6 +46,11 @@ class KernelName:
         """The template arguments of the kernel itself."""
         _, begin, inner = self.shown.partition("<")
         return tuple(_parts(inner.rpartition(">")[0])) if begin else ()
+
+    @property
+    def nameless(self) -> bool:
+        """Whether it is an instance for a type without a name, as that of a lambda."""
+        return _NAMELESS.search(self.shown) is not None
 
     def is_meant_by(self, name: str) -> bool:
         """Whether somebody who says `name` may mean this kernel."""

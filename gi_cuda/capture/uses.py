@@ -86,6 +86,13 @@ def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
             where="--kernel",
             hint="take another kernel of the application",
         )
+    if use.name.nameless:
+        raise UserError(
+            f"{use.name.shown} is an instance for a type that has no name, as that of a lambda, and"
+            " a target cannot name it either",
+            where="--kernel",
+            hint="give the type a name in the source, or take another kernel of the application",
+        )
     return use
 
 

@@ -26,6 +26,7 @@ class Made:
         pointers: parameter, byte in it, memory, bytes from its beginning.
         memories: what each held before and after; the same array where nothing changed it.
         symbols: by a memory's number the variable that it is.
+        textures: by a memory's number the object that it is read through.
     """
 
     kernel: str
@@ -39,6 +40,7 @@ class Made:
     nanoseconds: int = 1000
     flags: int = 0
     device: int = 0
+    textures: dict[int, dict[str, object]] = field(default_factory=dict)
     trouble: str = ""
     addresses: int = 0
 
@@ -87,6 +89,7 @@ def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
                 "symbol": symbol,
                 "addresses": one.addresses,
                 "changed": changed,
+                **({"texture": one.textures[index]} if index in one.textures else {}),
             }
         )
     told = {

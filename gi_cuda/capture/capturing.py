@@ -13,7 +13,13 @@ from gi_cuda.capture.finding import check_age, defined_as, find_file
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
 from gi_cuda.capture.noise import Allowed, allowed, coarsest, reals
-from gi_cuda.capture.observed import Observation, mangled_variable, observe, without_addresses
+from gi_cuda.capture.observed import (
+    Observation,
+    mangled_variable,
+    observe,
+    texture_names,
+    without_addresses,
+)
 from gi_cuda.capture.recording import Recording, Taken
 from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
@@ -187,7 +193,8 @@ def _plan(use: KernelUse, proposal: Proposal, wish: Wish) -> Plan:
     among = launches_from(wish.launches, len(use.launches))
     ordinals = best(use, among, wish.cases)
     symbols = {b.symbol: mangled_variable(b) for b in proposal.buffers if b.symbol}
-    return Plan({use.name.mangled: ordinals}, symbols, wish.limit)
+    textures = [proposal.arguments.index(name) for name in texture_names(proposal)]
+    return Plan({use.name.mangled: ordinals}, textures, symbols, wish.limit)
 
 
 def _taken(application: Application, plan: Plan, folder: Path) -> list[Taken]:
@@ -218,6 +225,7 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
         "graph": "is part of a graph that is made, and is not run by itself",
         "cooperative": "is cooperative, and such launches are not captured",
         "cluster": "is one of clusters of blocks, and such launches are not captured",
+        "texture": "got a texture with several levels, or none at all",
         "unreadable": "got memory that cannot be read, as that of another device",
         "disk": "could not be kept: the disk is full, or its folder cannot be written (TMPDIR)",
     }.get(word, f"failed (CUDA's error {number})")

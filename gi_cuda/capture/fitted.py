@@ -12,12 +12,21 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.init import Proposal
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import Notes, ProposedBuffer
+from gi_cuda.init.buffers import SEEN, Image, Notes, ProposedBuffer
 from gi_cuda.init.geometry import Launching
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.sizes import Extent
 
 _AXES = "xyz"
+_FORMATS = {
+    **{1: "uint8", 2: "uint16", 3: "uint32", 8: "int8", 9: "int16", 10: "int32"},
+    **{16: "float16", 32: "float32"},
+}
+_SHORT = ("uint8", "int8", "uint16", "int16")
+"""What may be read as real numbers."""
+_MODES = ("wrap", "clamp", "mirror", "border")
+_AS_INTEGER, _NORMALIZED = 1, 2
+"""Flags of a texture object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +193,8 @@ class _Fitter:
 
     def _buffer(self, buffer: ProposedBuffer) -> ProposedBuffer:
         """With its size and role."""
+        if buffer.texture is not None:
+            buffer = self._texture(buffer)
         pieces = [one.pieces[buffer.name] for one in self._launches]
         size = buffer.element.bytes
         begins = [(one.end - one.begin - one.ahead) // size for one in pieces]
@@ -212,6 +223,41 @@ class _Fitter:
             const=const,
             notes=Notes(role=note),
         )
+
+    def _texture(self, buffer: ProposedBuffer) -> ProposedBuffer:
+        """With what the object was made of that it is read through."""
+        every = [one.pieces[buffer.name].memory.texture for one in self._launches]
+        seen = [one for one in every if one is not None]
+        first = seen[0]
+        alike = {replace(one, size=()) for one in seen}
+        kind = _FORMATS.get(first.format)
+        if len(alike) > 1 or kind is None:
+            raise UserError(
+                f"the texture {buffer.texture} is not made of the same in all launches",
+                where=str(self._proposal.source),
+                hint="take launches that are alike: --launches FIRST..LAST",
+            )
+        count = 0 if first.linear else sum(1 for one in first.size if one) - first.layered
+        sizes = tuple(
+            self._shown(f"{buffer.texture}_{name}", None, [one.size[axis] for one in seen], size_of)
+            for axis, name in enumerate(_AXES[:count])
+        )
+        layers = None
+        if first.layered:
+            deep = [one.size[2] for one in seen]
+            layers = self._shown(f"{buffer.texture}_layers", None, deep, size_of)
+        modes = tuple(_MODES[mode] for mode in first.address[: max(1, count)])
+        image = Image(
+            size=sizes,
+            layers=layers,
+            filter="linear" if first.filter else "point",
+            address=modes if len(set(modes)) > 1 else modes[:1],
+            normalized=bool(first.flags & _NORMALIZED),
+            as_float=kind in _SHORT and not first.flags & _AS_INTEGER,
+            note=SEEN,
+        )
+        element = Element(kind, first.channels)
+        return replace(buffer, element=element, image=image, access=Access.READ)
 
 
 def _role(access: Access, const: bool, changed: bool) -> tuple[str, str]:

@@ -8,6 +8,7 @@
 //   trouble.txt    why nothing can be written down
 // The file `plan` in GI_CUDA_CAPTURE says what is asked for, in lines:
 //   take ORDINAL NAME      the launch of that number, from 0, of the kernel of that mangled name
+//   texture NUMBER         a parameter, from 0, that is a texture object
 //   symbol NAME NAMES...   a variable of the device, and how its name may be mangled
 //   limit BYTES            so much may be kept
 // Without takes, kernels are timed. Records lie in shared memory, so they outlive a process that dies.
@@ -49,6 +50,15 @@ struct Symbol {
     std::vector<std::string> mangled;
 };
 
+// A texture object that a launch got.
+struct Texture {
+    CUDA_RESOURCE_DESC resource;
+    CUDA_TEXTURE_DESC how;
+    size_t parameter, width, height, depth, texel;
+    unsigned format, channels;
+    bool layered;
+};
+
 struct Memory {
     CUdeviceptr base;
     size_t size;
@@ -56,6 +66,7 @@ struct Memory {
     std::string name;  // of a variable
     std::vector<char> before;
     size_t addresses = 0;  // words in it that are addresses of a device
+    std::vector<Texture> texture;  // that it is read through, if any: then nothing writes to it
 };
 
 struct Pointer {
@@ -104,6 +115,7 @@ struct State {
     std::vector<uint32_t> seen;
     std::map<std::string, std::vector<uint32_t>> takes;
     std::vector<Symbol> symbols;
+    std::vector<size_t> textures;
     uint64_t limit = 0, kept = 0;
     Taken taken;
     bool taking = false;
@@ -233,7 +245,7 @@ bool memory_of(CUdeviceptr address, Memory *memory) {
     void *values[] = {&kind, &base, &size};
     if (cuPointerGetAttributes(3, names, values, address) != CUDA_SUCCESS) return false;
     if (!kind || !base || !size) return false;
-    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", {}, 0};
+    *memory = {base, size, kind == CU_MEMORYTYPE_HOST, "", {}, 0, {}};
     return true;
 }
 
@@ -253,8 +265,80 @@ size_t addresses_in(const std::vector<char> &bytes, const std::vector<Memory> &m
     return found;
 }
 
+size_t bytes_of(unsigned format) {
+    switch (format) {
+        case CU_AD_FORMAT_UNSIGNED_INT8:
+        case CU_AD_FORMAT_SIGNED_INT8: return 1;
+        case CU_AD_FORMAT_UNSIGNED_INT16:
+        case CU_AD_FORMAT_SIGNED_INT16:
+        case CU_AD_FORMAT_HALF: return 2;
+        case CU_AD_FORMAT_UNSIGNED_INT32:
+        case CU_AD_FORMAT_SIGNED_INT32:
+        case CU_AD_FORMAT_FLOAT: return 4;
+        default: return 0;
+    }
+}
+
+// What a texture object is made of; false where that is none, or one with several levels.
+bool texture_of(CUtexObject object, size_t parameter, Memory *memory) {
+    Texture one = {};
+    one.parameter = parameter;
+    if (cuTexObjectGetResourceDesc(&one.resource, object) != CUDA_SUCCESS) return false;
+    if (cuTexObjectGetTextureDesc(&one.how, object) != CUDA_SUCCESS) return false;
+    auto &from = one.resource.res;
+    if (one.resource.resType == CU_RESOURCE_TYPE_LINEAR) {
+        one.format = from.linear.format;
+        one.channels = from.linear.numChannels;
+        one.width = from.linear.sizeInBytes;
+    } else if (one.resource.resType == CU_RESOURCE_TYPE_PITCH2D) {
+        one.format = from.pitch2D.format;
+        one.channels = from.pitch2D.numChannels;
+        one.width = from.pitch2D.width;
+        one.height = from.pitch2D.height;
+    } else if (one.resource.resType == CU_RESOURCE_TYPE_ARRAY) {
+        CUDA_ARRAY3D_DESCRIPTOR array;
+        if (cuArray3DGetDescriptor(&array, from.array.hArray) != CUDA_SUCCESS) return false;
+        one.format = array.Format;
+        one.channels = array.NumChannels;
+        one.width = array.Width;
+        one.height = array.Height;
+        one.depth = array.Depth;
+        one.layered = array.Flags & CUDA_ARRAY3D_LAYERED;
+    } else {
+        return false;
+    }
+    one.texel = bytes_of(one.format) * one.channels;
+    if (!one.texel) return false;
+    if (one.resource.resType == CU_RESOURCE_TYPE_LINEAR) one.width /= one.texel;
+    size_t rows = (one.height ? one.height : 1) * (one.depth ? one.depth : 1);
+    *memory = {0, one.width * rows * one.texel, false, "", {}, 0, {one}};
+    return true;
+}
+
+bool read_texture(const Texture &one, char *into) {
+    auto &from = one.resource.res;
+    if (one.resource.resType == CU_RESOURCE_TYPE_LINEAR)
+        return cuMemcpyDtoH(into, from.linear.devPtr, one.width * one.texel) == CUDA_SUCCESS;
+    CUDA_MEMCPY3D copy = {};
+    copy.dstMemoryType = CU_MEMORYTYPE_HOST;
+    copy.dstHost = into;
+    copy.dstPitch = copy.WidthInBytes = one.width * one.texel;
+    copy.dstHeight = copy.Height = one.height ? one.height : 1;
+    copy.Depth = one.depth ? one.depth : 1;
+    if (one.resource.resType == CU_RESOURCE_TYPE_PITCH2D) {
+        copy.srcMemoryType = CU_MEMORYTYPE_DEVICE;
+        copy.srcDevice = from.pitch2D.devPtr;
+        copy.srcPitch = from.pitch2D.pitchInBytes;
+    } else {
+        copy.srcMemoryType = CU_MEMORYTYPE_ARRAY;
+        copy.srcArray = from.array.hArray;
+    }
+    return cuMemcpy3D(&copy) == CUDA_SUCCESS;
+}
+
 bool read(const Memory &memory, std::vector<char> *into) {
     into->resize(memory.size);
+    if (!memory.texture.empty()) return read_texture(memory.texture[0], into->data());
     if (memory.on_host) {
         memcpy(into->data(), reinterpret_cast<const void *>(memory.base), memory.size);
         return true;
@@ -274,7 +358,7 @@ bool global_of(CUfunction function, const Symbol &symbol, Memory *memory) {
         if ((in_module && cuModuleGetGlobal(&base, &size, module, name.c_str()) == CUDA_SUCCESS) ||
             (in_library &&
              cuLibraryGetGlobal(&base, &size, library, name.c_str()) == CUDA_SUCCESS)) {
-            *memory = {base, size, false, symbol.name, {}, 0};
+            *memory = {base, size, false, symbol.name, {}, 0, {}};
             return true;
         }
     }
@@ -340,6 +424,17 @@ void take(const Launch &launch, Taken *taken) {
     }
     read_parameters(launch, taken);
     find_memories(taken);
+    for (size_t number : s.textures) {
+        CUtexObject object = 0;
+        Memory memory;
+        bool there = number < taken->parameters.size() && taken->parameters[number].size == 8;
+        if (there) memcpy(&object, taken->parameters[number].bytes.data(), 8);
+        if (!there || !texture_of(object, number, &memory)) {
+            taken->trouble = "texture";
+            return;
+        }
+        taken->memories.push_back(memory);
+    }
     for (const Symbol &symbol : s.symbols) {
         Memory memory;
         if (global_of(launch.function, symbol, &memory)) taken->memories.push_back(memory);
@@ -372,6 +467,16 @@ std::string hex(const std::vector<unsigned char> &bytes) {
     return text;
 }
 
+void describe(const Texture &one, std::ostream &out) {
+    out << ", \"texture\": {\"parameter\": " << one.parameter << ", \"format\": " << one.format
+        << ", \"channels\": " << one.channels << ", \"size\": [" << one.width << ", " << one.height
+        << ", " << one.depth << "], \"layered\": " << one.layered
+        << ", \"linear\": " << (one.resource.resType == CU_RESOURCE_TYPE_LINEAR)
+        << ", \"address\": [" << one.how.addressMode[0] << ", " << one.how.addressMode[1] << ", "
+        << one.how.addressMode[2] << "], \"filter\": " << one.how.filterMode
+        << ", \"flags\": " << one.how.flags << "}";
+}
+
 void describe(const Taken &taken, const std::vector<bool> &changed) {
     std::ostringstream out;
     const unsigned *g = taken.launch.grid, *b = taken.launch.block;
@@ -394,7 +499,9 @@ void describe(const Taken &taken, const std::vector<bool> &changed) {
         const Memory &one = taken.memories[i];
         out << (i ? ",\n  " : "\n  ") << "{\"base\": " << one.base << ", \"size\": " << one.size
             << ", \"symbol\": \"" << one.name
-            << "\", \"addresses\": " << one.addresses << ", \"changed\": " << (i < changed.size() && changed[i] ? "true" : "false") << "}";
+            << "\", \"addresses\": " << one.addresses << ", \"changed\": " << (i < changed.size() && changed[i] ? "true" : "false");
+        for (const Texture &its : one.texture) describe(its, out);
+        out << "}";
     }
     out << "]}\n";
     std::string name = state().folder + "/launch-" + std::to_string(taken.sequence) + ".json";
@@ -409,6 +516,7 @@ void finish(Taken *taken) {
     std::vector<char> after;
     for (size_t i = 0; taken->trouble.empty() && i < taken->memories.size(); i++) {
         Memory &memory = taken->memories[i];
+        if (!memory.texture.empty()) continue;
         if (!read(memory, &after)) taken->trouble = "unreadable";
         changed[i] = taken->trouble.empty() && after != memory.before;
         if (changed[i] && !write(file_of(taken->sequence, i, "after"), after))
@@ -533,6 +641,10 @@ void read_plan(const std::string &path) {
             words >> symbol.name;
             while (words >> name) symbol.mangled.push_back(name);
             s.symbols.push_back(symbol);
+        } else if (word == "texture") {
+            size_t number;
+            words >> number;
+            s.textures.push_back(number);
         } else if (word == "limit") {
             words >> s.limit;
         }

@@ -114,14 +114,20 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
             raise _not_followed(proposal, f"pointers in memory, {name}")
     pieces, same = _pieces(proposal, taken, pointers)
     nowhere = frozenset(addresses.keys() - pointers.keys())
-    return Observation(taken, scalars, same, nowhere, {**pieces, **_variables(proposal, taken)})
+    pieces |= _variables(proposal, taken)
+    names = texture_names(proposal)
+    for memory in taken.memories:
+        if memory.texture is not None:
+            name = names[proposal.arguments[memory.texture.parameter]]
+            pieces[name] = Piece(memory, 0, memory.size, memory.size)
+    return Observation(taken, scalars, same, nowhere, pieces)
 
 
 def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
     """Scalars and buffers, each with the parameter that it is in, and its first byte."""
     sizes = {s.name: np.dtype(s.element.type).itemsize * s.count for s in proposal.scalars}
     structs = {one.name: one for one in proposal.structs}
-    textures = {one.texture for one in proposal.buffers if one.texture}
+    textures = texture_names(proposal)
     expected = [
         structs[name].size if name in structs else sizes.get(name, 8) for name in proposal.arguments
     ]
@@ -135,11 +141,24 @@ def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
         )
     for index, name in enumerate(proposal.arguments):
         if name in textures:
-            raise _not_followed(proposal, f"the texture or surface {name}")
+            continue
         if name in structs:
             yield from ((member, index, at) for member, at in structs[name].members)
         else:
             yield name, index, 0
+
+
+def texture_names(proposal: Proposal) -> dict[str, str]:
+    """The parameters that are textures, and the buffers that these read.
+
+    Raises:
+        UserError: one is a surface, or a part of a struct.
+    """
+    found = {one.texture: one for one in proposal.buffers if one.texture}
+    for name, one in found.items():
+        if name not in proposal.arguments or (one.image is not None and one.image.surface):
+            raise _not_followed(proposal, f"{name}, a surface or a texture in a struct")
+    return {name: one.name for name, one in found.items()}
 
 
 def without_addresses(proposal: Proposal) -> Proposal:

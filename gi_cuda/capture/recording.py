@@ -31,6 +31,32 @@ COOPERATIVE, GRAPH, CLUSTER = 1, 2, 4
 
 
 @dataclass(frozen=True, slots=True)
+class SeenTexture:
+    """A texture object that a launch got.
+
+    Attributes:
+        parameter: number of the parameter that it is.
+        format: of a texel's components, as the driver counts them.
+        channels: components of a texel.
+        size: width, height and depth, or number of layers; 0 where it has none.
+        linear: whether it is linear memory.
+        address: modes along each axis, as the driver counts them.
+        filter: 1: between texels.
+        flags: 1: integers stay integers; 2: coordinates are normalized.
+    """
+
+    parameter: int
+    format: int
+    channels: int
+    size: tuple[int, ...]
+    layered: bool
+    linear: bool
+    address: tuple[int, ...]
+    filter: int
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
 class Memory:
     """Memory of a device that a launch got.
 
@@ -40,6 +66,7 @@ class Memory:
         addresses: how many words of it are addresses in memory of the device, up to 16.
         file: of what it held, without the end.
         changed: whether the kernel changed it.
+        texture: that it is read through, if it is.
     """
 
     base: int
@@ -48,6 +75,7 @@ class Memory:
     addresses: int
     file: Path
     changed: bool
+    texture: SeenTexture | None = None
 
     def read(self, *, after: bool) -> NDArray[np.uint8]:
         """What it held before the launch or after it."""
@@ -173,6 +201,13 @@ def _memories(name: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
             one["addresses"],
             Path(f"{name}-{index}"),
             one["changed"],
+            _texture(one["texture"]) if "texture" in one else None,
         )
         for index, one in enumerate(told)
     ]
+
+
+def _texture(told: Mapping[str, Any]) -> SeenTexture:
+    lists = {key: tuple(told[key]) for key in ("size", "address")}
+    truths = {key: bool(told[key]) for key in ("layered", "linear")}
+    return SeenTexture(**{**told, **lists, **truths})

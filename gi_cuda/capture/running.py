@@ -26,11 +26,13 @@ class Plan:
 
     Attributes:
         ordinals: by a kernel's mangled name the numbers of its launches, from 0.
+        textures: numbers of parameters that are texture objects.
         symbols: by a variable's name how binaries may call it.
         limit: bytes that may be kept.
     """
 
     ordinals: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    textures: Sequence[int] = ()
     symbols: Mapping[str, Sequence[str]] = field(default_factory=dict)
     limit: int = 0
 
@@ -38,6 +40,7 @@ class Plan:
     def text(self) -> str:
         """As the library reads it."""
         lines = [f"take {n} {kernel}" for kernel, every in self.ordinals.items() for n in every]
+        lines += [f"texture {number}" for number in self.textures]
         lines += [f"symbol {name} {' '.join(names)}" for name, names in self.symbols.items()]
         return "\n".join([*lines, f"limit {self.limit}", ""])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import Image, ProposedBuffer
+from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer
 from gi_cuda.init.build_files import own_build
 from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
@@ -177,6 +177,8 @@ def _textures(proposal: Proposal) -> Iterator[str]:
         f"{proposal.mark}: what each texture is made of. Assumed, where host code was not found to"
         "\nsay it: what is fetched, the nearest texel, clamped coordinates in texels."
     )
+    if all(one.image is None or one.image.note == SEEN for one in proposal.buffers):
+        comment = "What each texture is made of."
     for buffer in proposal.buffers:
         if buffer.texture is None or buffer.image is None:
             continue

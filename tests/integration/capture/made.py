@@ -63,6 +63,32 @@ def rows(n: int, seed: int, addresses: int = 0) -> Made:
     )
 
 
+def sample(width: int, height: int) -> Made:
+    """A launch that reads bytes as real numbers, through a texture of two dimensions."""
+    image = np.random.default_rng(width).integers(0, 256, width * height, dtype=np.uint8)
+    after = np.float32(2) * (image.astype(np.float32) / np.float32(255))
+    texture = {
+        "parameter": 0,
+        "format": 1,
+        "channels": 1,
+        "size": [width, height, 0],
+        "layered": 0,
+        "linear": 0,
+        "address": [3, 1, 0],
+        "filter": 0,
+        "flags": 0,
+    }
+    return Made(
+        "_Z6sampleyPfii",
+        (-(-width // 64), height, 1),
+        (64, 1, 1),
+        [POINTER, POINTER, struct.pack("i", width), struct.pack("i", height)],
+        [(1, 0, 0, 0)],
+        [(np.zeros_like(after), after), (image, image)],
+        textures={1: texture},
+    )
+
+
 def smooth(n: int, seed: int) -> Made:
     """A launch whose first pointer points into an array, which it goes back from."""
     values = np.random.default_rng(seed).random(n + 2, dtype=np.float32)

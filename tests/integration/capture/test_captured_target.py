@@ -18,7 +18,7 @@ from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.init import write_folder
 from gi_cuda.spec import load_case, load_target
 from tests.command import gi_cuda
-from tests.integration.capture.made import HEAT, SOURCES, heat, rows, smooth, weigh, wish
+from tests.integration.capture.made import HEAT, SOURCES, heat, rows, sample, smooth, weigh, wish
 from tests.recorded import Made, Recorded
 
 MIXED = SOURCES / "mixed.cu"
@@ -123,6 +123,18 @@ def test_pointers_of_the_host_in_structs_are_bytes(tmp_path: Path) -> None:
     assert found.tolerances["all"].relative == 1e-5
     target = load_target(tmp_path / "t")
     assert [(b.name, b.addresses) for b in target.buffers] == [("all", {})]
+    assert checked(tmp_path / "t").count("the answers known") == 2
+
+
+def test_a_texture_is_what_the_object_was_made_of(tmp_path: Path) -> None:
+    took(tmp_path, "sample", wish(MIXED, tmp_path / "t"), [sample(100, 20), sample(70, 33)])
+    target = load_target(tmp_path / "t")
+    texture = target.textures[0]
+    assert [one.text for one in texture.size] == ["width", "height"]
+    assert texture.as_float
+    assert texture.address == ("border", "clamp")
+    assert str(target.buffers[0].dtype) == "uint8"
+    assert "confirm" not in (tmp_path / "t" / "target.toml").read_text()
     assert checked(tmp_path / "t").count("the answers known") == 2
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -186,7 +186,8 @@ def proposed(application: Application, use: KernelUse, wish: Wish) -> Proposal:
     shown = [one.shown for one in kernels_in(code, built.compilation.fragment)]
     wanted = defined_as(use.name, source, shown)
     read = propose(built.source, wanted, built.compilation, templates=use.name.templates)
-    return without_addresses(read)
+    how = replace(read.launching, cooperative=use.cooperative)
+    return without_addresses(replace(read, launching=how))
 
 
 def _plan(use: KernelUse, proposal: Proposal, wish: Wish) -> Plan:
@@ -223,7 +224,6 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
         )
     said = {
         "graph": "is part of a graph that is made, and is not run by itself",
-        "cooperative": "is cooperative, and such launches are not captured",
         "cluster": "is one of clusters of blocks, and such launches are not captured",
         "texture": "got a texture with several levels, or none at all",
         "unreadable": "got memory that cannot be read, as that of another device",

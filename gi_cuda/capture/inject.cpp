@@ -408,8 +408,8 @@ bool write(const std::string &name, const std::vector<char> &bytes) {
 
 void take(const Launch &launch, Taken *taken) {
     State &s = state();
-    if (launch.flags) {
-        taken->trouble = launch.flags & COOPERATIVE ? "cooperative" : "cluster";
+    if (launch.flags & CLUSTER) {
+        taken->trouble = "cluster";
         return;
     }
     CUstreamCaptureStatus capturing = CU_STREAM_CAPTURE_STATUS_NONE;

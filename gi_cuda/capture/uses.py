@@ -40,12 +40,14 @@ class KernelUse:
         return float(self.launches["nanoseconds"].sum()) * 1e-9
 
     @property
-    def odd(self) -> str:
-        """Why it cannot be captured; "" where it can."""
-        flags = int(np.bitwise_or.reduce(self.launches["flags"]))
-        if flags & COOPERATIVE:
-            return "cooperative"
-        return "cluster" if flags & CLUSTER else ""
+    def cooperative(self) -> bool:
+        """Whether its blocks may wait for each other."""
+        return bool(np.any(self.launches["flags"] & COOPERATIVE))
+
+    @property
+    def clustered(self) -> bool:
+        """Whether its blocks are in clusters, so that it cannot be captured."""
+        return bool(np.any(self.launches["flags"] & CLUSTER))
 
 
 def uses(recording: Recording) -> list[KernelUse]:
@@ -79,10 +81,9 @@ def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
             f"several kernels are called {wanted!r}", where="--kernel", hint=f"name one: {names}"
         )
     use = meant[0]
-    if use.odd:
-        what = "cooperatively" if use.odd == "cooperative" else "in clusters of blocks"
+    if use.clustered:
         raise UserError(
-            f"{use.name.shown} is launched {what}, and such launches are not captured",
+            f"{use.name.shown} is launched in clusters of blocks, and such launches are not captured",
             where="--kernel",
             hint="take another kernel of the application",
         )

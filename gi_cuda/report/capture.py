@@ -19,7 +19,7 @@ def kernels_table(uses: Sequence[KernelUse]) -> Table:
     for one in uses:
         timed = one.seconds > 0
         rows.add_row(
-            one.name.shown + (f" ({one.odd})" if one.odd else ""),
+            one.name.shown + (" (clusters of blocks)" if one.clustered else ""),
             str(len(one.launches)),
             f"{one.seconds * 1e3:.3f}" if timed else "?",
             f"{one.seconds / len(one.launches) * 1e6:.1f}" if timed else "?",
@@ -30,7 +30,7 @@ def kernels_table(uses: Sequence[KernelUse]) -> Table:
 
 def next_command(uses: Sequence[KernelUse], command: Sequence[str]) -> str:
     """What to do with the list of kernels."""
-    first = next((one for one in uses if not one.odd), None)
+    first = next((one for one in uses if not one.clustered), None)
     if first is None:
         return "none of these can be captured"
     name = shlex.quote(first.name.shown)

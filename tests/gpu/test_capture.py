@@ -75,7 +75,7 @@ def test_from_the_application_to_a_mail(heat: Path) -> None:
     assert applied.returncode == 0
 
 
-def test_a_cooperative_or_unknown_kernel_is_one_message(heat: Path) -> None:
+def test_what_is_not_launched_is_one_message(heat: Path) -> None:
     done = cli("capture", "--kernel", "blur", "--", "./heat", *ARGUMENTS, cwd=heat)
     assert done.returncode == 2
     assert "launches no kernel 'blur'" in done.stderr

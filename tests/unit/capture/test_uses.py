@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.capture.recording import COOPERATIVE, GRAPH, recordings
+from gi_cuda.capture.recording import CLUSTER, COOPERATIVE, GRAPH, recordings
 from gi_cuda.capture.uses import KernelUse, best, chosen, launches_from, uses
 from gi_cuda.errors import UserError
 from tests.recorded import Made, write
@@ -59,10 +59,11 @@ def test_one_name_in_two_namespaces_is_refused(tmp_path: Path) -> None:
     assert chosen(every, "b::blur").name.plain == "b::blur"
 
 
-def test_cooperative_launches_are_refused(tmp_path: Path) -> None:
-    every = found(tmp_path, made(SMOOTH, flags=COOPERATIVE))
-    assert every[0].odd == "cooperative"
-    with pytest.raises(UserError, match="cooperatively"):
+def test_cooperative_launches_are_known_and_clusters_refused(tmp_path: Path) -> None:
+    every = found(tmp_path, made("_Z4fastPi", flags=COOPERATIVE), made(SMOOTH, flags=CLUSTER))
+    assert chosen(every, "fast").cooperative
+    assert not every[1].cooperative
+    with pytest.raises(UserError, match="clusters of blocks"):
         chosen(every, "smooth")
 
 

@@ -15,7 +15,7 @@ from gi_cuda.backends.cuda.toolkit import find_toolkit
 from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.errors import UserError
 
-SOURCE = Path(__file__).parent / "inject.cpp"
+SOURCE = Path(__file__).parent / "inject" / "inject.cpp"
 _INSTALL = "install CUDA's profiling interface: `pip install nvidia-cuda-cupti`, or the toolkit's"
 
 
@@ -44,7 +44,9 @@ def build_library(cache: Path | None = None) -> Path:
         command.append(f"-Wl,-rpath,{library.parent}")
         output_of(command, compiler, "capturing needs CUDA 12.4 or later")
 
-    digest = xxhash.xxh3_64(SOURCE.read_bytes())
+    digest = xxhash.xxh3_64()
+    for file in sorted(SOURCE.parent.iterdir()):
+        digest.update(file.read_bytes())
     for file in (library.resolve(), headers / "cuda.h"):
         digest.update(f"{file} {file.stat().st_mtime_ns}".encode())
     return cached(f"capture-{digest.hexdigest()}.so", compile_library, cache)

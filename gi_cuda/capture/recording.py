@@ -1,4 +1,4 @@
-"""What the injected library wrote down of an application: see ``inject.cpp``, which says how."""
+"""What the injected library wrote down of an application: ``inject/inject.cpp`` says how."""
 
 from __future__ import annotations
 

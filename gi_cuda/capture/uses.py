@@ -83,7 +83,7 @@ def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
     use = meant[0]
     if use.clustered:
         raise UserError(
-            f"{use.name.shown} is launched in clusters of blocks, and such launches are not captured",
+            f"{use.name.shown} is launched in clusters of blocks, which are not captured",
             where="--kernel",
             hint="take another kernel of the application",
         )

@@ -22,7 +22,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_it_needs_the_driver_or_cuda_would_not_load_it(library: Path) -> None:
     with library.open("rb") as file:
         elf = ELFFile(file)
-        tags = [tag for tag in elf.get_section_by_name(".dynamic").iter_tags()]
+        tags = list(elf.get_section_by_name(".dynamic").iter_tags())
         names = [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
         symbols = elf.get_section_by_name(".dynsym")
         exported = {one.name for one in symbols.iter_symbols() if one["st_shndx"] != "SHN_UNDEF"}

@@ -45,7 +45,7 @@ def add(
     use = chosen(uses, target.kernels[0])
     tell(f"reading the source of {use.name.shown}")
     wish = replace(wish, source=target.source)
-    read = proposed(application, use, wish)
+    read, _ = proposed(application, use, wish)
     found = observed_launches(application, use, wish, read, scratch, tell)
     known = json.loads(index.read_text())
     run = 1 + len({name.rpartition("launch-")[0] for name in known})

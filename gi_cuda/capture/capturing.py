@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from gi_cuda.capture.finding import check_age, defined_as, find_file
+from gi_cuda.capture.finding import check_age, defined_as, find_files
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
 from gi_cuda.capture.noise import Allowed, allowed, coarsest, reals
@@ -24,6 +24,7 @@ from gi_cuda.capture.recording import Recording, Taken
 from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.checks.finding import listed
 from gi_cuda.init import (
     Compilation,
     Proposal,
@@ -116,7 +117,7 @@ def capture(
             captured.
     """
     tell(f"reading the source of {use.name.shown}")
-    proposal = proposed(application, use, wish)
+    proposal, said = proposed(application, use, wish)
     folder = wish.folder or Path("targets") / proposal.name
     check_free(folder)
     fitted = observed_launches(application, use, wish, proposal, scratch, tell)
@@ -129,7 +130,8 @@ def capture(
         runs.append(_taken(application, plan, scratch / f"run-{number}"))
     again = [{one.ordinal: one for one in run} for run in runs]
     tolerances = {one.name: _allowed(one.name, fitted, again) for one in real}
-    return captured(application, use, folder, fitted, tolerances)
+    found = captured(application, use, folder, fitted, tolerances)
+    return replace(found, lines=(*said, *found.lines))
 
 
 def observed_launches(
@@ -170,13 +172,16 @@ def captured(
     return Capture(folder, written, fitted.proposal, tuple(cases), tolerances, tuple(lines))
 
 
-def proposed(application: Application, use: KernelUse, wish: Wish) -> Proposal:
-    """What the source of a kernel says of it.
+def proposed(
+    application: Application, use: KernelUse, wish: Wish
+) -> tuple[Proposal, tuple[str, ...]]:
+    """What the source of a kernel says of it, and what is to be said of how that was chosen.
 
     Raises:
         UserError: the source is not found, was changed, or does not have the kernel.
     """
-    source = wish.source or find_file(use.name, Path.cwd())
+    here, program = Path.cwd(), application.program
+    source, *others = [wish.source] if wish.source else find_files(use.name, here, program)
     check_age(use.name, source, application.program)
     compilation = wish.compilation
     if wish.database is not None:
@@ -187,7 +192,9 @@ def proposed(application: Application, use: KernelUse, wish: Wish) -> Proposal:
     wanted = defined_as(use.name, source, shown)
     read = propose(built.source, wanted, built.compilation, templates=use.name.templates)
     how = replace(read.launching, cooperative=use.cooperative)
-    return without_addresses(replace(read, launching=how))
+    names = listed([str(path) for path in others])
+    said = (f"  also defined in {names}; --source FILE takes another",) if others else ()
+    return without_addresses(replace(read, launching=how)), said
 
 
 def _plan(use: KernelUse, proposal: Proposal, wish: Wish) -> Plan:

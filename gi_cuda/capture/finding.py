@@ -15,29 +15,30 @@ _WORD = re.compile(r"\w+|\*")
 _COMPILED = frozenset({".cu", ".cpp", ".cc", ".cxx", ".c"})
 
 
-def find_file(name: KernelName, folder: Path) -> Path:
-    """The file of a folder's repository that a kernel is defined in: one in the folder before
-    others, one that is compiled by itself before a header.
+def find_files(name: KernelName, folder: Path, program: Path | None) -> list[Path]:
+    """The files of a folder's repository that a kernel is defined in, the most likely one first:
+    one in the folder before others, one that is compiled by itself before a header, one that is
+    called like the program.
 
     Raises:
-        UserError: there is none, or there are several.
+        UserError: there is none.
     """
     found = list(_defining(name, repository_of(folder / "any").sources(folder)))
-    near = [path for path in found if path.is_relative_to(folder)] or found
-    best = [path for path in near if path.suffix in _COMPILED] or near
-    if not best:
+    if not found:
         raise UserError(
             f"no source that defines {name.plain} is found here",
             where=str(folder),
             hint="say which file it is in: --source FILE",
         )
-    if len(best) > 1:
-        shown = ", ".join(str(path) for path in best)
-        raise UserError(
-            f"several files define {name.plain}: {shown}",
-            hint=f"say which one the program is built of: --source {best[0]}",
-        )
-    return best[0]
+    own = "" if program is None else program.stem
+    return sorted(
+        found,
+        key=lambda path: (
+            not path.is_relative_to(folder),
+            path.suffix not in _COMPILED,
+            path.stem != own,
+        ),
+    )
 
 
 def defined_as(name: KernelName, source: Path, shown: Sequence[str]) -> str:

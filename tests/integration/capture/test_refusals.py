@@ -95,6 +95,23 @@ def test_a_source_is_found_where_one_stands(
     assert found.proposal.source == tmp_path / "src" / "mixed.cu"
 
 
+def test_of_several_sources_the_one_called_like_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("another.cu", "app.cu"):
+        shutil.copy(MIXED, tmp_path / name)
+    program = tmp_path / "app"
+    program.write_bytes(b"\x7fELF")
+    program.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    application = Recorded(("./app",), runs=((smooth(300, 1), smooth(20, 2)),))
+    uses, _ = list_kernels(application, tmp_path / "scratch")
+    wanted = wish(None, tmp_path / "t")
+    found = capture(application, chosen(uses, "smooth"), wanted, tmp_path / "k", in_silence)
+    assert found.proposal.source == tmp_path / "app.cu"
+    assert "another.cu; --source FILE" in found.lines[0]
+
+
 def test_a_source_that_was_changed_after_the_program_was_built(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -52,6 +52,16 @@ def build_library(cache: Path | None = None) -> Path:
     return cached(f"capture-{digest.hexdigest()}.so", compile_library, cache)
 
 
+def header_folders() -> tuple[Path, Path]:
+    """The folders of CUPTI's headers and of the driver's.
+
+    Raises:
+        UserError: they are not there.
+    """
+    include, _ = _cupti()
+    return include, _cuda_headers(include)
+
+
 def _cupti() -> tuple[Path, Path]:
     """The folder of CUPTI's headers, and its library."""
     for root in _roots():

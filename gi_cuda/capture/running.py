@@ -73,19 +73,27 @@ class Application:
         Raises:
             UserError: no GPU, no CUPTI; it cannot be started, is stopped, or launches nothing.
         """
-        if not query().gpus:
-            raise UserError(
-                f"no GPU can be used: {query().trouble}",
-                hint="capture where there is one; the target that it writes works without, too",
-            )
-        library = build_library()
+        own = self.injection()
         folder.mkdir(parents=True)
         (folder / "plan").write_text(plan.text)
-        status = self._started(library, folder, quiet)
+        status = self._started({**own, "GI_CUDA_CAPTURE": str(folder)}, folder, quiet)
         return self._recorded(folder, status), status
 
-    def _started(self, library: Path, folder: Path, quiet: bool) -> int:
-        own = {"CUDA_INJECTION64_PATH": str(library), "GI_CUDA_CAPTURE": str(folder)}
+    def injection(self) -> dict[str, str]:
+        """The environment in which CUDA loads the library into it.
+
+        Raises:
+            UserError: no GPU, no CUPTI.
+        """
+        driver = query()
+        if not driver.gpus:
+            raise UserError(
+                f"no GPU can be used: {driver.trouble}",
+                hint="capture where there is one; the target that it writes works without, too",
+            )
+        return {"CUDA_INJECTION64_PATH": str(build_library())}
+
+    def _started(self, own: Mapping[str, str], folder: Path, quiet: bool) -> int:
         output = (folder / "output").open("w") if quiet else None
         try:
             process = Process(

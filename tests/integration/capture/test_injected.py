@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 from dataclasses import dataclass
@@ -14,7 +13,6 @@ import pytest
 from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.capture import Application, capture, list_kernels
 from gi_cuda.capture.library import SOURCE, header_folders
-from gi_cuda.capture.recording import Recording, recordings
 from gi_cuda.capture.running import Plan
 from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
@@ -31,12 +29,8 @@ SMOOTH, SAMPLE = "_Z6smoothPKfPfi", "_Z6sampleyPfii"
 class Driven(Application):
     """An application that brings its driver, so that no GPU is needed."""
 
-    def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
-        folder.mkdir(parents=True)
-        (folder / "plan").write_text(plan.text)
-        own = {"GI_CUDA_CAPTURE": str(folder), "ASAN_OPTIONS": "detect_leaks=0"}
-        done = subprocess.run(self.command, env={**os.environ, **own}, check=False)
-        return recordings(folder), done.returncode
+    def injection(self) -> dict[str, str]:
+        return {"ASAN_OPTIONS": "detect_leaks=0"}
 
 
 @pytest.fixture(scope="module")
@@ -106,8 +100,20 @@ def test_another_profiler_is_said(
     driver: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER_PROFILER", "1")
-    found, _ = Driven((str(driver), "2")).run(Plan(), tmp_path / "r", quiet=True)
-    assert found[0].trouble == "another profiler is there"
+    with pytest.raises(UserError, match="another profiler is there"):
+        Driven((str(driver), "2")).run(Plan(), tmp_path / "r", quiet=True)
+
+
+def test_an_application_that_launches_nothing(driver: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="launched no kernel"):
+        Driven((str(driver), "0")).run(Plan(), tmp_path / "a", quiet=True)
+    with pytest.raises(UserError, match="launched no kernel and ended with status 1"):
+        Driven(("false",)).run(Plan(), tmp_path / "b", quiet=True)
+
+
+def test_an_application_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="cannot be started"):
+        Driven((str(tmp_path / "none"),)).run(Plan(), tmp_path / "r", quiet=False)
 
 
 @pytest.mark.parametrize("kernel", ["smooth", "sample"])

@@ -62,6 +62,15 @@ def add(
     ]
     arrays: dict[str, str | bytes] = {}
     new = {one.name: told(proposal.buffers, one, arrays) for one in cases}
+    got = [(one["scalars"], one["given"]) for one in known.values()]
+    cases = [one for one in cases if (new[one.name]["scalars"], new[one.name]["given"]) not in got]
+    if not cases:
+        raise UserError(
+            "this run gives the kernel nothing that the target does not have already",
+            where=application.shown,
+            hint="run the application with other arguments",
+        )
+    new = {one.name: new[one.name] for one in cases}
     for one in cases:
         _check(target, one)
     for name, content in arrays.items():
@@ -69,7 +78,7 @@ def add(
         (target.folder / name).write_bytes(content)
     index.write_text(json.dumps({**known, **new}, indent=1) + "\n")
     file = target.folder / target.file.name
-    tables = "\n\n".join(case_tables(cases))
+    tables = "\n\n".join(case_tables(cases, f"Of another run, {application.shown}."))
     file.write_text(f"{file.read_text(encoding='utf-8')}\n{tables}\n", encoding="utf-8")
     names = ", ".join(one.name for one in cases)
     return [f"added to {folder} as held-out cases: {names}", f"then: gi-cuda check {folder}"]

@@ -119,7 +119,7 @@ def capture(
     tell(f"reading the source of {use.name.shown}")
     proposal, said = proposed(application, use, wish)
     folder = wish.folder or Path("targets") / proposal.name
-    check_free(folder)
+    check_free(folder, "--into")
     fitted = observed_launches(application, use, wish, proposal, scratch, tell)
     plan = _plan(use, fitted.source, wish)
     runs = []

@@ -54,7 +54,7 @@ def blocks_of(values: Sequence[int], names: Sequence[Names], threads: str) -> st
     if set(values) == {1}:
         return "1"
     for many, _ in _products(names):
-        for each in _PER_THREAD:
+        for each in _PER_THREAD if threads != "1" else ():
             by = bracketed(threads) if each == 1 else f"({bracketed(threads)} * {each})"
             for text in (f"({many} + {by} - 1) / {by}", f"{many} / {by}"):
                 if agrees(text, values, names):

@@ -168,9 +168,15 @@ def keep(values: NDArray[Any], arrays: dict[str, str | bytes]) -> str:
     return name
 
 
-def case_tables(cases: Sequence[Captured]) -> Iterator[str]:
-    """The cases as ``target.toml`` has them."""
-    comment = "Cases: train ones give fitness, held-out ones only ever validate."
+_CASES = "Cases: train ones give fitness, held-out ones only ever validate."
+
+
+def case_tables(cases: Sequence[Captured], comment: str = _CASES) -> Iterator[str]:
+    """The cases as ``target.toml`` has them.
+
+    Args:
+        comment: above the first.
+    """
     for one in cases:
         yield table(
             "[[case]]",

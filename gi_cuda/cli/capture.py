@@ -98,7 +98,7 @@ def command(
     if into is not None:
         if len(named) > 1:
             raise UserError("--into names one folder", where="--kernel", hint="name one kernel")
-        check_free(into)
+        check_free(into, "--into")
     wish = Wish(
         compilation, database, source, launches, cases, size_of(limit, "--limit"), repeat, into
     )

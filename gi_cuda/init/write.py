@@ -11,8 +11,11 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 
 
-def check_free(folder: Path) -> None:
+def check_free(folder: Path, option: str = "--output") -> None:
     """Refuse to write where something is.
+
+    Args:
+        option: that names another folder.
 
     Raises:
         UserError: the folder exists.
@@ -21,7 +24,7 @@ def check_free(folder: Path) -> None:
         raise UserError(
             "it exists, and nothing is overwritten",
             where=str(folder),
-            hint="name another folder with --output, or remove this one",
+            hint=f"name another folder with {option}, or remove this one",
         )
 
 

@@ -203,6 +203,21 @@ def test_another_run_is_added_as_held_out_cases(tmp_path: Path) -> None:
     assert checked(tmp_path / "t").count("the answers known, bit for bit") == 4
 
 
+def test_only_what_is_new_is_added(tmp_path: Path) -> None:
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
+    wanted = wish(None, tmp_path / "t")
+    for number, again in enumerate([[smooth(300, 1), smooth(70, 3)], [smooth(300, 1)]]):
+        other = Recorded(("./app", "2"), runs=(tuple(again),))
+        uses, _ = list_kernels(other, tmp_path / f"other-{number}")
+        kept = tmp_path / f"added-{number}"
+        if number:
+            with pytest.raises(UserError, match="does not have already"):
+                add(other, uses, tmp_path / "t", wanted, kept, in_silence)
+        else:
+            add(other, uses, tmp_path / "t", wanted, kept, in_silence)
+    assert [one.name for one in load_target(tmp_path / "t").cases][2:] == ["run-2-launch-2"]
+
+
 def test_a_run_that_does_not_fit_is_not_added(tmp_path: Path) -> None:
     took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
     before = (tmp_path / "t" / "target.toml").read_text()

@@ -29,6 +29,7 @@ def test_blocks_are_enough_for_what_there_is() -> None:
 
 
 def test_one_block_for_each_item() -> None:
+    assert blocks_of([30, 500], [SMALL, LARGE], "1") == "m"
     assert blocks_of([30, 500], [SMALL, LARGE], "64") == "m"
 
 

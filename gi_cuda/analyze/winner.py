@@ -23,9 +23,12 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
 FINALISTS = 5
-"""Individuals that are validated, best first, until one holds."""
+"""Individuals that are validated at a time; the best one that holds is the winner."""
 
-AMONG = 100
+ROUNDS = 3
+"""So many times, until one holds."""
+
+AMONG = 1000
 """So many of the best are looked at for those."""
 
 TWINS = 0.5
@@ -48,17 +51,11 @@ class Winner:
     validation: Validation
 
 
-def finalists(run: Run) -> list[tuple[int, Genotype]]:
-    """The best individuals on the train cases, best first, with their numbers.
-
-    Of twins only the better one, while there are others.
-    """
-    best = run.store.best(AMONG)
-    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
-    return different(found, FINALISTS)
+Finalist = tuple[int, Genotype]
+"""An individual's number, and what it is."""
 
 
-def different(found: Sequence[tuple[int, Genotype]], count: int) -> list[tuple[int, Genotype]]:
+def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
     """So many of what was found, in its order: those that are no twins of earlier ones and, where
     these are too few, the first of the others."""
     chosen: list[int] = []
@@ -66,29 +63,64 @@ def different(found: Sequence[tuple[int, Genotype]], count: int) -> list[tuple[i
     for at, mine in enumerate(changes):
         if all(len(mine & changes[other]) < TWINS * len(mine | changes[other]) for other in chosen):
             chosen.append(at)
+            if len(chosen) == count:
+                break
     twins = [at for at in range(len(found)) if at not in chosen]
     return [found[at] for at in sorted([*chosen, *twins][:count])]
+
+
+def less_suspect(
+    found: Sequence[Finalist], failed: Sequence[Finalist], count: int
+) -> list[Finalist]:
+    """So many of what was found, in its order: those that share least with what did not hold.
+
+    Each shares less with it than all that are better: what holds may be a change away, or have
+    nothing to do with it.
+    """
+    suspects = frozenset[object]().union(*(changes_of(genotype) for _, genotype in failed))
+    tried = {ident for ident, _ in failed}
+    chosen: list[Finalist] = []
+    least = len(suspects) + 1
+    for ident, genotype in found:
+        shared = len(suspects.intersection(changes_of(genotype)))
+        if shared < least and ident not in tried:
+            chosen.append((ident, genotype))
+            least = shared
+    return chosen[-count:]
 
 
 def select_winner(run: Run) -> Winner | None:
     """Validate the best individuals beside a copy of the reference, and store the first of them
     that is correct and faster than that copy may seem.
 
-    None where none holds; what was stored before is then forgotten.
+    Of twins only the better one is validated, while there are others. Where none holds, others
+    follow that share less with those that failed. None where none of them holds either; what was
+    stored before is then forgotten.
     """
-    best = finalists(run)
-    if not best:
-        keep_winner(run.store, None)
-        return None
-    candidates = [candidate(run.subject, genotype) for _, genotype in best]
+    every = run.store.best(AMONG)
+    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in every]
+    failed: list[Finalist] = []
+    winner = None
+    for _ in range(ROUNDS):
+        finalists = (
+            less_suspect(found, failed, FINALISTS) if failed else different(found, FINALISTS)
+        )
+        winner = _validated(run, finalists) if finalists else None
+        if winner is not None or not finalists:
+            break
+        failed += finalists
+    keep_winner(run.store, winner)
+    return winner
+
+
+def _validated(run: Run, finalists: Sequence[Finalist]) -> Winner | None:
+    """The first that holds."""
+    candidates = [candidate(run.subject, genotype) for _, genotype in finalists]
     noise, *validations = run.validate([unmodified(run.subject), *candidates])
-    for (ident, genotype), one, measured in zip(best, candidates, validations, strict=True):
+    for (ident, genotype), one, measured in zip(finalists, candidates, validations, strict=True):
         validation = run.tools.races.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
-            winner = Winner(ident, str(genotype), validation)
-            keep_winner(run.store, winner)
-            return winner
-    keep_winner(run.store, None)
+            return Winner(ident, str(genotype), validation)
     return None
 
 

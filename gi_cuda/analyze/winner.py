@@ -55,6 +55,17 @@ Finalist = tuple[int, Genotype]
 """An individual's number, and what it is."""
 
 
+def finalists(run: Run) -> list[Finalist]:
+    """The best individuals on the train cases, best first; of twins only the better one, while
+    there are others."""
+    return different(_best(run), FINALISTS)
+
+
+def _best(run: Run) -> list[Finalist]:
+    best = run.store.best(AMONG)
+    return [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+
+
 def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
     """So many of what was found, in its order: those that are no twins of earlier ones and, where
     these are too few, the first of the others."""
@@ -97,8 +108,7 @@ def select_winner(run: Run) -> Winner | None:
     follow that share less with those that failed. None where none of them holds either; what was
     stored before is then forgotten.
     """
-    every = run.store.best(AMONG)
-    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in every]
+    found = _best(run)
     failed: list[Finalist] = []
     winner = None
     for _ in range(ROUNDS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gi_cuda.analyze.explain.explanation import explain
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.cli.console import console, working
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import AsFound, IndividualNumber, NoCache, RunPath, cache_unless
 from gi_cuda.report.explain import print_explanations
 from gi_cuda.runs.run import open_run
@@ -24,3 +25,4 @@ def command(
             explanations = explain(opened, winner)
         note = f"source lines are those of {opened.beside}, gains over it" if opened.beside else ""
     print_explanations(console, str(winner), explanations, note)
+    say_next_after(run)

@@ -9,6 +9,7 @@ from gi_cuda.analyze.history import Survivor, tell
 from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_winner
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import FiguresFolder, NoCache, RunPath, cache_unless
 from gi_cuda.errors import UserError
 from gi_cuda.report.history import print_added, print_history
@@ -55,6 +56,7 @@ def command(run: RunPath, figures: FiguresFolder = None, no_cache: NoCache = Fal
     else:
         say(console, "no validated winner: nothing to tell of its changes and ancestors")
     say_written(files)
+    say_next_after(run)
 
 
 def _winner(run: Run) -> ChosenIndividual | None:

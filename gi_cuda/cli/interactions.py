@@ -10,6 +10,7 @@ from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
 from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written, write_new
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
     MOST,
     AsFound,
@@ -64,3 +65,4 @@ def command(
     files.append(folder / "interactions.dot")
     write_new(files[-1], dot(result), force=True)
     say_written(files)
+    say_next_after(run)

@@ -9,6 +9,7 @@ import typer
 from gi_cuda.analyze.minimize import Allowance, Measurers, minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, working
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import IndividualNumber, NoCache, RunPath, cache_unless
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.report.minimize import print_minimized
@@ -55,3 +56,4 @@ def command(
         keep_minimized(opened.store, winner.ident, minimized)
         beside = opened.beside
     print_minimized(console, str(winner), minimized, beside=beside)
+    say_next_after(run)

@@ -11,6 +11,7 @@ from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next_aside
 from gi_cuda.cli.options import (
     MOST,
     Backend,
@@ -64,7 +65,9 @@ def command(  # typer makes an option of each parameter
             compiler = keeping(plain, cache_unless(no_cache))
             trials = try_out(subject, compiler, genotypes, scratch)
         print_trials(console, subject, trials)
-        return
-    for number, genotype in enumerate(genotypes, 1):
-        typer.echo(f"# {number}: {genotype}")
-        typer.echo(subject.diff(genotype))
+    else:
+        for number, genotype in enumerate(genotypes, 1):
+            typer.echo(f"# {number}: {genotype}")
+            typer.echo(subject.diff(genotype))
+    if genotypes:  # beside what is for programs too
+        say_next_aside(command_line("try", target, str(genotypes[0])), "evaluate the first")

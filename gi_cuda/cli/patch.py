@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +16,7 @@ from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside
 from gi_cuda.cli.options import (
     AsFound,
     Force,
@@ -29,6 +32,7 @@ from gi_cuda.report.tables import say
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import open_run
 from gi_cuda.subject import Subject
+from gi_cuda.subject.diffs import patch_root
 from gi_cuda.upstream.application import check_application
 from gi_cuda.upstream.letters import Drafts, draft
 from gi_cuda.upstream.ptx_module import ptx_module
@@ -95,7 +99,8 @@ def command(  # typer makes an option of each parameter
         _refuse("--configuration", given=configuration != "defaults")
     with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
-        changed = winner.changes(opened.subject)
+        subject = opened.subject
+        changed = winner.changes(subject)
         chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
         if format == "ptx":
             files = [] if output is None else [output]
@@ -119,6 +124,19 @@ def command(  # typer makes an option of each parameter
         _print_patches(texts, said)
     else:
         _write_patches(files, texts, said, force=force)
+    tell = say_next_aside if output is None else say_next
+    tell(*_next(run, subject, format, files))
+
+
+def _next(run: Path, subject: Subject, format: str, files: list[Path]) -> tuple[str, str]:
+    """The command that comes next, and what for."""
+    if format == "ptx":
+        line = command_line("compare", run, *files, "--backend", subject.backend)
+        return line, "side by side with others"
+    root = os.path.relpath(patch_root(subject.grammar.source, subject.target.source))
+    patches = [os.path.relpath(file, root) for file in files] or ["-"]
+    words = ["git", "-C", root, "am" if format == "mail" else "apply", *patches]
+    return shlex.join(words), "its paths start there"
 
 
 def _write_patches(files: list[Path], texts: list[str], said: list[str], *, force: bool) -> None:

@@ -15,6 +15,7 @@ import typer
 
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
 from gi_cuda.cli.console import console, working
+from gi_cuda.cli.next_steps import say_next_of_run
 from gi_cuda.cli.stopping import STATUS, heeded
 from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
@@ -73,6 +74,7 @@ def search(run: Run, seconds: float | None) -> None:
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         print_next_steps(console, faster, list(_next_steps(run)))
+    say_next_of_run(run.store, run.folder)
 
 
 def _evolve(run: Run, seconds: float | None, stop: Callable[[], bool]) -> End | None:

@@ -9,6 +9,7 @@ import typer
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.winner import choose_individual, stored_winner
 from gi_cuda.cli.console import console
+from gi_cuda.cli.next_steps import say_next_of_run
 from gi_cuda.cli.options import LARGEST, MOST, RunPath
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
@@ -43,6 +44,7 @@ def command(
         else:
             _overview(store, best)
             _diff(store, run, None)
+        say_next_of_run(store, run)
 
 
 def _overview(store: Store, best: int) -> None:

@@ -11,6 +11,7 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
@@ -81,6 +82,7 @@ def command(
         for number, evaluation in evaluator.evaluate(batch):
             for line in result_lines(number, wanted[number - 1], evaluation):
                 say(console, line)
+    say_next(command_line("evolve", target), "search for more")
 
 
 def _read(subject: Subject, number: int, text: str) -> Genotype:

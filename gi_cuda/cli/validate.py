@@ -16,6 +16,7 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
     MOST,
     AsFound,
@@ -106,6 +107,7 @@ def command(  # typer makes an option of each parameter
         say_written([export])
     if result.accepted is None:
         raise typer.Exit(1)
+    say_next_after(run)
 
 
 def _in_application(

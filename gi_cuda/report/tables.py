@@ -55,13 +55,13 @@ def print_table(console: Console, rows: Table) -> None:
     """Print a table with nothing left out of it.
 
     In a pipe or file each row is one line. On a terminal that is too narrow for what must not be
-    broken, lines go beyond its width, and the terminal breaks them.
+    broken, words among it, lines go beyond its width, and the terminal breaks them.
     """
     unlimited = console.options.update(max_width=_WIDEST)
     for column in rows.columns:
-        if column.no_wrap:
-            cells = (column.header, *column.cells)
-            column.min_width = max(Measurement.get(console, unlimited, c).maximum for c in cells)
+        if column.overflow != "fold":
+            sizes = [Measurement.get(console, unlimited, c) for c in (column.header, *column.cells)]
+            column.min_width = max(one.maximum if column.no_wrap else one.minimum for one in sizes)
     needed = Measurement.get(console, unlimited, rows)
     before = console.width
     console.width = max(before, needed.minimum) if console.is_terminal else needed.maximum

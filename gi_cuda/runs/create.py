@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import Baseline, establish
+from gi_cuda.evaluate.baseline import Baseline, establish, in_silence
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Genotype
 from gi_cuda.runs.folder import beside, put_aside, restored
@@ -42,6 +42,7 @@ def create_run(
     *,
     overwrite: bool = False,
     cache: CodeCache | None = None,
+    tell: Callable[[str], None] = in_silence,
 ) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
@@ -52,21 +53,25 @@ def create_run(
             subject.
         overwrite: a run that is in the folder makes room, once this one is made.
         cache: of compiled code, if there is one.
+        tell: is told what is done next.
 
     Raises:
         UserError: the folder exists, another process works on the run that is in it or makes one
             too, the reference fails its baseline, or the start fails on the train cases.
     """
     with _in_the_making(folder, overwrite=overwrite) as making:
+        tell("making the cases")
         first = None if start is None else subject.starting(start)
         with open_tools(
             subject, making, workers=plan.workers, jobs=plan.jobs, cache=cache
         ) as tools:
+            scratch = tools.scratch("baseline")
             baseline = establish(
-                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+                subject, tools.compiler, tools.pool, scratch, tools.reference, tell
             )
             facts = _facts(subject, plan, baseline, tools.backend)
             if start is not None and first is not None:
+                tell(f"measuring {start.name}")
                 started = _measure_start(tools, start, first, baseline.limit)
                 facts |= {"start": asdict(start), "started": asdict(started)}
         with Store(making / DATABASE, create=True) as store:

@@ -12,7 +12,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
-from gi_cuda.genome import Changed, Genotype, changes_of
+from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
@@ -39,7 +39,7 @@ class Winner:
 
     Attributes:
         ident: the individual's number.
-        genotype: in notation.
+        genotype: in notation, without edits that others of it overrule.
         validation: on the held-out cases.
     """
 
@@ -85,7 +85,8 @@ def select_winner(run: Run) -> Winner | None:
     for (ident, genotype), one, measured in zip(best, candidates, validations, strict=True):
         validation = run.tools.races.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
-            winner = Winner(ident, str(genotype), validation)
+            effective = canonical(genotype, run.subject.order)
+            winner = Winner(ident, str(effective), validation)
             keep_winner(run.store, winner)
             return winner
     keep_winner(run.store, None)
@@ -290,4 +291,4 @@ def predecessor(folder: Path, target: Path) -> Start:
             )
         winner = choose_individual(store, own, folder, None, as_found=False)
     files = tuple(map(str, own.grammar_files))
-    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files)
+    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files, str(folder))

@@ -25,7 +25,6 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
-    check_backend,
     cores,
 )
 from gi_cuda.errors import UserError
@@ -79,7 +78,7 @@ def command(
     kernel and spoil each output; print the noise floor, and warn of what is doubtful."""
     with scratch_folder() as folder, Steps(console) as tell:
         tell("reading the target and its source")
-        subject = open_subject(target, check_backend(backend), level, bnf=bnf, scope=scope)
+        subject = open_subject(target, backend, level, bnf=bnf, scope=scope)
         tell("making the cases")
         cache = cache_unless(no_cache)
         with open_tools(subject, folder, workers=1, jobs=jobs or cores(), cache=cache) as tools:

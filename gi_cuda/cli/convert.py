@@ -13,7 +13,7 @@ from rich.table import Table
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, write_new
 from gi_cuda.cli.next_steps import command_line, say_next
-from gi_cuda.cli.options import Edits, Force, Level, check_edits
+from gi_cuda.cli.options import Edits, Force, Level
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import backends_for, check_level, compiled_subject
 from gi_cuda.genome import Space
@@ -68,7 +68,7 @@ def command(
         return
     asked = _asked(target, kernel)
     language = front_end("source", asked.path.suffix)
-    wanted = Wanted(asked.kernels, EDIT_SETS[check_edits(edits)])
+    wanted = Wanted(asked.kernels, EDIT_SETS[edits])
     if explain:
         _explain(asked, wanted)
         say_next(*asked.next)

@@ -27,8 +27,7 @@ from gi_cuda.cli.options import (
     TargetPath,
     Workers,
     cache_unless,
-    check_backend,
-    check_edits,
+    choice,
     cores,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
@@ -56,7 +55,9 @@ def command(
         Path | None,
         typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
     ] = None,
-    preset: Annotated[str, typer.Option("--preset", help=f"How to search. {_PRESETS}.")] = DEFAULT,
+    preset: Annotated[
+        str, choice("--preset", PRESETS, f"How to search. {_PRESETS}.", "preset")
+    ] = DEFAULT,
     population: Annotated[
         int | None,
         typer.Option(
@@ -98,8 +99,8 @@ def command(
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
     chosen = find_preset(preset, "--preset")
-    check_level(level, check_backend(backend))
-    edits, cache = check_edits(edits), cache_unless(no_cache)
+    check_level(level, backend)
+    cache = cache_unless(no_cache)
     with ExitStack() as stack:
         with Steps(console) as tell:
             tell("reading the target and its source")

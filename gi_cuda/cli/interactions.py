@@ -16,9 +16,11 @@ from gi_cuda.cli.options import (
     AsFound,
     FiguresFolder,
     IndividualNumber,
+    MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
+    follow,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.interactions import dot, print_interactions
@@ -29,6 +31,7 @@ from gi_cuda.spec import CaseRole
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     budget: Annotated[
@@ -42,6 +45,7 @@ def command(
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
+    follow(run, target)
     from gi_cuda.report.figures.drawing import save
     from gi_cuda.report.figures.interactions import graph
 

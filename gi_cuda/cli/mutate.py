@@ -23,8 +23,6 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
-    check_backend,
-    check_edits,
     cores,
 )
 from gi_cuda.evaluate.levels import open_subject
@@ -55,9 +53,7 @@ def command(  # typer makes an option of each parameter
     no_cache: NoCache = False,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
-    subject = open_subject(
-        target, check_backend(backend), level, bnf=bnf, scope=scope, edits=check_edits(edits)
-    )
+    subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits=edits)
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
     if compile_:
         with scratch_folder() as scratch:

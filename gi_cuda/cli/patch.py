@@ -22,10 +22,12 @@ from gi_cuda.cli.options import (
     Force,
     InApplication,
     IndividualNumber,
+    MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
-    check_choice,
+    choice,
+    follow,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
@@ -45,6 +47,7 @@ CONFIGURATIONS = ("defaults", "separate")
 
 def command(  # typer makes an option of each parameter
     run: RunPath,
+    target: MovedTarget = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File for the patch; by default stdout.")
     ] = None,
@@ -52,20 +55,25 @@ def command(  # typer makes an option of each parameter
     as_found: AsFound = False,
     format: Annotated[
         str,
-        typer.Option(
+        choice(
             "--format",
-            help="diff, for git apply; mail, for git am; or ptx, the module of a run on PTX.",
+            FORMATS,
+            "diff, for git apply; mail, for git am; or ptx, the module of a run on PTX.",
         ),
     ] = "diff",
-    edits: Annotated[
+    chosen: Annotated[
         str | None,
-        typer.Option(help="Only these changes, by their numbers in `minimize`, e.g. 1,3-5."),
+        typer.Option(
+            "--changes", help="Only these changes, by their numbers in `minimize`, e.g. 1,3-5."
+        ),
     ] = None,
     configuration: Annotated[
         str,
-        typer.Option(
-            help="Changed values as new defaults in the same patch (defaults), or in a patch of"
-            " their own that comes first (separate)."
+        choice(
+            "--configuration",
+            CONFIGURATIONS,
+            "Changed values as new defaults in the same patch (defaults), or in a patch of"
+            " their own that comes first (separate).",
         ),
     ] = "defaults",
     check: Annotated[
@@ -79,7 +87,9 @@ def command(  # typer makes an option of each parameter
     application: InApplication = False,
     sender: Annotated[
         str | None,
-        typer.Option("--from", help='Sender of the mail, "Name <address>"; by default git knows.'),
+        typer.Option(
+            "--sender", help='Sender of the mail, "Name <address>"; by default git knows.'
+        ),
     ] = None,
     no_cache: NoCache = False,
     force: Force = False,
@@ -88,29 +98,28 @@ def command(  # typer makes an option of each parameter
     file: no loop guards, changed configuration values as the source's own defaults.
 
     Of a run on PTX, write the winner's whole PTX."""
+    follow(run, target)
     if output is not None:
         check_new(output, force=force)
-    check_choice("--format", format, FORMATS)
-    check_choice("--configuration", configuration, CONFIGURATIONS)
     if format == "ptx":
         _refuse("--check", given=check)
         _refuse("--application", given=application)
-        _refuse("--from", given=sender is not None)
+        _refuse("--sender", given=sender is not None)
         _refuse("--configuration", given=configuration != "defaults")
     with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         subject = opened.subject
         changed = winner.changes(subject)
-        chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
+        wanted = read_numbers(chosen, len(changed.changes)) if chosen else changed.all
         if format == "ptx":
             files = [] if output is None else [output]
             with console.status("validating the PTX"):
-                module = ptx_module(opened, winner, changed.having(chosen))
+                module = ptx_module(opened, winner, changed.having(wanted))
             texts, said = [module.text], list(module.said)
         else:
             if application:
                 check_application(opened.source.target)
-            parts = steps(opened.source, changed, chosen)
+            parts = steps(opened.source, changed, wanted)
             parts = in_one(parts) if configuration == "defaults" else parts
             files = _files(output, len(parts), format)
             for file in files:
@@ -167,7 +176,7 @@ def read_numbers(text: str, count: int) -> frozenset[int]:
         match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", word)
         if match is None:
             raise UserError(
-                f"{word.strip()!r} is not a number or a range", where="--edits", hint="e.g. 1,3-5"
+                f"{word.strip()!r} is not a number or a range", where="--changes", hint="e.g. 1,3-5"
             )
         first = int(match[1])
         last = int(match[2] or first)
@@ -175,7 +184,7 @@ def read_numbers(text: str, count: int) -> frozenset[int]:
             if not 1 <= number <= count:
                 raise UserError(
                     f"there is no change {number}",
-                    where="--edits",
+                    where="--changes",
                     hint=f"they are 1 to {count}; gi-cuda explain lists them",
                 )
         found |= set(range(first - 1, last))
@@ -243,6 +252,6 @@ class _Ready:
                 f"the application speaks against the patch: {result.fault}",
                 where=f"{submission.winner}: {parts[-1].genotype}",
                 hint="it is not written; choose another with --individual (gi-cuda show lists the"
-                " best), or some of its changes with --edits",
+                " best), or some of its changes with --changes",
             )
         return result

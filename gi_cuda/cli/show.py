@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from gi_cuda.analyze.explain.quotes import source_lines
-from gi_cuda.analyze.winner import choose_individual, stored_winner
+from gi_cuda.analyze.winner import choose_individual, stored_minimized, stored_winner
 from gi_cuda.cli.console import console
 from gi_cuda.cli.next_steps import say_next_of_run
-from gi_cuda.cli.options import LARGEST, MOST, RunPath
+from gi_cuda.cli.options import LARGEST, MOST, MovedTarget, RunPath, follow
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
@@ -25,6 +25,7 @@ from gi_cuda.subject import Started, Subject
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     best: Annotated[
         int, typer.Option(min=0, max=MOST, help="Show so many of the best individuals.")
     ] = 5,
@@ -36,6 +37,7 @@ def command(
     ] = None,
 ) -> None:
     """Show a run: counts and times of every generation, the best individuals, the winner."""
+    follow(run, target)
     with open_store(run) as store:
         if individual is not None:
             _individual(store, run, individual)
@@ -67,7 +69,8 @@ def _overview(store: Store, best: int) -> None:
         _print_best(store, best)
         console.print()
     on = device_words(store.get("backend"), store.get("device"))
-    print_winner(console, stored_winner(store), on)
+    winner = stored_winner(store)
+    print_winner(console, winner, on, stored_minimized(store, winner.ident) if winner else None)
 
 
 def _print_best(store: Store, count: int) -> None:
@@ -111,6 +114,8 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
         # The numbers are worth as much without it.
         said = f"{error.where}: {error.what}" if error.where else error.what
         say(console, f"no diff: {said}")
+        if error.hint:
+            say(console, f"  {error.hint}")
         return
     if ident is None and stored_winner(store) is not None:
         winner = choose_individual(store, subject, run, None, as_found=False)

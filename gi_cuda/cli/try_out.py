@@ -21,7 +21,6 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
-    check_backend,
     cores,
 )
 from gi_cuda.errors import UserError
@@ -46,7 +45,7 @@ def command(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="More of them, one a line; - is the input."),
+        typer.Option("--file", metavar="FILE", help="More of them, one a line; - is the input."),
     ] = None,
     backend: Backend = BACKENDS[0],
     level: Level = "source",
@@ -57,13 +56,11 @@ def command(
 ) -> None:
     """Evaluate genotypes on the train cases, as a search would: right or wrong and where, and how
     fast beside the reference; a line each, as they come."""
-    subject = open_subject(
-        target, check_backend(backend), level, bnf=bnf, scope=scope, edits="full"
-    )
+    subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits="full")
     texts = (*(genotypes or ()), *_lines(file))
     if not texts:
         raise UserError(
-            "no genotype is named", where="gi-cuda try", hint="name some, or a file with --from"
+            "no genotype is named", where="gi-cuda try", hint="name some, or a file with --file"
         )
     wanted = [_read(subject, number, text) for number, text in enumerate(texts, 1)]
     cache = cache_unless(no_cache)

@@ -23,10 +23,12 @@ from gi_cuda.cli.options import (
     Force,
     InApplication,
     IndividualNumber,
+    MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
-    check_choice,
+    choice,
+    follow,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import print_table, say
@@ -43,6 +45,7 @@ SANITIZERS = ("installed", "required", "none")
 
 def command(  # typer makes an option of each parameter
     run: RunPath,
+    target: MovedTarget = None,
     individual: IndividualNumber = None,
     best: Annotated[
         int, typer.Option(min=1, max=MOST, help="Try so many of the best individuals.")
@@ -50,8 +53,8 @@ def command(  # typer makes an option of each parameter
     as_found: AsFound = False,
     sanitizers: Annotated[
         str,
-        typer.Option(
-            help="installed: let those watch that are there; required: all of them; none."
+        choice(
+            "--sanitizers", SANITIZERS, "installed: let those watch that are there; required: all."
         ),
     ] = "installed",
     genotype: Annotated[
@@ -70,7 +73,7 @@ def command(  # typer makes an option of each parameter
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
-    check_choice("--sanitizers", sanitizers, SANITIZERS)
+    follow(run, target)
     if export is not None:
         check_new(export, force=force)
     elsewhere = {path: portability.read(path) for path in others or ()}

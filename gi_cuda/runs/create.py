@@ -18,7 +18,7 @@ from gi_cuda.genome import Genotype
 from gi_cuda.runs.folder import beside, put_aside, restored
 from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
-from gi_cuda.runs.stored import DATABASE, Plan
+from gi_cuda.runs.stored import DATABASE, Plan, where_it_lies
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
@@ -69,7 +69,7 @@ def create_run(
             baseline = establish(
                 subject, tools.compiler, tools.pool, scratch, tools.reference, tell
             )
-            facts = _facts(subject, plan, baseline, tools.backend)
+            facts = _facts(subject, plan, baseline, tools.backend, folder)
             if start is not None and first is not None:
                 tell(f"measuring {start.name}")
                 started = _measure_start(tools, start, first, baseline.limit)
@@ -186,14 +186,13 @@ def _make(parent: Path, folder: Path) -> None:
 
 
 def _facts(
-    subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend
+    subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend, folder: Path
 ) -> dict[str, object]:
     return {
-        "target": str(subject.target.folder),
+        **where_it_lies(subject.target.folder, subject.grammar_files, folder),
         "target_hash": content_hash(subject.target),
         "target_files": file_hashes(subject.target),
         "grammar_hash": subject.fingerprint,
-        "grammar_files": [str(path) for path in subject.grammar_files],
         "backend": subject.backend,
         "edits": subject.edits,
         "level": subject.level,

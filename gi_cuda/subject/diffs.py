@@ -151,12 +151,6 @@ def by_path(source: Source, main: Path) -> dict[str, str]:
     return dict(zip(paths, source.files.values(), strict=True))
 
 
-def path_in_repository(file: Path) -> str:
-    """The file's path from the root of its git work tree; without one, its name."""
-    (path,) = paths_in_repository([file])
-    return path
-
-
 def paths_in_repository(files: Iterable[Path]) -> list[str]:
     """The files' paths from :func:`root_of` them."""
     real = [Path(os.path.abspath(file)) for file in files]

@@ -187,7 +187,7 @@ def test_explain_shows_each_change_in_context(run: Path, finished: Any) -> None:
 def test_a_mail_goes_in_with_git_am(run: Path, finished: Any, tmp_path: Path) -> None:
     mail = tmp_path / "winner.mbox"
     words = ["--format", "mail", "--check", "--output", mail, "--configuration", "separate"]
-    done = gi_cuda("patch", run, *words, "--from", "Ada <a@example.com>", cwd=finished.repository)
+    done = gi_cuda("patch", run, *words, "--sender", "Ada <a@example.com>", cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "patched file: speed-up" in done.stdout
     assert "(host back end: a CPU; it was not measured on a GPU)" in done.stdout
@@ -206,7 +206,7 @@ def test_a_mail_goes_in_with_git_am(run: Path, finished: Any, tmp_path: Path) ->
 @pytest.mark.usefixtures("minimized")
 def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, tmp_path: Path) -> None:
     """The winner as found: a setting, then two edits. Standard output is the patch and no more."""
-    words = ["--as-found", "--edits", 3, "--check"]
+    words = ["--as-found", "--changes", 3, "--check"]
     done = gi_cuda("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Measured by gi-cuda on ")
@@ -299,7 +299,7 @@ def test_a_target_that_changed(verb: str, run: Path, finished: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["patch", "--edits", "99"], ["--edits: there is no change 99", "explain"]),
+        (["patch", "--changes", "99"], ["--changes: there is no change 99", "explain"]),
         (["patch", "--format", "zip"], ["--format does not take 'zip'", "diff, mail"]),
         (["patch", "--configuration", "no"], ["--configuration does not take", "separate"]),
         (["minimize", "--individual", "999"], ["no individual 999"]),
@@ -329,7 +329,7 @@ def test_options_that_cannot_be(
 def test_numbers_of_changes_that_cannot_be(text: str, said: str) -> None:
     with pytest.raises(UserError, match=said) as caught:
         read_numbers(text, 3)
-    assert caught.value.where == "--edits"
+    assert caught.value.where == "--changes"
 
 
 def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_path: Path) -> None:

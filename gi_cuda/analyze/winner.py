@@ -133,7 +133,7 @@ class ChosenIndividual:
 
     Attributes:
         found: the individual as it is stored.
-        genotype: of it; the minimized one where there is one.
+        genotype: of it, without edits that others overrule; the minimized one where there is one.
         minimized: what minimizing it found; None where the genotype is the individual's own.
     """
 
@@ -206,7 +206,8 @@ def choose_individual(
     found = _find(store, folder, individual)
     minimized = None if as_found else stored_minimized(store, found.ident)
     text = minimized.minimization.genotype if minimized else found.genotype
-    return ChosenIndividual(found, subject.read(text), minimized)
+    genotype = canonical(subject.read(text), subject.order)
+    return ChosenIndividual(found, genotype, minimized)
 
 
 @contextmanager

@@ -88,14 +88,14 @@ def command(
 
 
 def _each_once(words: list[str]) -> list[str]:
-    """The contestants without those that are named again; it is said which these are."""
+    """The contestants without those that are named again, if only in other words; then that is
+    said."""
     once: dict[object, str] = {}
     for word in words:
         run = as_run(word)
-        first = once.setdefault((run[0].resolve(), run[1]) if run else word, word)
-        if first is not word:
-            again = "named twice" if first == word else f"the same as {first}"
-            say(console, f"{word}: {again}; it is measured once")
+        what = (run[0].resolve(), run[1]) if run else word
+        if (first := once.setdefault(what, word)) != word:
+            say(console, f"{word} is {first}, and measured once")
     return list(once.values())
 
 

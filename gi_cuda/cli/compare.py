@@ -109,7 +109,10 @@ def _say_next(result: Comparison) -> None:
         return
     folder, individual = run
     which = () if individual is None else ("--individual", individual)
-    say_next(command_line("patch", folder, *which, "-o", "faster.patch"), "of the fastest run")
+    say_next(
+        command_line("patch", folder, *which, "-o", "faster.patch"),
+        "write the fastest run's winner",
+    )
 
 
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,7 +83,7 @@ def command(
     if asked.target is None:
         say_next(*asked.next)
     else:
-        bnf, scope = wrote
+        bnf, scope = map(os.path.relpath, wrote)
         line = command_line("evolve", asked.target, "--bnf", bnf, "--scope", scope)
         say_next(line, "once you have edited them; without, it makes them itself")
 

@@ -11,7 +11,7 @@ from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
-from gi_cuda.cli.next_steps import command_line, say_next_aside
+from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside
 from gi_cuda.cli.options import (
     MOST,
     Backend,
@@ -65,5 +65,7 @@ def command(  # typer makes an option of each parameter
         for number, genotype in enumerate(genotypes, 1):
             typer.echo(f"# {number}: {genotype}")
             typer.echo(subject.diff(genotype))
-    if genotypes:  # beside what is for programs too
-        say_next_aside(command_line("try", target, str(genotypes[0])), "evaluate the first")
+    # Diffs may be read by a program.
+    tell = say_next if compile_ else say_next_aside
+    for genotype in genotypes[:1]:
+        tell(command_line("try", target, str(genotype)), "evaluate the first")

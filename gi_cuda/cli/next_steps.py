@@ -1,4 +1,4 @@
-"""The last line of a verb that ended well: the command that comes next."""
+"""The last lines of a verb that ended well: the command that comes next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gi_cuda.analyze.next_step import next_step
 from gi_cuda.cli.console import console
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import say_whole
 from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
 
@@ -20,12 +20,13 @@ def command_line(*words: object) -> str:
 
 def say_next(command: str, why: str) -> None:
     """Name the command that comes next."""
-    say(console, _line(command, why))
+    for line in _lines(command, why):
+        say_whole(console, line)
 
 
 def say_next_aside(command: str, why: str) -> None:
     """Name it on standard error, where standard output is for a program to read."""
-    print(_line(command, why), file=sys.stderr)
+    print(*_lines(command, why), sep="\n", file=sys.stderr)
 
 
 def say_next_of_run(store: Store, folder: Path) -> None:
@@ -39,5 +40,5 @@ def say_next_after(folder: Path) -> None:
         say_next_of_run(store, folder)
 
 
-def _line(command: str, why: str) -> str:
-    return f"next: {command}  ({why})"
+def _lines(command: str, why: str) -> tuple[str, str]:
+    return f"next: {why}", f"  {command}"

@@ -19,7 +19,7 @@ from gi_cuda.cli.next_steps import say_next_of_run
 from gi_cuda.cli.stopping import STATUS, heeded
 from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.run import Run
@@ -52,22 +52,21 @@ def search(run: Run, seconds: float | None) -> None:
         end = _evolve(run, seconds, stop)
     if stop.asked:
         kept = len(run.store.evaluations())
-        say(console, f"stopped; {kept} evaluations are kept. Go on with: {resume}")
+        say(console, f"stopped; {kept} evaluations are kept. Go on with:")
+        say_whole(console, f"  {resume}")
         raise typer.Exit(STATUS)
     if end is None:
-        say(console, f"time is up, and what was being done did not stop; go on with: {resume}")
+        say(console, "time is up, and what was being done did not stop; go on with:")
+        say_whole(console, f"  {resume}")
         raise typer.Exit(1)
-    say(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
+    say_whole(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
     try:
         # Who gave the search a time waits no longer than this for what comes after it.
         with _limited(VALIDATING if stop.late else None), working(_VALIDATES):
             winner = select_winner(run)
     except _Overdue:
-        say(
-            console,
-            f"the best is not validated: that takes over {VALIDATING:g} s."
-            f" Do it with: gi-cuda validate {run.folder}",
-        )
+        say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
+        say_whole(console, f"  gi-cuda validate {run.folder}")
         raise typer.Exit(1) from None
     on = device_words(run.subject.backend, run.store.get("device"))
     print_winner(console, winner, on)
@@ -117,10 +116,10 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, DeviceLost, MachineError, MemoryError, OSError, WorkerFault):
-        said = "nothing is kept: the search had not begun"
         if (folder / DATABASE).is_file():
-            said = f"what was finished is kept; go on with: gi-cuda resume {folder}"
-        say(console, said)
+            say_whole(console, f"what was finished is kept; go on with: gi-cuda resume {folder}")
+        else:
+            say(console, "nothing is kept: the search had not begun")
         raise
 
 

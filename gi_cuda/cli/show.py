@@ -14,7 +14,7 @@ from gi_cuda.cli.options import LARGEST, MOST, MovedTarget, RunPath, follow
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
-from gi_cuda.report.tables import print_diff, print_table, say
+from gi_cuda.report.tables import print_diff, print_table, say, say_whole
 from gi_cuda.report.winner import device_words, print_winner
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.verdict import Verdict
@@ -101,7 +101,7 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     evaluation = store.evaluations(one.generation).get(ident)
     print_individuals(console, [(one, evaluation)])
     if evaluation and evaluation.message:
-        say(console, evaluation.message)
+        say_whole(console, evaluation.message)
     _diff(store, run, ident)
 
 
@@ -115,7 +115,7 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
         said = f"{error.where}: {error.what}" if error.where else error.what
         say(console, f"no diff: {said}")
         if error.hint:
-            say(console, f"  {error.hint}")
+            say_whole(console, f"  {error.hint}")
         return
     if ident is None and stored_winner(store) is not None:
         winner = choose_individual(store, subject, run, None, as_found=False)
@@ -131,7 +131,7 @@ def _print_diff(subject: Subject, name: str, one: Genotype) -> None:
     if lines := source_lines(subject, one.edits):
         say(console, f"source lines of {name}:")
         for change, line in lines.items():
-            say(console, f"  {change}  {line}")
+            say_whole(console, f"  {change}  {line}")
     diff = subject.diff(one)
     say(console, f"{name} as a diff:" if diff else "no change in the source")
     print_diff(console, diff)

@@ -29,7 +29,7 @@ from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.report.progress import Steps
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.try_out import reference_line, result_lines
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import Subject
@@ -77,8 +77,10 @@ def command(
         evaluator = tools.evaluator(baseline, PastResults())
         batch = evaluator.prepare(dict(enumerate(wanted, 1)))
         for number, evaluation in evaluator.evaluate(batch):
-            for line in result_lines(number, wanted[number - 1], evaluation):
-                say(console, line)
+            first, *genotype = result_lines(number, wanted[number - 1], evaluation)
+            say(console, first)
+            for line in genotype:
+                say_whole(console, line)
     say_next(command_line("evolve", target), "search for more")
 
 

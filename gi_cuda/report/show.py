@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.report.tables import right, say, table
+from gi_cuda.report.tables import right, say, say_whole, table
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases
 
@@ -113,4 +113,4 @@ def print_individuals(
             words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
         say(console, ", ".join(words))
         genotype = one.genotype or "(no changes)"
-        say(console, f"    {genotype}")
+        say_whole(console, f"    {genotype}")

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gi_cuda.analyze.winner import Minimized, Winner
 from gi_cuda.backends.table import backend_named
-from gi_cuda.report.tables import counted, say
+from gi_cuda.report.tables import counted, say, say_whole
 
 
 def print_winner(
@@ -39,7 +39,7 @@ def print_winner(
         say(console, f"  {case}: {speed_up}")
     say(console, "its changes:")
     for word in genotype.split(" "):
-        say(console, f"  {word}")
+        say_whole(console, f"  {word}")
 
 
 def device_words(backend: str, device: str) -> str:
@@ -64,4 +64,4 @@ def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> Non
         say(console, "none was certainly faster on the train cases either")
     say(console, "what may help:")
     for step in steps:
-        say(console, f"  {step}")
+        say_whole(console, f"  {step}")

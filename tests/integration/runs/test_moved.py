@@ -105,7 +105,7 @@ def test_the_commands_of_a_mail_find_it_again(project: Path, tmp_path: Path) -> 
     subject = re.search(r"^Subject: .*", done.stdout, re.M)
     assert subject is not None
     assert "a CPU" in subject[0] or "prepare" in subject[0]
-    assert "next: git -C 'a target' am" in done.stderr
+    assert "  git -C 'a target' am -\n" in done.stderr
 
 
 def test_runs_are_listed(project: Path, finished: Any, tmp_path: Path) -> None:
@@ -136,5 +136,5 @@ def test_a_run_is_measured_once_however_often_it_is_named(finished: Any) -> None
     assert f"{again} is {finished.folder}, and measured once" in done.stdout
     table = done.stdout.partition("what they change")[0]
     assert table.count(WASTE) == 1
-    assert f"next: gi-cuda patch {finished.folder} -o faster.patch" in done.stdout
+    assert done.stdout.endswith(f"\n  gi-cuda patch {finished.folder} -o faster.patch\n")
     assert re.search(r"^measuring: \d+ of \d+ runs$", done.stderr, re.M)

@@ -17,7 +17,7 @@ import pytest
 
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.analyze.winner import Winner, stored_winner
+from gi_cuda.analyze.winner import Winner, choose_individual, stored_winner
 from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Validation
@@ -27,6 +27,7 @@ from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
+from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
 from .conftest import WASTE, git
@@ -77,6 +78,33 @@ def test_minimize_keeps_what_pays(minimized: str, run: Path) -> None:
         winner = stored_winner(store)
         assert winner is not None
         assert store.get(f"minimized/{winner.ident}")["minimization"]["genotype"] == WASTE
+
+
+@pytest.mark.usefixtures("minimized")
+def test_what_is_left_is_shown(run: Path) -> None:
+    done = gi_cuda("show", run)
+    assert done.returncode == 0, done.stderr
+    _, _, rest = done.stdout.partition("winner: ")
+    assert re.match(r"individual \d+ minimized to 1 change, speed-up on held-out cases \d", rest)
+    assert "\n  before it was minimized: " in rest
+    changes, diff = rest.partition("its changes:\n")[2].split("source lines of", 1)
+    assert changes == f"  {WASTE}\n"
+    assert "CHECKED" not in diff
+    assert diff.endswith(f"  gi-cuda validate {run}\n")
+
+
+def test_edits_that_others_overrule_are_no_changes(
+    run: Path, scale: Subject, tmp_path: Path
+) -> None:
+    folder = tmp_path / "overruled"
+    shutil.copytree(run, folder)
+    with Store(folder / DATABASE) as store:
+        ident, number = store.next_ident(), store.generations()[-1].number + 1
+        text = f"{WASTE}<_kernel.cu_22> {WASTE}"
+        one = Individual(ident, number, text, b"overruled", None, "mutant", ())
+        store.add_generation(number, Tally(1), [one], Tabued())
+        chosen = choose_individual(store, scale, folder, ident, as_found=True)
+    assert str(chosen.genotype) == WASTE
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from gi_cuda.runs.lock import locked
 from gi_cuda.runs.stored import DATABASE, open_store, stored_target
 from gi_cuda.store import Store
 from gi_cuda.subject import Start
@@ -124,6 +125,10 @@ def test_runs_are_listed(project: Path, finished: Any, tmp_path: Path) -> None:
     assert re.search(r"3 of 3 .*\[.*\] held-out cases +done", first)
     assert re.search(r"a target .*a CPU \(host back end\).* 1 of 7 .*stopped", second)
     assert str(tmp_path / "broken") in lines
+    with locked(tmp_path / "second"):
+        busy = gi_cuda("runs", tmp_path / "second").stdout
+    assert re.search(r"1 of 7 .* at work", busy)
+    assert busy.endswith(f"\n  gi-cuda show {tmp_path / 'second'}\n")
     nothing = gi_cuda("runs", tmp_path / "broken" / "nowhere")
     assert nothing.returncode == 2
     assert "gi-cuda evolve TARGET" in nothing.stderr

@@ -88,14 +88,18 @@ class Score:
     def left(self) -> str:
         """Time left, as far as can be told: by this search's own pace, or by its deadline."""
         now = self._bred - self.behind
-        known = now >= _SHARE or self.evaluated >= _ENOUGH
-        ways = [self._passed * (1 - self._bred) / now] if known else []
+        ways = [self._passed * (1 - self._bred) / now] if self.has_pace else []
         if self.deadline:
             ways.append(max(0.0, self.deadline - self._passed))
         if not ways:
             return "?"
         seconds = min(ways)
         return f"{int(seconds // 60)}:{int(seconds % 60):02d}"
+
+    @property
+    def has_pace(self) -> bool:
+        """Whether so much was done that it can be told how long the rest will take."""
+        return self._bred - self.behind >= _SHARE or self.evaluated >= _ENOUGH
 
     @property
     def rate(self) -> float:
@@ -138,7 +142,7 @@ class _Lines:
         self._estimated = False
 
     def show(self, score: Score) -> None:
-        if not self._estimated and score.left != "?" and score.done < score.size:
+        if not self._estimated and score.has_pace and score.done < score.size:
             self._estimated = True
             say(self._console, f"{score.rate:.1f} individuals/s: time left about {score.left}")
         if score.size and score.done == score.size:

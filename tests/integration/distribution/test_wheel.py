@@ -117,8 +117,6 @@ def test_from_an_example_to_a_patch(installed: Installed, tmp_path: Path) -> Non
     assert "gi-cuda check targets/bwt_exact" in said("init", "--example", "bwt_exact")
     assert "gi-cuda evolve targets/bwt_exact" in said("check", "targets/bwt_exact")
     assert "on " in said("evolve", "targets/bwt_exact", *SHORT)
-    assert "runs/bwt_exact-1" in said("runs")
-    assert "individual 2" in said("show", "runs/bwt_exact-1", "--generation", 0)
     # Whether it is faster is not asked: this machine may be a busy one.
     said("patch", "runs/bwt_exact-1", "--individual", 1, "-o", "faster.patch")
     assert "+#define" in (tmp_path / "faster.patch").read_text()

@@ -34,10 +34,10 @@ def test_on_a_terminal_the_step_is_in_one_moving_line(capsys: pytest.CaptureFixt
     assert capsys.readouterr().err == ""
 
 
-def told(*steps: tuple[float, float, float]) -> list[Score]:
+def told(*steps: tuple[float, float, float], deadline: float | None = None) -> list[Score]:
     """How a search of one generation stands after each individual, given as its ratio with an
     interval."""
-    score, found = Score(generations=1, deadline=None), []
+    score, found = Score(generations=1, deadline=deadline), []
     for ident, (ratio, low, high) in enumerate(steps, 1):
         one = Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, ratio, low, high)
         score.take(Progress(0, ident, len(steps), one))
@@ -53,9 +53,12 @@ def test_the_best_so_far_is_what_is_sure_and_never_falls() -> None:
     assert third == second
 
 
-def test_an_estimate_is_told_once_and_early(capsys: pytest.CaptureFixture[str]) -> None:
-    scores = told(*[(1.0, 0.9, 1.1)] * 120)
-    assert scores[0].left == "?"
+@pytest.mark.parametrize("deadline", [None, 1e6])
+def test_an_estimate_is_told_once_and_early(
+    deadline: float | None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scores = told(*[(1.0, 0.9, 1.1)] * 120, deadline=deadline)
+    assert not scores[0].has_pace
     with display(Console(width=200)) as shown:
         for score in scores:
             shown.show(score)

@@ -145,7 +145,7 @@ def _next(run: Path, subject: Subject, format: str, files: list[Path]) -> tuple[
     root = os.path.relpath(patch_root(subject.grammar.source, subject.target.source))
     patches = [os.path.relpath(file, root) for file in files] or ["-"]
     words = ["git", "-C", root, "am" if format == "mail" else "apply", *patches]
-    return shlex.join(words), "its paths start there"
+    return shlex.join(words), "apply it: its paths start there"
 
 
 def _write_patches(files: list[Path], texts: list[str], said: list[str], *, force: bool) -> None:

@@ -59,6 +59,11 @@ def print_table(console: Console, rows: Table) -> None:
     In a pipe or file each row is one line. On a terminal that is too narrow for what must not be
     broken, words among it, lines go beyond its width, and the terminal breaks them.
     """
+    # Rich would break them where the table ends, though there is room.
+    title, caption = rows.title, rows.caption
+    rows.title = rows.caption = None
+    if title is not None:
+        say(console, str(title), "italic")
     unlimited = console.options.update(max_width=_WIDEST)
     sizes = [_sizes(console, unlimited, column) for column in rows.columns]
     widest = Measurement.get(console, unlimited, rows).maximum
@@ -72,6 +77,9 @@ def print_table(console: Console, rows: Table) -> None:
         console.print(rows)
     finally:
         console.width = before
+    if caption is not None:
+        say(console, str(caption), "dim italic")
+        console.print()
 
 
 def _sizes(console: Console, options: ConsoleOptions, column: Column) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -235,7 +236,8 @@ def how_to_go_on(store: Store, folder: Path) -> str:
     planned: int = store.get("plan")["settings"]["generations"]
     generations = store.generations()
     done = len(generations) >= planned and all(one.finished for one in generations)
-    return f"gi-cuda resume {folder}" + (f" --generations {2 * planned}" if done else "")
+    more = ["--generations", str(2 * planned)] if done else []
+    return shlex.join(["gi-cuda", "resume", str(folder), *more])
 
 
 def _find(store: Store, folder: Path, individual: int | None) -> Individual:

@@ -15,7 +15,7 @@ import typer
 
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
 from gi_cuda.cli.console import console, working
-from gi_cuda.cli.next_steps import say_next_of_run
+from gi_cuda.cli.next_steps import command_line, say_next_of_run
 from gi_cuda.cli.stopping import STATUS, heeded
 from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
@@ -47,7 +47,7 @@ which it then does not end."""
 def search(run: Run, seconds: float | None) -> None:
     """Search until done, out of time or interrupted; then validate the best."""
     end = winner = None
-    resume = f"gi-cuda resume {run.folder}"
+    resume = command_line("resume", run.folder)
     with suppress(_Overdue), _stopping(seconds) as stop:
         end = _evolve(run, seconds, stop)
     if stop.asked:
@@ -66,7 +66,7 @@ def search(run: Run, seconds: float | None) -> None:
             winner = select_winner(run)
     except _Overdue:
         say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
-        say_whole(console, f"  gi-cuda validate {run.folder}")
+        say_whole(console, f"  {command_line('validate', run.folder)}")
         raise typer.Exit(1) from None
     on = device_words(run.subject.backend, run.store.get("device"))
     print_winner(console, winner, on)
@@ -117,7 +117,8 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
         yield
     except (KeyboardInterrupt, DeviceLost, MachineError, MemoryError, OSError, WorkerFault):
         if (folder / DATABASE).is_file():
-            say_whole(console, f"what was finished is kept; go on with: gi-cuda resume {folder}")
+            resume = command_line("resume", folder)
+            say_whole(console, f"what was finished is kept; go on with: {resume}")
         else:
             say(console, "nothing is kept: the search had not begun")
         raise

@@ -42,7 +42,8 @@ class Installed:
     def run(self, folder: Path, *words: object) -> Done:
         """Start it in a folder; nothing says where the checkout is."""
         environment = {**os.environ, "COLUMNS": "200"}
-        environment.pop("PYTHONPATH", None)
+        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
+            environment.pop(name, None)
         line = [str(self.command), *map(str, words)]
         return quietly(
             lambda: subprocess.run(

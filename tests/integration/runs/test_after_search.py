@@ -87,7 +87,7 @@ def test_what_is_left_is_shown(run: Path) -> None:
     _, _, rest = done.stdout.partition("winner: ")
     assert re.match(r"individual \d+ minimized to 1 change, speed-up on held-out cases \d", rest)
     assert "\n  before it was minimized: " in rest
-    changes, diff = rest.partition("its changes:\n")[2].split("source lines of", 1)
+    changes, diff = rest.partition("its changes:\n")[2].split("individual", 1)
     assert changes == f"  {WASTE}\n"
     assert "CHECKED" not in diff
     assert diff.endswith(f"  gi-cuda validate {run}\n")

@@ -108,6 +108,7 @@ app = typer.Typer(
     name="gi-cuda",
     cls=_Verbs,
     help="Improve existing CUDA kernels: evolve their source, verify every variant, emit a patch.",
+    epilog="Begin with: gi-cuda init FILE.cu, or gi-cuda init --example bwt_exact",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings=_SETTINGS,

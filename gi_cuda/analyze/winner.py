@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,7 +13,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
-from gi_cuda.genome import Changed, Genotype, changes_of
+from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
@@ -42,7 +43,7 @@ class Winner:
 
     Attributes:
         ident: the individual's number.
-        genotype: in notation.
+        genotype: in notation, without edits that others of it overrule.
         validation: on the held-out cases.
     """
 
@@ -130,7 +131,8 @@ def _validated(run: Run, finalists: Sequence[Finalist]) -> Winner | None:
     for (ident, genotype), one, measured in zip(finalists, candidates, validations, strict=True):
         validation = run.tools.races.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
-            return Winner(ident, str(genotype), validation)
+            effective = canonical(genotype, run.subject.order)
+            return Winner(ident, str(effective), validation)
     return None
 
 
@@ -174,7 +176,7 @@ class ChosenIndividual:
 
     Attributes:
         found: the individual as it is stored.
-        genotype: of it; the minimized one where there is one.
+        genotype: of it, without edits that others overrule; the minimized one where there is one.
         minimized: what minimizing it found; None where the genotype is the individual's own.
     """
 
@@ -247,7 +249,8 @@ def choose_individual(
     found = _find(store, folder, individual)
     minimized = None if as_found else stored_minimized(store, found.ident)
     text = minimized.minimization.genotype if minimized else found.genotype
-    return ChosenIndividual(found, subject.read(text), minimized)
+    genotype = canonical(subject.read(text), subject.order)
+    return ChosenIndividual(found, genotype, minimized)
 
 
 @contextmanager
@@ -275,7 +278,8 @@ def how_to_go_on(store: Store, folder: Path) -> str:
     planned: int = store.get("plan")["settings"]["generations"]
     generations = store.generations()
     done = len(generations) >= planned and all(one.finished for one in generations)
-    return f"gi-cuda resume {folder}" + (f" --generations {2 * planned}" if done else "")
+    more = ["--generations", str(2 * planned)] if done else []
+    return shlex.join(["gi-cuda", "resume", str(folder), *more])
 
 
 def _find(store: Store, folder: Path, individual: int | None) -> Individual:
@@ -332,4 +336,4 @@ def predecessor(folder: Path, target: Path) -> Start:
             )
         winner = choose_individual(store, own, folder, None, as_found=False)
     files = tuple(map(str, own.grammar_files))
-    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files)
+    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files, str(folder))

@@ -25,7 +25,8 @@ class Epoch:
         evaluated: of them, those that were evaluated.
         best: the speed-up on the train cases of the best individual, which is the one whose
             interval has the highest lower end; None where no individual is faster.
-        best_so_far: the same of this and all earlier generations.
+        sure_so_far: the speed-up that the best individual of this and all earlier generations
+            surely reaches, the lower end of its interval; it never falls.
         mean_changes: changes of an individual on average, settings and edits.
         bred_changes: the same of those that have parents; None where none have.
         predicted_changes: what Price's theorem predicts of those (see :func:`price`).
@@ -37,7 +38,7 @@ class Epoch:
     size: int
     evaluated: int
     best: float | None
-    best_so_far: float | None
+    sure_so_far: float | None
     mean_changes: float
     bred_changes: float | None
     predicted_changes: float | None
@@ -147,7 +148,7 @@ def _epochs(
     evaluations: Mapping[int, Evaluation],
 ) -> Iterable[Epoch]:
     # By what is sure, as in the search itself; the speed-up shown is that individual's median.
-    so_far: tuple[float, float] | None = None
+    so_far: float | None = None
     before: Sequence[Individual] = ()
     for generation in generations:
         here = members[generation.number]
@@ -158,7 +159,7 @@ def _epochs(
             if record.rank and record.ratio
         ]
         best = min(ratios, default=None)
-        so_far = min((one for one in (so_far, best) if one is not None), default=None)
+        so_far = min(filter(None, (so_far, best and best[0])), default=None)
         bred = [one for one in here if one.parents]
         tally, evaluated = generation.tally, sum(generation.outcomes.values())
         yield Epoch(
@@ -166,7 +167,7 @@ def _epochs(
             len(here),
             evaluated,
             None if best is None else 1 / best[1],
-            None if so_far is None else 1 / so_far[1],
+            None if so_far is None else 1 / so_far,
             _mean_size(here),
             _mean_size(bred) if bred else None,
             price(before, bred) if bred else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -12,7 +13,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
-from gi_cuda.genome import Changed, Genotype, changes_of
+from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
@@ -23,9 +24,12 @@ from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
 FINALISTS = 5
-"""Individuals that are validated, best first, until one holds."""
+"""Individuals that are validated at a time; the best one that holds is the winner."""
 
-AMONG = 100
+ROUNDS = 3
+"""So many times, until one holds."""
+
+AMONG = 1000
 """So many of the best are looked at for those."""
 
 TWINS = 0.5
@@ -39,7 +43,7 @@ class Winner:
 
     Attributes:
         ident: the individual's number.
-        genotype: in notation.
+        genotype: in notation, without edits that others of it overrule.
         validation: on the held-out cases.
     """
 
@@ -48,17 +52,22 @@ class Winner:
     validation: Validation
 
 
-def finalists(run: Run) -> list[tuple[int, Genotype]]:
-    """The best individuals on the train cases, best first, with their numbers.
+Finalist = tuple[int, Genotype]
+"""An individual's number, and what it is."""
 
-    Of twins only the better one, while there are others.
-    """
+
+def finalists(run: Run) -> list[Finalist]:
+    """The best individuals on the train cases, best first; of twins only the better one, while
+    there are others."""
+    return different(_best(run), FINALISTS)
+
+
+def _best(run: Run) -> list[Finalist]:
     best = run.store.best(AMONG)
-    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
-    return different(found, FINALISTS)
+    return [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
 
 
-def different(found: Sequence[tuple[int, Genotype]], count: int) -> list[tuple[int, Genotype]]:
+def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
     """So many of what was found, in its order: those that are no twins of earlier ones and, where
     these are too few, the first of the others."""
     chosen: list[int] = []
@@ -66,29 +75,64 @@ def different(found: Sequence[tuple[int, Genotype]], count: int) -> list[tuple[i
     for at, mine in enumerate(changes):
         if all(len(mine & changes[other]) < TWINS * len(mine | changes[other]) for other in chosen):
             chosen.append(at)
+            if len(chosen) == count:
+                break
     twins = [at for at in range(len(found)) if at not in chosen]
     return [found[at] for at in sorted([*chosen, *twins][:count])]
+
+
+def less_suspect(
+    found: Sequence[Finalist], failed: Sequence[Finalist], count: int
+) -> list[Finalist]:
+    """So many of what was found, in its order: those that share least with what did not hold.
+
+    Each shares less with it than all that are better: what holds may be a change away, or have
+    nothing to do with it.
+    """
+    suspects = frozenset[object]().union(*(changes_of(genotype) for _, genotype in failed))
+    tried = {ident for ident, _ in failed}
+    chosen: list[Finalist] = []
+    least = len(suspects) + 1
+    for ident, genotype in found:
+        shared = len(suspects.intersection(changes_of(genotype)))
+        if shared < least and ident not in tried:
+            chosen.append((ident, genotype))
+            least = shared
+    return chosen[-count:]
 
 
 def select_winner(run: Run) -> Winner | None:
     """Validate the best individuals beside a copy of the reference, and store the first of them
     that is correct and faster than that copy may seem.
 
-    None where none holds; what was stored before is then forgotten.
+    Of twins only the better one is validated, while there are others. Where none holds, others
+    follow that share less with those that failed. None where none of them holds either; what was
+    stored before is then forgotten.
     """
-    best = finalists(run)
-    if not best:
-        keep_winner(run.store, None)
-        return None
-    candidates = [candidate(run.subject, genotype) for _, genotype in best]
+    found = _best(run)
+    failed: list[Finalist] = []
+    winner = None
+    for _ in range(ROUNDS):
+        finalists = (
+            less_suspect(found, failed, FINALISTS) if failed else different(found, FINALISTS)
+        )
+        winner = _validated(run, finalists) if finalists else None
+        if winner is not None or not finalists:
+            break
+        failed += finalists
+    keep_winner(run.store, winner)
+    return winner
+
+
+def _validated(run: Run, finalists: Sequence[Finalist]) -> Winner | None:
+    """The first that holds."""
+    candidates = [candidate(run.subject, genotype) for _, genotype in finalists]
     noise, *validations = run.validate([unmodified(run.subject), *candidates])
-    for (ident, genotype), one, measured in zip(best, candidates, validations, strict=True):
+    for (ident, genotype), one, measured in zip(finalists, candidates, validations, strict=True):
         validation = run.tools.races.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
-            winner = Winner(ident, str(genotype), validation)
-            keep_winner(run.store, winner)
-            return winner
-    keep_winner(run.store, None)
+            effective = canonical(genotype, run.subject.order)
+            return Winner(ident, str(effective), validation)
     return None
 
 
@@ -132,7 +176,7 @@ class ChosenIndividual:
 
     Attributes:
         found: the individual as it is stored.
-        genotype: of it; the minimized one where there is one.
+        genotype: of it, without edits that others overrule; the minimized one where there is one.
         minimized: what minimizing it found; None where the genotype is the individual's own.
     """
 
@@ -205,7 +249,8 @@ def choose_individual(
     found = _find(store, folder, individual)
     minimized = None if as_found else stored_minimized(store, found.ident)
     text = minimized.minimization.genotype if minimized else found.genotype
-    return ChosenIndividual(found, subject.read(text), minimized)
+    genotype = canonical(subject.read(text), subject.order)
+    return ChosenIndividual(found, genotype, minimized)
 
 
 @contextmanager
@@ -233,7 +278,8 @@ def how_to_go_on(store: Store, folder: Path) -> str:
     planned: int = store.get("plan")["settings"]["generations"]
     generations = store.generations()
     done = len(generations) >= planned and all(one.finished for one in generations)
-    return f"gi-cuda resume {folder}" + (f" --generations {2 * planned}" if done else "")
+    more = ["--generations", str(2 * planned)] if done else []
+    return shlex.join(["gi-cuda", "resume", str(folder), *more])
 
 
 def _find(store: Store, folder: Path, individual: int | None) -> Individual:
@@ -290,4 +336,4 @@ def predecessor(folder: Path, target: Path) -> Start:
             )
         winner = choose_individual(store, own, folder, None, as_found=False)
     files = tuple(map(str, own.grammar_files))
-    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files)
+    return Start(f"{winner} of {folder}", str(winner.genotype), own.edits, files, str(folder))

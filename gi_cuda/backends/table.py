@@ -28,6 +28,14 @@ def backends_on_gpus(*, gpu: bool) -> list[str]:
     return [name for name in BACKENDS if backend_named(name).gpu is gpu]
 
 
+def idle_gpu(used: str) -> tuple[str, str] | None:
+    """A back end that would run on a GPU of this machine, and the GPU's name, where the one that is
+    used does not; None where there is no GPU."""
+    others = [] if backend_named(used).gpu else backends_on_gpus(gpu=True)
+    found = ((name, gpu) for name in others for gpu in backend_named(name).gpus())
+    return next(found, None)
+
+
 def open_backend(name: str) -> OpenBackend:
     """Make a back end ready for use.
 

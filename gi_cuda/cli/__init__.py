@@ -20,27 +20,39 @@ from gi_cuda.cli.stopping import STATUS, ending_in_time
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault, machine_error
 from gi_cuda.report.tables import say
 
-_VERBS = (
-    "init",
-    "capture",
-    "convert",
-    "mutate",
-    "check",
-    "try",
-    "evolve",
-    "resume",
-    "show",
-    "validate",
-    "minimize",
-    "interactions",
-    "history",
-    "explain",
-    "compare",
-    "patch",
-    "cache",
-    "doctor",
-)
-"""In the order a user needs them; each is a module of this package."""
+_VERBS = {
+    "Prepare a kernel": {
+        "init": "Make a target of a CUDA source file, or copy an example.",
+        "capture": "Make a target of what an application launches.",
+        "check": "Is the target sound? Its baseline, noise, blind spots.",
+        "convert": "Write the source's grammar; say why a line may change.",
+        "mutate": "Draw random variants, as diffs or compiled.",
+        "try": "Evaluate edits that you have in mind.",
+    },
+    "Search": {
+        "evolve": "Evolve a target; ends with a validated winner.",
+        "resume": "Go on with a run that was stopped or killed.",
+        "runs": "List runs: how far they are, and their best.",
+    },
+    "Look at a run": {
+        "show": "What a run found: generations, individuals, winner.",
+        "history": "How a run came to its winner, with figures.",
+        "explain": "What each change of the winner does.",
+        "interactions": "How the winner's changes depend on each other.",
+        "compare": "Measure winners, patches, machine code side by side.",
+    },
+    "Hand it over": {
+        "minimize": "Leave out of the winner what does not pay.",
+        "validate": "Does it hold on unseen inputs, under sanitizers?",
+        "patch": "Write the winner as a verified patch or mail.",
+    },
+    "This machine": {
+        "doctor": "What is there to compile and run with.",
+        "cache": "What is kept of compiled variants.",
+    },
+}
+"""What a user may want, with its verbs in the order in which they are needed and a line about each;
+each verb is a module of this package."""
 
 _MODULES = {"try": "try_out"}
 """Those of other names, since Python has the verb's own."""
@@ -61,22 +73,34 @@ class _Verb(TyperCommand):
         return _plain_flags(super().get_params(ctx))
 
 
+class _Unloaded(TyperCommand):
+    """A verb in the list of all; its module is loaded when it is asked for."""
+
+    def make_context(self, *words: Any, **more: Any) -> Any:
+        assert self.name is not None
+        name = f"gi_cuda.cli.{_MODULES.get(self.name, self.name)}"
+        verb = _interruptible(import_module)(name)
+        alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
+        alone.command(name=self.name, cls=_Verb)(_interruptible(_tidy(verb.command)))
+        return typer.main.get_command(alone).make_context(*words, **more)
+
+
 class _Verbs(TyperGroup):
-    """Loads a verb's module when it is asked for, and not those of all others."""
+    """All verbs, none of them loaded."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        for panel, verbs in _VERBS.items():
+            for name, about in verbs.items():
+                self.commands[name] = _Unloaded(
+                    name=name, callback=None, help=about, rich_help_panel=panel
+                )
 
     def get_params(self, ctx: Any) -> list[Any]:
         return _plain_flags(super().get_params(ctx))
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(_VERBS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:
-        if cmd_name not in _VERBS:
-            return None
-        verb = _interruptible(import_module)(f"gi_cuda.cli.{_MODULES.get(cmd_name, cmd_name)}")
-        alone = typer.Typer(add_completion=False, context_settings=_SETTINGS)
-        alone.command(name=cmd_name, cls=_Verb)(_interruptible(_tidy(verb.command)))
-        return typer.main.get_command(alone)  # type: ignore[return-value]
+        return list(self.commands)
 
 
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
@@ -85,8 +109,8 @@ app = typer.Typer(
     name="gi-cuda",
     cls=_Verbs,
     help="Improve existing CUDA kernels: evolve their source, verify every variant, emit a patch.",
+    epilog="Begin with: gi-cuda init FILE.cu, or gi-cuda init --example bwt_exact",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings=_SETTINGS,
 )

@@ -8,6 +8,7 @@ import typer
 
 from gi_cuda.backends.compile.code_cache import CodeCache, Usage, code_folder, size_limit
 from gi_cuda.cli.console import console
+from gi_cuda.cli.next_steps import say_next
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import counted, say
 
@@ -27,6 +28,8 @@ def command(
     usage = cache.usage() if cache.folder.exists() else Usage(0, 0, 0, cache.limit, 0, 0)
     for line in (f"{cache.folder}:", *lines(usage)):
         say(console, line)
+    if usage.entries:
+        say_next("gi-cuda cache --clear", "empty it")
 
 
 def lines(usage: Usage) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,6 +15,7 @@ from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
@@ -23,7 +25,6 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
-    check_backend,
     cores,
 )
 from gi_cuda.errors import UserError
@@ -78,7 +79,7 @@ def command(
     kernel and spoil each output; print the noise floor, and warn of what is doubtful."""
     with scratch_folder() as folder, Steps(console) as tell:
         tell("reading the target and its source")
-        subject = open_subject(target, check_backend(backend), level, bnf=bnf, scope=scope)
+        subject = open_subject(target, backend, level, bnf=bnf, scope=scope)
         tell("making the cases")
         cache = cache_unless(no_cache)
         with open_tools(subject, folder, workers=1, jobs=jobs or cores(), cache=cache) as tools:
@@ -124,6 +125,21 @@ def command(
             hint="stop other work on it, or make the cases larger so that launches take longer",
         )
     say(console, f"{subject.target.name}: ready to evolve")
+    say_next(command_line("evolve", target, *_as_checked(backend, level, bnf, scope)), "search")
+
+
+def _as_checked(
+    backend: str, level: str, bnf: Path | None, scope: Path | None
+) -> Iterator[str | Path]:
+    """The options by which a search takes just what was checked."""
+    if backend != BACKENDS[0]:
+        yield from ("--backend", backend)
+    if level != "source":
+        yield from ("--level", level)
+    if bnf is not None:
+        yield from ("--bnf", bnf)
+    if scope is not None:
+        yield from ("--scope", scope)
 
 
 def _refuse_slips(

@@ -8,16 +8,18 @@ from typing import Annotated
 import typer
 
 from gi_cuda import BACKENDS
-from gi_cuda.analyze.compare.comparison import compare
+from gi_cuda.analyze.compare.comparison import Comparison, compare
 from gi_cuda.analyze.compare.contestants import Reader, as_run
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
-from gi_cuda.cli.options import Backend, Force, NoCache, cache_unless, check_backend, cores
+from gi_cuda.cli.next_steps import command_line, say_next
+from gi_cuda.cli.options import Backend, Force, NoCache, cache_unless, cores
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.report.compare import comma_separated, print_comparison
+from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
-from gi_cuda.runs.stored import open_store
+from gi_cuda.runs.stored import open_store, stored_target
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 
@@ -57,22 +59,23 @@ def command(
     with scratch_folder() as scratch:
         reader = Reader(subject, scratch / "imported", cores(), cache)
         # Before the device is opened, so that what cannot take part is told of on any machine.
-        entered = [reader.read(word) for word in contestants]
+        entered = [reader.read(word) for word in _each_once(contestants)]
         with (
             # One worker: two would take the machine from each other.
             open_tools(subject, scratch / "session", workers=1, jobs=cores(), cache=cache) as tools,
-            working("measuring"),
+            Steps(console) as tell,
         ):
-            baseline = establish(
-                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
-            )
-            result = compare(tools, entered, baseline)
+            folder = tools.scratch("baseline")
+            baseline = establish(subject, tools.compiler, tools.pool, folder, tools.reference, tell)
+            result = compare(tools, entered, baseline, tell)
     print_comparison(console, result)
     files = []
     if output is not None:
         write_new(output, comma_separated(result), force=force)
         files.append(output)
-    searches = [one.search for one in entered if one.search and one.search.milestones]
+    # Individuals of one run come from one search.
+    found = dict.fromkeys(one.search for one in entered if one.search and one.search.milestones)
+    searches = list(found)
     if figures is not None and searches:
         from gi_cuda.report.figures.compare import race
         from gi_cuda.report.figures.drawing import save
@@ -81,12 +84,41 @@ def command(
     elif figures is not None:
         say(console, "no figure: no contestant is a run with finished generations")
     say_written(files)
+    _say_next(result)
+
+
+def _each_once(words: list[str]) -> list[str]:
+    """The contestants without those that are named again, if only in other words; then that is
+    said."""
+    once: dict[object, str] = {}
+    for word in words:
+        run = as_run(word)
+        what = (run[0].resolve(), run[1]) if run else word
+        if (first := once.setdefault(what, word)) != word:
+            say(console, f"{word} is {first}, and measured once")
+    return list(once.values())
+
+
+def _say_next(result: Comparison) -> None:
+    """What to do with the fastest run; where there is none, with the figures."""
+    runs = [one for one in result.results if as_run(one.contestant.name) and one.held_out]
+    fastest = max(runs, key=lambda one: one.held_out.low if one.held_out else 0.0, default=None)
+    run = fastest and as_run(fastest.contestant.name)
+    if not run:
+        say_next("gi-cuda compare ... --csv FILE", "all figures, comma-separated")
+        return
+    folder, individual = run
+    which = () if individual is None else ("--individual", individual)
+    say_next(
+        command_line("patch", folder, *which, "-o", "faster.patch"),
+        "write the fastest run's winner",
+    )
 
 
 def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, str]:
     """The target and the back end: those of the first run, where they are not given."""
     if target is not None:
-        return target, check_backend(backend)
+        return target, backend
     runs = [run for word in words if (run := as_run(word)) is not None]
     if not runs:
         raise UserError(
@@ -95,4 +127,4 @@ def _ground(words: list[str], target: Path | None, backend: str) -> tuple[Path, 
             hint="name the target's folder: --target targets/NAME",
         )
     with open_store(runs[0][0]) as store:
-        return Path(store.get("target")), store.get("backend")
+        return stored_target(store, runs[0][0]), store.get("backend")

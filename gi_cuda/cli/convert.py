@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,8 @@ from rich.table import Table
 
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, write_new
-from gi_cuda.cli.options import Edits, Force, Level, check_edits
+from gi_cuda.cli.next_steps import command_line, say_next
+from gi_cuda.cli.options import Edits, Force, Level
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.levels import backends_for, check_level, compiled_subject
 from gi_cuda.genome import Space
@@ -63,19 +65,27 @@ def command(
     """
     if check_level(level).compiled:
         _convert_compiled(target, level, kernel, output, explain=explain, force=force)
+        say_next(command_line("evolve", target, "--level", level), "search")
         return
     asked = _asked(target, kernel)
     language = front_end("source", asked.path.suffix)
-    wanted = Wanted(asked.kernels, EDIT_SETS[check_edits(edits)])
+    wanted = Wanted(asked.kernels, EDIT_SETS[edits])
     if explain:
         _explain(asked, wanted)
+        say_next(*asked.next)
         return
     assert language.load is not None, "no compiler makes a target's source"
     source = language.load(asked.path, asked.headers, asked.include)
     program = language.read(source, wanted)
     wrote = _write(output or asked.folder, source.name, program.notation(), force)
     print_table(console, _edits(program.grammar, asked))
-    say(console, wrote)
+    _say_written(wrote)
+    if asked.target is None:
+        say_next(*asked.next)
+    else:
+        bnf, scope = map(os.path.relpath, wrote)
+        line = command_line("evolve", asked.target, "--bnf", bnf, "--scope", scope)
+        say_next(line, "once you have edited them; without, it makes them itself")
 
 
 def _explain(asked: _Asked, wanted: Wanted) -> None:
@@ -119,11 +129,15 @@ def _convert_compiled(
     functions = len({rule.function for rule in subject.grammar.rules})
     loops = len(subject.grammar.loops)
     say(console, f"functions: {functions}, loops: {loops}")
-    say(console, wrote)
+    _say_written(wrote)
 
 
-def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> str:
-    """Write files, all or none, and say so.
+def _say_written(files: Sequence[Path]) -> None:
+    say(console, f"wrote {' and '.join(map(str, files))}")
+
+
+def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> list[Path]:
+    """Write files, all or none.
 
     Args:
         texts: by what is added to the name.
@@ -133,7 +147,7 @@ def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> st
         check_new(file, force=force)
     for file, text in files.items():
         write_new(file, text, force=force)
-    return f"wrote {' and '.join(map(str, files))}"
+    return list(files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +157,7 @@ class _Asked:
     Attributes:
         default: the macros of the default configuration.
         every: those of all configurations, ``ANY`` where they differ.
+        target: as it was named; None for a source file.
     """
 
     path: Path
@@ -152,6 +167,14 @@ class _Asked:
     default: Mapping[str, str]
     every: Mapping[str, str]
     folder: Path
+    target: Path | None = None
+
+    @property
+    def next(self) -> tuple[str, str]:
+        """The command that comes next, and what for."""
+        if self.target is None:
+            return command_line("init", self.path), "a target of it"
+        return command_line("evolve", self.target), "search"
 
 
 def _asked(path: Path, kernels: list[str] | None) -> _Asked:
@@ -167,4 +190,6 @@ def _asked(path: Path, kernels: list[str] | None) -> _Asked:
     default = Space.from_target(target).default.macros
     every = {**default, **dict.fromkeys((one.name for one in target.parameters), ANY)}
     include, folder = target.build.include, target.folder
-    return _Asked(target.source, target.headers, include, target.kernels, default, every, folder)
+    return _Asked(
+        target.source, target.headers, include, target.kernels, default, every, folder, path
+    )

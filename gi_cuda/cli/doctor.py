@@ -13,6 +13,7 @@ from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.backend import Examined
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.console import console
+from gi_cuda.cli.next_steps import say_next
 from gi_cuda.report.tables import print_table, say
 
 
@@ -28,6 +29,7 @@ def command() -> None:
         say(console, f"backend {name}: {word}")
     if not usable:
         raise typer.Exit(1)
+    say_next("gi-cuda init FILE.cu", "a target of your kernel; --example NAME copies one")
 
 
 def usable_backends(findings: Mapping[str, Sequence[Examined]]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -9,7 +11,7 @@ import typer
 
 from gi_cuda import BACKENDS
 from gi_cuda.analyze.winner import predecessor
-from gi_cuda.backends.table import open_backend
+from gi_cuda.backends.table import idle_gpu, open_backend
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import (
     LARGEST,
@@ -25,14 +27,16 @@ from gi_cuda.cli.options import (
     TargetPath,
     Workers,
     cache_unless,
-    check_backend,
-    check_edits,
+    choice,
     cores,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
-from gi_cuda.report.tables import say
+from gi_cuda.report.progress import Steps
+from gi_cuda.report.tables import counted, say
+from gi_cuda.report.winner import device_words
 from gi_cuda.runs.create import create_run, default_folder
+from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import DEFAULT, PRESETS, find_preset
 
@@ -51,7 +55,9 @@ def command(
         Path | None,
         typer.Option("--run", help="Folder for the run; by default runs/<target>-<number>."),
     ] = None,
-    preset: Annotated[str, typer.Option("--preset", help=f"How to search. {_PRESETS}.")] = DEFAULT,
+    preset: Annotated[
+        str, choice("--preset", PRESETS, f"How to search. {_PRESETS}.", "preset")
+    ] = DEFAULT,
     population: Annotated[
         int | None,
         typer.Option(
@@ -93,31 +99,47 @@ def command(
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
     cases."""
     chosen = find_preset(preset, "--preset")
-    check_level(level, check_backend(backend))
-    begun = None if start is None else predecessor(start, target)
-    subject = open_subject(
-        target, backend, level, bnf=bnf, scope=scope, edits=check_edits(edits), start=begun
-    )
-    chosen.demand(subject)
-    plan = Plan(
-        preset,
-        chosen.settings.having(population, generations),
-        seed,
-        open_backend(backend).workers(workers, cores()),
-        jobs or cores(),
-    )
-    folder = run or default_folder(subject.target.name)
-    with (
-        saying_how_to_go_on(folder),
-        create_run(
-            subject, folder, plan, begun, overwrite=force, cache=cache_unless(no_cache)
-        ) as opened,
-    ):
-        say(
-            console,
-            f"evolving {subject.target.name} in {folder}: reference"
-            f" {opened.baseline.seconds * 1e3:.3f} ms, noise floor {opened.baseline.floor:.2%}",
-        )
-        if opened.started is not None:
-            say(console, f"starting from {opened.started}")
+    check_level(level, backend)
+    cache = cache_unless(no_cache)
+    with ExitStack() as stack:
+        with Steps(console) as tell:
+            tell("reading the target and its source")
+            begun = None if start is None else predecessor(start, target)
+            subject = open_subject(
+                target, backend, level, bnf=bnf, scope=scope, edits=edits, start=begun
+            )
+            chosen.demand(subject)
+            settings = chosen.settings.having(population, generations)
+            most = open_backend(backend).workers(workers, cores())
+            plan = Plan(preset, settings, seed, most, jobs or cores())
+            folder = run or default_folder(subject.target.name)
+            stack.enter_context(saying_how_to_go_on(folder))
+            opened = stack.enter_context(
+                create_run(subject, folder, plan, begun, overwrite=force, cache=cache, tell=tell)
+            )
+        for line in _beginning(opened, time):
+            say(console, line)
         search(opened, time)
+
+
+def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
+    """What is about to be searched, where, and for how long."""
+    baseline, plan, backend = run.baseline, run.plan, run.subject.backend
+    yield (
+        f"evolving {run.subject.target.name} in {run.folder}: reference"
+        f" {baseline.seconds * 1e3:.3f} ms, noise floor {baseline.floor:.2%}"
+    )
+    limit = "--time SECONDS would end it sooner" if seconds is None else f"{seconds:g} s at most"
+    yield (
+        f"on {device_words(backend, run.store.get('device'))}, preset {plan.preset}:"
+        f" {counted(plan.settings.generations, 'generation')} of"
+        f" {counted(plan.settings.population, 'individual')}, {limit}"
+    )
+    if (idle := idle_gpu(backend)) is not None:
+        name, gpu = idle
+        yield (
+            f"warning: this machine has a GPU ({gpu}), and what is faster on a CPU need not be on a"
+            f" GPU: add --backend {name}; gi-cuda doctor says what it needs"
+        )
+    if run.started is not None:
+        yield f"starting from {run.started}"

@@ -5,22 +5,34 @@ from __future__ import annotations
 from gi_cuda.analyze.explain.explanation import explain
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.cli.console import console, working
-from gi_cuda.cli.options import AsFound, IndividualNumber, NoCache, RunPath, cache_unless
+from gi_cuda.cli.next_steps import say_next_after
+from gi_cuda.cli.options import (
+    AsFound,
+    IndividualNumber,
+    MovedTarget,
+    NoCache,
+    RunPath,
+    cache_unless,
+    follow,
+)
 from gi_cuda.report.explain import print_explanations
 from gi_cuda.runs.run import open_run
 
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     no_cache: NoCache = False,
 ) -> None:
     """Explain the winner's changes one by one: the diff, the kinds of rules, what each is worth,
     on which cases its place is executed, and what it changes in the compiled kernel."""
+    follow(run, target)
     with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         with working(f"explaining {winner}"):
             explanations = explain(opened, winner)
         note = f"source lines are those of {opened.beside}, gains over it" if opened.beside else ""
     print_explanations(console, str(winner), explanations, note)
+    say_next_after(run)

@@ -9,7 +9,8 @@ from gi_cuda.analyze.history import Survivor, tell
 from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_winner
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written
-from gi_cuda.cli.options import FiguresFolder, NoCache, RunPath, cache_unless
+from gi_cuda.cli.next_steps import say_next_after
+from gi_cuda.cli.options import FiguresFolder, MovedTarget, NoCache, RunPath, cache_unless, follow
 from gi_cuda.errors import UserError
 from gi_cuda.report.history import print_added, print_history
 from gi_cuda.report.tables import say
@@ -18,9 +19,15 @@ from gi_cuda.runs.run import Run, open_run
 from gi_cuda.spec import CaseRole
 
 
-def command(run: RunPath, figures: FiguresFolder = None, no_cache: NoCache = False) -> None:
+def command(
+    run: RunPath,
+    target: MovedTarget = None,
+    figures: FiguresFolder = None,
+    no_cache: NoCache = False,
+) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
+    follow(run, target)
     from gi_cuda.report.figures.drawing import save
     from gi_cuda.report.figures.history import OF_ALL, OF_WINNERS, added
 
@@ -55,6 +62,7 @@ def command(run: RunPath, figures: FiguresFolder = None, no_cache: NoCache = Fal
     else:
         say(console, "no validated winner: nothing to tell of its changes and ancestors")
     say_written(files)
+    say_next_after(run)
 
 
 def _winner(run: Run) -> ChosenIndividual | None:

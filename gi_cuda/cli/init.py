@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +12,7 @@ import typer
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import cache_unless, cores
 from gi_cuda.errors import UserError
 from gi_cuda.init import (
@@ -20,6 +21,8 @@ from gi_cuda.init import (
     Ranked,
     Untried,
     check_free,
+    copy_example,
+    examples,
     files,
     find_source,
     first_that_passes,
@@ -40,7 +43,9 @@ from gi_cuda.trial import ProposalTrials, no_compiler
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="FILE", help="A CUDA source file.")],
+    source: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A CUDA source file.")
+    ] = None,
     kernel: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,11 +76,31 @@ def command(
     no_trial: Annotated[
         bool, typer.Option("--no-trial", help="Do not run the kernel; write what is proposed.")
     ] = False,
+    example: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Instead of a target of your own, a copy of one that comes with gi-cuda:"
+            f" {', '.join(examples())}.",
+            autocompletion=examples,
+        ),
+    ] = None,
 ) -> None:
     """Write a target folder for a kernel: its buffers, launch, parameters and random data.
 
     The kernel runs on the host back end, and what goes wrong there is mended. The source stays
     where it is. What only you can know is marked."""
+    if example is not None:
+        beside = {"FILE": source, "--kernel": kernel, "--host": host, "-I": include, "-D": define}
+        _copy(example, output, beside | {"--compile-commands": database})
+        return
+    if source is None:
+        raise UserError(
+            "no source file is named",
+            where="FILE",
+            hint="gi-cuda init FILE.cu makes a target of your kernel; gi-cuda init --example"
+            f" {examples()[0]} copies one to look at",
+        )
     compilation = from_options(include or (), define or ())
     if database is not None:
         compilation = joined(compilation, from_database(database, source))
@@ -93,7 +118,21 @@ def command(
     for line in [*built.lines(), *chosen, *report(proposal, folder, texts), *tried]:
         say(console, line)
     on = f" --backend {backends_on_gpus(gpu=True)[0]}" if proposal.headers.toolkit else ""
-    say(console, f"then: gi-cuda check {folder}{on}")
+    say_next(f"{command_line('check', folder)}{on}", "is it sound?")
+
+
+def _copy(example: str, output: Path | None, beside: Mapping[str, object]) -> None:
+    """Copy an example; ``beside`` are arguments that have no meaning then."""
+    if given := next((name for name, value in beside.items() if value), None):
+        raise UserError(
+            f"{given} is about a source of your own",
+            where="--example",
+            hint="leave either out",
+        )
+    folder = output or Path("targets") / example
+    files = copy_example(example, folder)
+    say(console, f"wrote {folder}: {', '.join(files)}")
+    say_next(command_line("check", folder), "is this machine quiet enough?")
 
 
 @dataclass(frozen=True, slots=True)

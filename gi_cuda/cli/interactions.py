@@ -10,14 +10,17 @@ from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
 from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_figures, say_written, write_new
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
     MOST,
     AsFound,
     FiguresFolder,
     IndividualNumber,
+    MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
+    follow,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.interactions import dot, print_interactions
@@ -28,6 +31,7 @@ from gi_cuda.spec import CaseRole
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     budget: Annotated[
@@ -41,6 +45,7 @@ def command(
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
+    follow(run, target)
     from gi_cuda.report.figures.drawing import save
     from gi_cuda.report.figures.interactions import graph
 
@@ -64,3 +69,4 @@ def command(
     files.append(folder / "interactions.dot")
     write_new(files[-1], dot(result), force=True)
     say_written(files)
+    say_next_after(run)

@@ -9,9 +9,18 @@ import typer
 from gi_cuda.analyze.minimize import Allowance, Measurers, minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, working
-from gi_cuda.cli.options import IndividualNumber, NoCache, RunPath, cache_unless
+from gi_cuda.cli.next_steps import say_next_after
+from gi_cuda.cli.options import (
+    IndividualNumber,
+    MovedTarget,
+    NoCache,
+    RunPath,
+    cache_unless,
+    follow,
+)
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.report.minimize import print_minimized
+from gi_cuda.report.tables import counted
 from gi_cuda.results.verdict import LEAST_GAIN
 from gi_cuda.runs.run import open_run
 from gi_cuda.spec import CaseRole
@@ -19,6 +28,7 @@ from gi_cuda.spec import CaseRole
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     individual: IndividualNumber = None,
     threshold: Annotated[
         float,
@@ -32,12 +42,13 @@ def command(
 ) -> None:
     """Leave out of the winner every change that does not pay; the commands after this one go on
     with what is left."""
+    follow(run, target)
     with open_run(run, cache_unless(no_cache)) as opened:
         subject = opened.subject
         winner = choose_individual(opened.store, subject, run, individual, as_found=True)
         changes = winner.changes(subject)
         with (
-            working(f"minimizing {winner}: {len(changes.changes)} changes"),
+            working(f"minimizing {winner}: {counted(len(changes.changes), 'change')}"),
             refuse_wrong(winner, run),
         ):
             # Held-out cases have a veto and no other say, so nothing is timed on them.
@@ -55,3 +66,4 @@ def command(
         keep_minimized(opened.store, winner.ident, minimized)
         beside = opened.beside
     print_minimized(console, str(winner), minimized, beside=beside)
+    say_next_after(run)

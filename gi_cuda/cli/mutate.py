@@ -11,6 +11,7 @@ from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside
 from gi_cuda.cli.options import (
     MOST,
     Backend,
@@ -22,8 +23,6 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
-    check_backend,
-    check_edits,
     cores,
 )
 from gi_cuda.evaluate.levels import open_subject
@@ -54,9 +53,7 @@ def command(  # typer makes an option of each parameter
     no_cache: NoCache = False,
 ) -> None:
     """Draw random variants as a search draws them; print them as diffs, or compile them."""
-    subject = open_subject(
-        target, check_backend(backend), level, bnf=bnf, scope=scope, edits=check_edits(edits)
-    )
+    subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits=edits)
     genotypes = list(draw(subject, sample, at_once, seed, configured=configure))
     if compile_:
         with scratch_folder() as scratch:
@@ -64,7 +61,11 @@ def command(  # typer makes an option of each parameter
             compiler = keeping(plain, cache_unless(no_cache))
             trials = try_out(subject, compiler, genotypes, scratch)
         print_trials(console, subject, trials)
-        return
-    for number, genotype in enumerate(genotypes, 1):
-        typer.echo(f"# {number}: {genotype}")
-        typer.echo(subject.diff(genotype))
+    else:
+        for number, genotype in enumerate(genotypes, 1):
+            typer.echo(f"# {number}: {genotype}")
+            typer.echo(subject.diff(genotype))
+    # Diffs may be read by a program.
+    tell = say_next if compile_ else say_next_aside
+    for genotype in genotypes[:1]:
+        tell(command_line("try", target, str(genotype)), "evaluate the first")

@@ -6,14 +6,14 @@ import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import EDIT_SETS
+from gi_cuda.grammar import EDIT_SETS, LEVELS
 
 MOST = 1_000_000
 """Variants at most that may be asked for at a time: so many are in memory together."""
@@ -24,15 +24,40 @@ MOST_AT_ONCE = 1024
 LARGEST = 2**31 - 1
 """Other numbers are not larger; the database could not take one of over 64 bits."""
 
+
+def choice(option: str, choices: Collection[str], help: str, what: str = "") -> Any:
+    """An option that takes one of some values: its help, completion and refusals name them.
+
+    Args:
+        what: the kind of thing that is chosen, in words; "" where it has no name.
+    """
+
+    def checked(context: typer.Context, value: str) -> str:
+        # A line that is still being typed may say anything.
+        if context.resilient_parsing:
+            return value
+        return check_choice(option, value, choices, what)
+
+    return typer.Option(
+        option,
+        metavar=f"[{'|'.join(choices)}]",
+        help=help,
+        callback=checked,
+        autocompletion=lambda: list(choices),
+    )
+
+
 TargetPath: TypeAlias = Annotated[
     Path, typer.Argument(metavar="TARGET", help="A target's folder, or its target.toml.")
 ]
 RunPath: TypeAlias = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+MovedTarget: TypeAlias = Annotated[
+    Path | None,
+    typer.Option("--target", help="Where its target is now, if that was moved; it is remembered."),
+]
 Backend: TypeAlias = Annotated[
     str,
-    typer.Option(
-        "--backend", help=f"Where variants are compiled and executed: {' or '.join(BACKENDS)}."
-    ),
+    choice("--backend", BACKENDS, "Where variants are compiled and executed.", "back end"),
 ]
 Bnf: TypeAlias = Annotated[
     Path | None, typer.Option("--bnf", help="A grammar edited by hand, instead of the source's.")
@@ -42,18 +67,21 @@ Scope: TypeAlias = Annotated[
 ]
 Edits: TypeAlias = Annotated[
     str,
-    typer.Option(
+    choice(
         "--edits",
-        help="What may change: paper (the nine rule types of the paper) or full (operands, "
-        "right-hand sides and parts of conditions as well).",
+        EDIT_SETS,
+        "What may change: the nine rule types of the paper, or operands, right-hand sides and parts"
+        " of conditions as well.",
+        "set of edits",
     ),
 ]
 Level: TypeAlias = Annotated[
     str,
-    typer.Option(
+    choice(
         "--level",
-        help="What evolves: source, or ptx (what nvcc makes of the source's default"
-        " configuration).",
+        LEVELS,
+        "What evolves: the source, or what nvcc makes of its default configuration.",
+        "level",
     ),
 ]
 IndividualNumber: TypeAlias = Annotated[
@@ -96,6 +124,18 @@ InApplication: TypeAlias = Annotated[
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 
+def follow(run: Path, target: Path | None) -> None:
+    """Remember where a run's target is now, where that is said.
+
+    Raises:
+        UserError: it is not there, or it is another one.
+    """
+    if target is not None:
+        from gi_cuda.runs.stored import move_target  # verbs without a run need not load it
+
+        move_target(run, target)
+
+
 def cores() -> int:
     """The cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
@@ -127,13 +167,3 @@ def check_choice(option: str, value: str, choices: Collection[str], what: str = 
         said = f"there is no {what} {value!r}" if what else f"{option} does not take {value!r}"
         raise UserError(said, where=option, hint=f"one of: {', '.join(choices)}")
     return value
-
-
-def check_backend(name: str) -> str:
-    """The back end's name, if there is such a back end."""
-    return check_choice("--backend", name, BACKENDS, "back end")
-
-
-def check_edits(name: str) -> str:
-    """The name of a set of rule types, if there is such a set."""
-    return check_choice("--edits", name, EDIT_SETS, "set of edits")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,21 +16,25 @@ from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.next_steps import command_line, say_next, say_next_aside
 from gi_cuda.cli.options import (
     AsFound,
     Force,
     InApplication,
     IndividualNumber,
+    MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
-    check_choice,
+    choice,
+    follow,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import open_run
 from gi_cuda.subject import Subject
+from gi_cuda.subject.diffs import patch_root
 from gi_cuda.upstream.application import check_application
 from gi_cuda.upstream.letters import Drafts, draft
 from gi_cuda.upstream.ptx_module import ptx_module
@@ -41,6 +47,7 @@ CONFIGURATIONS = ("defaults", "separate")
 
 def command(  # typer makes an option of each parameter
     run: RunPath,
+    target: MovedTarget = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File for the patch; by default stdout.")
     ] = None,
@@ -48,20 +55,25 @@ def command(  # typer makes an option of each parameter
     as_found: AsFound = False,
     format: Annotated[
         str,
-        typer.Option(
+        choice(
             "--format",
-            help="diff, for git apply; mail, for git am; or ptx, the module of a run on PTX.",
+            FORMATS,
+            "diff, for git apply; mail, for git am; or ptx, the module of a run on PTX.",
         ),
     ] = "diff",
-    edits: Annotated[
+    chosen: Annotated[
         str | None,
-        typer.Option(help="Only these changes, by their numbers in `minimize`, e.g. 1,3-5."),
+        typer.Option(
+            "--changes", help="Only these changes, by their numbers in `minimize`, e.g. 1,3-5."
+        ),
     ] = None,
     configuration: Annotated[
         str,
-        typer.Option(
-            help="Changed values as new defaults in the same patch (defaults), or in a patch of"
-            " their own that comes first (separate)."
+        choice(
+            "--configuration",
+            CONFIGURATIONS,
+            "Changed values as new defaults in the same patch (defaults), or in a patch of"
+            " their own that comes first (separate).",
         ),
     ] = "defaults",
     check: Annotated[
@@ -75,7 +87,9 @@ def command(  # typer makes an option of each parameter
     application: InApplication = False,
     sender: Annotated[
         str | None,
-        typer.Option("--from", help='Sender of the mail, "Name <address>"; by default git knows.'),
+        typer.Option(
+            "--sender", help='Sender of the mail, "Name <address>"; by default git knows.'
+        ),
     ] = None,
     no_cache: NoCache = False,
     force: Force = False,
@@ -84,28 +98,28 @@ def command(  # typer makes an option of each parameter
     file: no loop guards, changed configuration values as the source's own defaults.
 
     Of a run on PTX, write the winner's whole PTX."""
+    follow(run, target)
     if output is not None:
         check_new(output, force=force)
-    check_choice("--format", format, FORMATS)
-    check_choice("--configuration", configuration, CONFIGURATIONS)
     if format == "ptx":
         _refuse("--check", given=check)
         _refuse("--application", given=application)
-        _refuse("--from", given=sender is not None)
+        _refuse("--sender", given=sender is not None)
         _refuse("--configuration", given=configuration != "defaults")
     with open_run(run, cache_unless(no_cache)) as opened:
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
-        changed = winner.changes(opened.subject)
-        chosen = read_numbers(edits, len(changed.changes)) if edits else changed.all
+        subject = opened.subject
+        changed = winner.changes(subject)
+        wanted = read_numbers(chosen, len(changed.changes)) if chosen else changed.all
         if format == "ptx":
             files = [] if output is None else [output]
             with console.status("validating the PTX"):
-                module = ptx_module(opened, winner, changed.having(chosen))
+                module = ptx_module(opened, winner, changed.having(wanted))
             texts, said = [module.text], list(module.said)
         else:
             if application:
                 check_application(opened.source.target)
-            parts = steps(opened.source, changed, chosen)
+            parts = steps(opened.source, changed, wanted)
             parts = in_one(parts) if configuration == "defaults" else parts
             files = _files(output, len(parts), format)
             for file in files:
@@ -119,6 +133,19 @@ def command(  # typer makes an option of each parameter
         _print_patches(texts, said)
     else:
         _write_patches(files, texts, said, force=force)
+    tell = say_next_aside if output is None else say_next
+    tell(*_next(run, subject, format, files))
+
+
+def _next(run: Path, subject: Subject, format: str, files: list[Path]) -> tuple[str, str]:
+    """The command that comes next, and what for."""
+    if format == "ptx":
+        line = command_line("compare", run, *files, "--backend", subject.backend)
+        return line, "side by side with others"
+    root = os.path.relpath(patch_root(subject.grammar.source, subject.target.source))
+    patches = [os.path.relpath(file, root) for file in files] or ["-"]
+    words = ["git", "-C", root, "am" if format == "mail" else "apply", *patches]
+    return shlex.join(words), "apply it: its paths start there"
 
 
 def _write_patches(files: list[Path], texts: list[str], said: list[str], *, force: bool) -> None:
@@ -149,7 +176,7 @@ def read_numbers(text: str, count: int) -> frozenset[int]:
         match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?", word)
         if match is None:
             raise UserError(
-                f"{word.strip()!r} is not a number or a range", where="--edits", hint="e.g. 1,3-5"
+                f"{word.strip()!r} is not a number or a range", where="--changes", hint="e.g. 1,3-5"
             )
         first = int(match[1])
         last = int(match[2] or first)
@@ -157,7 +184,7 @@ def read_numbers(text: str, count: int) -> frozenset[int]:
             if not 1 <= number <= count:
                 raise UserError(
                     f"there is no change {number}",
-                    where="--edits",
+                    where="--changes",
                     hint=f"they are 1 to {count}; gi-cuda explain lists them",
                 )
         found |= set(range(first - 1, last))
@@ -225,6 +252,6 @@ class _Ready:
                 f"the application speaks against the patch: {result.fault}",
                 where=f"{submission.winner}: {parts[-1].genotype}",
                 hint="it is not written; choose another with --individual (gi-cuda show lists the"
-                " best), or some of its changes with --edits",
+                " best), or some of its changes with --changes",
             )
         return result

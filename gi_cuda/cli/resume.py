@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import LARGEST, NoCache, RunPath, cache_unless
+from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
@@ -16,6 +16,7 @@ from gi_cuda.runs.run import open_run
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     generations: Annotated[
         int | None, typer.Option(min=1, max=LARGEST, help="Go on to so many generations in all.")
     ] = None,
@@ -23,6 +24,7 @@ def command(
     no_cache: NoCache = False,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
+    follow(run, target)
     with saying_how_to_go_on(run), open_run(run, cache_unless(no_cache)) as opened:
         bred = len(opened.store.generations())
         if generations is not None and generations < bred:

@@ -15,10 +15,11 @@ import typer
 
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
 from gi_cuda.cli.console import console, working
+from gi_cuda.cli.next_steps import command_line, say_next_of_run
 from gi_cuda.cli.stopping import STATUS, heeded
 from gi_cuda.errors import DeviceLost, MachineError, WorkerFault
 from gi_cuda.report.progress import Score, display
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.runs.run import Run
@@ -46,33 +47,33 @@ which it then does not end."""
 def search(run: Run, seconds: float | None) -> None:
     """Search until done, out of time or interrupted; then validate the best."""
     end = winner = None
-    resume = f"gi-cuda resume {run.folder}"
+    resume = command_line("resume", run.folder)
     with suppress(_Overdue), _stopping(seconds) as stop:
         end = _evolve(run, seconds, stop)
     if stop.asked:
         kept = len(run.store.evaluations())
-        say(console, f"stopped; {kept} evaluations are kept. Go on with: {resume}")
+        say(console, f"stopped; {kept} evaluations are kept. Go on with:")
+        say_whole(console, f"  {resume}")
         raise typer.Exit(STATUS)
     if end is None:
-        say(console, f"time is up, and what was being done did not stop; go on with: {resume}")
+        say(console, "time is up, and what was being done did not stop; go on with:")
+        say_whole(console, f"  {resume}")
         raise typer.Exit(1)
-    say(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
+    say_whole(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
     try:
         # Who gave the search a time waits no longer than this for what comes after it.
         with _limited(VALIDATING if stop.late else None), working(_VALIDATES):
             winner = select_winner(run)
     except _Overdue:
-        say(
-            console,
-            f"the best is not validated: that takes over {VALIDATING:g} s."
-            f" Do it with: gi-cuda validate {run.folder}",
-        )
+        say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
+        say_whole(console, f"  {command_line('validate', run.folder)}")
         raise typer.Exit(1) from None
     on = device_words(run.subject.backend, run.store.get("device"))
     print_winner(console, winner, on)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         print_next_steps(console, faster, list(_next_steps(run)))
+    say_next_of_run(run.store, run.folder)
 
 
 def _evolve(run: Run, seconds: float | None, stop: Callable[[], bool]) -> End | None:
@@ -115,10 +116,11 @@ def saying_how_to_go_on(folder: Path) -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, DeviceLost, MachineError, MemoryError, OSError, WorkerFault):
-        said = "nothing is kept: the search had not begun"
         if (folder / DATABASE).is_file():
-            said = f"what was finished is kept; go on with: gi-cuda resume {folder}"
-        say(console, said)
+            resume = command_line("resume", folder)
+            say_whole(console, f"what was finished is kept; go on with: {resume}")
+        else:
+            say(console, "nothing is kept: the search had not begun")
         raise
 
 

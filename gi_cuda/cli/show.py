@@ -7,13 +7,14 @@ from typing import Annotated
 import typer
 
 from gi_cuda.analyze.explain.quotes import source_lines
-from gi_cuda.analyze.winner import choose_individual, stored_winner
+from gi_cuda.analyze.winner import choose_individual, stored_minimized, stored_winner
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import LARGEST, MOST, RunPath
+from gi_cuda.cli.next_steps import say_next_of_run
+from gi_cuda.cli.options import LARGEST, MOST, MovedTarget, RunPath, follow
 from gi_cuda.errors import UserError
 from gi_cuda.genome import Genotype
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
-from gi_cuda.report.tables import print_diff, print_table, say
+from gi_cuda.report.tables import print_diff, print_table, say, say_whole
 from gi_cuda.report.winner import device_words, print_winner
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.verdict import Verdict
@@ -24,6 +25,7 @@ from gi_cuda.subject import Started, Subject
 
 def command(
     run: RunPath,
+    target: MovedTarget = None,
     best: Annotated[
         int, typer.Option(min=0, max=MOST, help="Show so many of the best individuals.")
     ] = 5,
@@ -35,6 +37,7 @@ def command(
     ] = None,
 ) -> None:
     """Show a run: counts and times of every generation, the best individuals, the winner."""
+    follow(run, target)
     with open_store(run) as store:
         if individual is not None:
             _individual(store, run, individual)
@@ -43,6 +46,7 @@ def command(
         else:
             _overview(store, best)
             _diff(store, run, None)
+        say_next_of_run(store, run)
 
 
 def _overview(store: Store, best: int) -> None:
@@ -65,7 +69,8 @@ def _overview(store: Store, best: int) -> None:
         _print_best(store, best)
         console.print()
     on = device_words(store.get("backend"), store.get("device"))
-    print_winner(console, stored_winner(store), on)
+    winner = stored_winner(store)
+    print_winner(console, winner, on, stored_minimized(store, winner.ident) if winner else None)
 
 
 def _print_best(store: Store, count: int) -> None:
@@ -96,7 +101,7 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     evaluation = store.evaluations(one.generation).get(ident)
     print_individuals(console, [(one, evaluation)])
     if evaluation and evaluation.message:
-        say(console, evaluation.message)
+        say_whole(console, evaluation.message)
     _diff(store, run, ident)
 
 
@@ -109,6 +114,8 @@ def _diff(store: Store, run: RunPath, ident: int | None) -> None:
         # The numbers are worth as much without it.
         said = f"{error.where}: {error.what}" if error.where else error.what
         say(console, f"no diff: {said}")
+        if error.hint:
+            say_whole(console, f"  {error.hint}")
         return
     if ident is None and stored_winner(store) is not None:
         winner = choose_individual(store, subject, run, None, as_found=False)
@@ -124,7 +131,7 @@ def _print_diff(subject: Subject, name: str, one: Genotype) -> None:
     if lines := source_lines(subject, one.edits):
         say(console, f"source lines of {name}:")
         for change, line in lines.items():
-            say(console, f"  {change}  {line}")
+            say_whole(console, f"  {change}  {line}")
     diff = subject.diff(one)
     say(console, f"{name} as a diff:" if diff else "no change in the source")
     print_diff(console, diff)

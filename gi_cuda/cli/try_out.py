@@ -11,6 +11,7 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
@@ -20,7 +21,6 @@ from gi_cuda.cli.options import (
     Scope,
     TargetPath,
     cache_unless,
-    check_backend,
     cores,
 )
 from gi_cuda.errors import UserError
@@ -29,7 +29,7 @@ from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.report.progress import Steps
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.try_out import reference_line, result_lines
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import Subject
@@ -45,7 +45,7 @@ def command(
     ] = None,
     file: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FILE", help="More of them, one a line; - is the input."),
+        typer.Option("--file", metavar="FILE", help="More of them, one a line; - is the input."),
     ] = None,
     backend: Backend = BACKENDS[0],
     level: Level = "source",
@@ -56,13 +56,11 @@ def command(
 ) -> None:
     """Evaluate genotypes on the train cases, as a search would: right or wrong and where, and how
     fast beside the reference; a line each, as they come."""
-    subject = open_subject(
-        target, check_backend(backend), level, bnf=bnf, scope=scope, edits="full"
-    )
+    subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits="full")
     texts = (*(genotypes or ()), *_lines(file))
     if not texts:
         raise UserError(
-            "no genotype is named", where="gi-cuda try", hint="name some, or a file with --from"
+            "no genotype is named", where="gi-cuda try", hint="name some, or a file with --file"
         )
     wanted = [_read(subject, number, text) for number, text in enumerate(texts, 1)]
     cache = cache_unless(no_cache)
@@ -79,8 +77,11 @@ def command(
         evaluator = tools.evaluator(baseline, PastResults())
         batch = evaluator.prepare(dict(enumerate(wanted, 1)))
         for number, evaluation in evaluator.evaluate(batch):
-            for line in result_lines(number, wanted[number - 1], evaluation):
-                say(console, line)
+            first, *genotype = result_lines(number, wanted[number - 1], evaluation)
+            say(console, first)
+            for line in genotype:
+                say_whole(console, line)
+    say_next(command_line("evolve", target), "search for more")
 
 
 def _read(subject: Subject, number: int, text: str) -> Genotype:

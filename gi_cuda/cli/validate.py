@@ -16,16 +16,19 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
     MOST,
     AsFound,
     Force,
     InApplication,
     IndividualNumber,
+    MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
-    check_choice,
+    choice,
+    follow,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import print_table, say
@@ -42,6 +45,7 @@ SANITIZERS = ("installed", "required", "none")
 
 def command(  # typer makes an option of each parameter
     run: RunPath,
+    target: MovedTarget = None,
     individual: IndividualNumber = None,
     best: Annotated[
         int, typer.Option(min=1, max=MOST, help="Try so many of the best individuals.")
@@ -49,8 +53,8 @@ def command(  # typer makes an option of each parameter
     as_found: AsFound = False,
     sanitizers: Annotated[
         str,
-        typer.Option(
-            help="installed: let those watch that are there; required: all of them; none."
+        choice(
+            "--sanitizers", SANITIZERS, "installed: let those watch that are there; required: all."
         ),
     ] = "installed",
     genotype: Annotated[
@@ -69,7 +73,7 @@ def command(  # typer makes an option of each parameter
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
-    check_choice("--sanitizers", sanitizers, SANITIZERS)
+    follow(run, target)
     if export is not None:
         check_new(export, force=force)
     elsewhere = {path: portability.read(path) for path in others or ()}
@@ -106,6 +110,7 @@ def command(  # typer makes an option of each parameter
         say_written([export])
     if result.accepted is None:
         raise typer.Exit(1)
+    say_next_after(run)
 
 
 def _in_application(

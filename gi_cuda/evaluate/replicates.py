@@ -11,6 +11,7 @@ from gi_cuda.backends.protocol.requests import Measure, Program, Refused, Sampli
 from gi_cuda.backends.protocol.schedules import Schedules
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, candidate, unmodified
 from gi_cuda.genome import Genotype
 from gi_cuda.results.measurement import Measurement, Sample
@@ -76,6 +77,7 @@ class Replicates:
         repeats: how often each source is measured.
         beside: what they are timed beside, if that is not the reference.
         schedules: see :class:`~gi_cuda.backends.protocol.requests.Sampling`.
+        tell: is told what is done next, and how far measuring is.
     """
 
     subject: Subject
@@ -88,6 +90,7 @@ class Replicates:
     repeats: Repeats = Repeats()
     beside: Candidate | None = None
     schedules: Schedules = field(default_factory=dict)
+    tell: Callable[[str], None] = in_silence
 
     def reference(self) -> Candidate:
         """What they are timed beside: the unmodified source in the default configuration."""
@@ -97,6 +100,7 @@ class Replicates:
         """Measure candidates beside the reference, all compiled in one batch."""
         if not candidates:
             return []
+        self.tell(f"compiling {self.repeats.builds} builds of {len(candidates)} sources")
         rounds = self._build(candidates)
         failures: dict[int, str] = {}
         samples: dict[int, list[tuple[Sample, ...]]] = {n: [] for n in range(len(candidates))}
@@ -108,7 +112,8 @@ class Replicates:
         # One build of each before the others: what fails in that one is not run any more.
         for some in (first, [request for turn in turns for request in turn]):
             some = [(n, request) for n, request in some if n not in failures]
-            for number, answer in final_answers(self.run, self.pool, some):
+            answers = final_answers(self.run, self.pool, some)
+            for number, answer in self._counted(answers, len(some)):
                 if failure := why_wrong(answer):
                     failures.setdefault(number, failure)
                 else:
@@ -118,6 +123,15 @@ class Replicates:
             Reading(failure=failures[number]) if number in failures else Reading(tuple(builds))
             for number, builds in samples.items()
         ]
+
+    def _counted(
+        self, answers: Iterator[tuple[int, Answer]], total: int
+    ) -> Iterator[tuple[int, Answer]]:
+        """The same answers; at each tenth of them it is told how far that is."""
+        for done, answer in enumerate(answers):
+            if done * 10 // total != (done - 1) * 10 // total:
+                self.tell(f"measuring: {done} of {total} runs")
+            yield answer
 
     def _requests(
         self, programs: Sequence[Program | BuildFailure], failures: dict[int, str]

@@ -2,6 +2,7 @@
 
 from gi_cuda.init.choosing import Choice, Untried, first_that_passes, or_another, rank_kernels
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
+from gi_cuda.init.examples import copy_example, examples
 from gi_cuda.init.fragments import Built, find_source
 from gi_cuda.init.proposal import Proposal, propose
 from gi_cuda.init.ranking import Ranked
@@ -19,6 +20,8 @@ __all__ = [
     "Ranked",
     "Untried",
     "check_free",
+    "copy_example",
+    "examples",
     "files",
     "find_source",
     "first_that_passes",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from gi_cuda.errors import UserError
@@ -34,15 +34,26 @@ def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
     Raises:
         UserError: it exists, or cannot be written.
     """
+    with written_whole(folder) as making:
+        for name, content in files.items():
+            (making / name).parent.mkdir(exist_ok=True)
+            data = content.encode() if isinstance(content, str) else content
+            (making / name).write_bytes(data)
+
+
+@contextmanager
+def written_whole(folder: Path) -> Iterator[Path]:
+    """An empty folder that gets its real name at the end; if it comes to none, nothing is left.
+
+    Raises:
+        UserError: the folder exists, or cannot be written.
+    """
     check_free(folder)
     making = folder.parent / f".{folder.name}.{os.getpid()}.making"
     new = [path for path in making.parents if not path.exists()]
     try:
         making.mkdir(parents=True)
-        for name, content in files.items():
-            (making / name).parent.mkdir(exist_ok=True)
-            data = content.encode() if isinstance(content, str) else content
-            (making / name).write_bytes(data)
+        yield making
         making.rename(folder)
     except BaseException as error:
         shutil.rmtree(making, ignore_errors=True)

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
 from gi_cuda.analyze.compare.contestants import Milestone, Search
-from gi_cuda.report.tables import folded, print_table, right, say, table, whole
+from gi_cuda.report.tables import folded, print_table, right, say, table
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Speed-ups of which it is told when a search was sure of them."""
@@ -35,9 +35,8 @@ def results_table(comparison: Comparison) -> Table:
     """One row a contestant; below, what a copy of the reference measured as."""
     rows = table(
         "speed-up over the reference, with 95 % intervals",
-        *whole("contestant"),
-        "kind",
-        *whole("verdict", "train cases", "held-out cases"),
+        *folded("contestant"),
+        *("kind", "verdict", "train cases", "held-out cases"),
         caption=f"copy of the reference, all cases: {comparison.noise};"
         f" what lies within {comparison.floor:.1%} is the same",
     )
@@ -54,7 +53,7 @@ def resources_table(comparison: Comparison) -> Table:
         name for name in _TAKEN if any(_taken(one.resources, name) for one in comparison.results)
     ]
     title = "what they change and take" if shown else "what they change"
-    rows = table(title, *whole("contestant"), *right("changes", *shown))
+    rows = table(title, *folded("contestant"), *right("changes", *shown))
     for one in comparison.results:
         changes = one.contestant.changes
         rows.add_row(
@@ -80,7 +79,7 @@ def searches_table(searches: Sequence[tuple[str, Search]], levels: Sequence[floa
     """What each search spent, and what of it until it was sure of which speed-up."""
     numbers = right("in all", *(f"{level:g}" for level in levels))
     title = "evaluations, and seconds, until a speed-up was sure on the train cases"
-    rows = table(title, *whole("run"), *folded("search"), *numbers)
+    rows = table(title, *folded("run", "search"), *numbers)
     for name, search in searches:
         found = [search.milestones[-1], *(_reached(search, level) for level in levels)]
         cells = [f"{one.evaluations}\n{one.seconds:.0f} s" if one else "-" for one in found]

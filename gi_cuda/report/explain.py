@@ -8,7 +8,7 @@ from rich.console import Console
 
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.explain.quotes import Quote
-from gi_cuda.report.tables import counted, print_diff, say
+from gi_cuda.report.tables import counted, print_diff, say, say_whole
 
 
 def print_explanations(
@@ -24,12 +24,12 @@ def print_explanations(
         say(console, note)
     for one in explanations:
         console.print()
-        say(console, f"{one.number}  {one.change}", "bold")
+        say_whole(console, f"{one.number}  {one.change}", "bold")
         for line in facts(one):
             say(console, f"   {line}")
         for quote in one.quotes:
             for line in quoted(quote):
-                say(console, f"   {line}")
+                say_whole(console, f"   {line}")
         if one.diff:
             print_diff(console, one.diff)
         else:

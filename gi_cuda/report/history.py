@@ -33,14 +33,14 @@ def _number(value: float | None, digits: int = 3) -> str:
 
 
 def _print_epochs(console: Console, history: History) -> None:
-    headings = ["gen", "best\nspeed-up", "best\nso far", "changes\n(mean)", "of bred\nones"]
+    headings = ["gen", "best\nspeed-up", "sure\nso far", "changes\n(mean)", "of bred\nones"]
     headings += ["by Price's\ntheorem", "same\ngenotype", "same\nphenotype", "not\nbuilt"]
     rows = table(f"generations; {BY_WHAT_IS_SURE}", *right(*headings))
     for one in history.epochs:
         rows.add_row(
             str(one.number),
             _number(one.best),
-            _number(one.best_so_far),
+            _number(one.sure_so_far),
             _number(one.mean_changes, 2),
             _number(one.bred_changes, 2),
             _number(one.predicted_changes, 2),

@@ -21,10 +21,13 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from gi_cuda.report.show import interval, speed
+from gi_cuda.report.show import speed
 from gi_cuda.report.tables import say
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.search.loop import Progress
+
+_SHARE, _ENOUGH = 0.02, 50
+"""The share of a search, or the individuals, after which its pace says how long it will take."""
 
 
 @dataclass(slots=True)
@@ -85,7 +88,7 @@ class Score:
     def left(self) -> str:
         """Time left, as far as can be told: by this search's own pace, or by its deadline."""
         now = self._bred - self.behind
-        ways = [self._passed * (1 - self._bred) / now] if now >= 0.02 else []
+        ways = [self._passed * (1 - self._bred) / now] if self.has_pace else []
         if self.deadline:
             ways.append(max(0.0, self.deadline - self._passed))
         if not ways:
@@ -94,12 +97,24 @@ class Score:
         return f"{int(seconds // 60)}:{int(seconds % 60):02d}"
 
     @property
+    def has_pace(self) -> bool:
+        """Whether so much was done that it can be told how long the rest will take."""
+        return self._bred - self.behind >= _SHARE or self.evaluated >= _ENOUGH
+
+    @property
+    def rate(self) -> float:
+        """Individuals a second."""
+        return self.evaluated / max(1e-9, self._passed)
+
+    @property
     def best_line(self) -> str:
         """The best so far in words."""
         if self.best is None:
             return "none is faster"
         ident, evaluation = self.best
-        return f"{speed(evaluation.ratio)} {interval(evaluation)} (individual {ident})"
+        # What is sure comes first: it is what the best is chosen by, so it never falls.
+        sure, measured = speed(evaluation.rank), speed(evaluation.ratio)
+        return f"at least {sure} (measured {measured}, individual {ident})"
 
     @property
     def counts_line(self) -> str:
@@ -124,8 +139,12 @@ class _Lines:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._estimated = False
 
     def show(self, score: Score) -> None:
+        if not self._estimated and score.has_pace and score.done < score.size:
+            self._estimated = True
+            say(self._console, f"{score.rate:.1f} individuals/s: time left about {score.left}")
         if score.size and score.done == score.size:
             say(
                 self._console,
@@ -142,14 +161,13 @@ class _Screen:
 
     def show(self, score: Score) -> None:
         grid = Table.grid(padding=(0, 2))
-        rate = score.evaluated / max(1e-9, time.monotonic() - score.began)
         grid.add_row(
             "generation",
             f"{score.generation + 1} of {score.generations}: {score.done} of {score.size} done",
         )
         grid.add_row("best so far", Text(score.best_line, style="bold green"))
         grid.add_row("this generation", score.counts_line)
-        grid.add_row("rate", f"{rate:.1f} individuals/s, time left {score.left}")
+        grid.add_row("rate", f"{score.rate:.1f} individuals/s, time left {score.left}")
         bar = ProgressBar(total=1.0, completed=score.share, width=60)
         self._live.update(Group(grid, bar))
 

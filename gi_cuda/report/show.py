@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.report.tables import right, say, table
+from gi_cuda.report.tables import right, say, say_whole, table
 from gi_cuda.results.evaluation import Evaluation, Outcome
 from gi_cuda.results.generation import Generation, Individual, Phases
 
@@ -16,16 +16,17 @@ BY_WHAT_IS_SURE = "the best is the one whose interval has the highest lower end"
 """How individuals are ranked, wherever they are."""
 
 _COLUMNS = {
-    Outcome.NOT_BUILT: "not\nbuilt",
-    Outcome.REFUSED: "re-\nfused",
-    Outcome.CRASHED: "cra-\nshed",
+    Outcome.REFUSED: "refused",
+    Outcome.CRASHED: "crash",
     Outcome.HUNG: "hung",
     Outcome.WRONG: "wrong",
-    Outcome.SLOWER: "slow-\ner",
+    Outcome.SLOWER: "slow",
     Outcome.SAME: "same",
-    Outcome.UNCERTAIN: "un-\ncer-\ntain",
-    Outcome.FASTER: "fast-\ner",
+    Outcome.UNCERTAIN: "unsure",
+    Outcome.FASTER: "fast",
 }
+"""Short words, so that a terminal of 80 columns has room for all. Those that are not built have a
+column of their own: the share of the others."""
 
 
 def speed(ratio: float | None) -> str:
@@ -59,12 +60,12 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
         best: for each the ratio of the best among its faster individuals.
     """
     shown = [o for o in _COLUMNS if any(g.outcomes.get(o) for g in generations)]
-    title = "generations: children made, duplicates, and what became of the new ones"
-    duplicates = ["same\nge-\nno-\ntype", "same\nphe-\nno-\ntype"]
-    headings = ["gen", "made", *duplicates, "com-\npiled", *(_COLUMNS[o] for o in shown)]
-    rows = table(title, *right(*headings, "its best\nspeed-\nup"), caption=BY_WHAT_IS_SURE)
-    for column in rows.columns:
-        column.min_width = max(map(len, str(column.header).split("\n")))
+    title = (
+        "generations: children made, those with the genes or the text of others, the share of the"
+        " rest that compiled, and what became of it"
+    )
+    headings = ["gen", "made", "same\ngenes", "same\ntext", "built", *(_COLUMNS[o] for o in shown)]
+    rows = table(title, *right(*headings, "best"), caption=f"best: its speed-up; {BY_WHAT_IS_SURE}")
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)
@@ -112,4 +113,4 @@ def print_individuals(
             words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
         say(console, ", ".join(words))
         genotype = one.genotype or "(no changes)"
-        say(console, f"    {genotype}")
+        say_whole(console, f"    {genotype}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import textwrap
+from collections.abc import Sequence
 from typing import Literal
 
 from rich.box import SIMPLE_HEAD
-from rich.console import Console
+from rich.console import Console, ConsoleOptions
 from rich.measure import Measurement
 from rich.table import Column, Table
 from rich.text import Text
@@ -55,26 +57,82 @@ def print_table(console: Console, rows: Table) -> None:
     """Print a table with nothing left out of it.
 
     In a pipe or file each row is one line. On a terminal that is too narrow for what must not be
-    broken, lines go beyond its width, and the terminal breaks them.
+    broken, words among it, lines go beyond its width, and the terminal breaks them.
     """
+    # Rich would break them where the table ends, though there is room.
+    title, caption = rows.title, rows.caption
+    rows.title = rows.caption = None
+    if title is not None:
+        say(console, str(title), "italic")
     unlimited = console.options.update(max_width=_WIDEST)
-    for column in rows.columns:
-        if column.no_wrap:
-            cells = (column.header, *column.cells)
-            column.min_width = max(Measurement.get(console, unlimited, c).maximum for c in cells)
-    needed = Measurement.get(console, unlimited, rows)
+    sizes = [_sizes(console, unlimited, column) for column in rows.columns]
+    widest = Measurement.get(console, unlimited, rows).maximum
+    between = widest - sum(most for _, most in sizes)
     before = console.width
-    console.width = max(before, needed.minimum) if console.is_terminal else needed.maximum
+    least = between + sum(least for least, _ in sizes)
+    console.width = max(before, least) if console.is_terminal else widest
+    for column, width in zip(rows.columns, _shared(console.width - between, sizes), strict=True):
+        column.width = width
     try:
         console.print(rows)
     finally:
         console.width = before
+    if caption is not None:
+        say(console, str(caption), "dim italic")
+        console.print()
 
 
-def say(console: Console, line: str, style: str | None = None) -> None:
-    """Print a line just as it is: nothing in it is markup, and only the terminal breaks it."""
+def _sizes(console: Console, options: ConsoleOptions, column: Column) -> tuple[int, int]:
+    """The least width of a column, and the one in which no cell is broken into lines."""
+    header = Measurement.get(console, options, column.header)
+    cells = [Measurement.get(console, options, cell) for cell in column.cells]
+    most = max(one.maximum for one in (header, *cells))
+    if column.no_wrap:
+        return most, most
+    words = [header.minimum, *(one.minimum for one in cells)]
+    # Words of those that may be broken anywhere need not be whole.
+    return (header.minimum if column.overflow == "fold" else max(words)), most
+
+
+def _shared(room: int, sizes: Sequence[tuple[int, int]]) -> list[int]:
+    """Widths that fill the room: what is left of it after the least goes to those columns first
+    that lack least."""
+    widths = [least for least, _ in sizes]
+    left = room - sum(widths)
+    order = sorted(range(len(sizes)), key=lambda at: sizes[at][1] - sizes[at][0])
+    for done, at in enumerate(order):
+        more = min(sizes[at][1] - sizes[at][0], left // (len(order) - done))
+        widths[at] += more
+        left -= more
+    return widths
+
+
+def say(console: Console, words: str, style: str | None = None) -> None:
+    """Print words, none of them markup; what a terminal has no room for goes on the next line."""
+    if console.is_terminal:
+        words = "\n".join(_between_words(line, console.width) for line in words.split("\n"))
+    say_whole(console, words, style)
+
+
+def say_whole(console: Console, line: str, style: str | None = None) -> None:
+    """Print a line that people copy just as it is: only the terminal breaks it."""
     # Without emoji=False line 100 of a file, between two colons, is one.
     console.print(line, style=style, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _between_words(line: str, width: int) -> str:
+    """A line as several, none of which breaks a word."""
+    if len(line) <= width:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    lines = textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=f"{indent}  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines)
 
 
 def counted(number: int, noun: str) -> str:

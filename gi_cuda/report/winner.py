@@ -6,32 +6,40 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from gi_cuda.analyze.winner import Winner
+from gi_cuda.analyze.winner import Minimized, Winner
 from gi_cuda.backends.table import backend_named
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import counted, say, say_whole
 
 
-def print_winner(console: Console, winner: Winner | None, measured_on: str) -> None:
+def print_winner(
+    console: Console, winner: Winner | None, measured_on: str, minimized: Minimized | None = None
+) -> None:
     """The winner's speed-up on held-out cases, and the edits behind it, one a line.
 
     Args:
         measured_on: the device in words.
+        minimized: what it was minimized to; that is what is shown then.
     """
     if winner is None:
         say(console, "no individual is faster than the reference on the held-out cases")
         return
-    validation = winner.validation
+    form, genotype, validation = "", winner.genotype, winner.validation
+    if minimized is not None:
+        result, validation = minimized.minimization, minimized.validation
+        form, genotype = f" minimized to {counted(len(result.kept), 'change')}", result.genotype
     say(
         console,
-        f"winner: individual {winner.ident}, speed-up on held-out cases"
+        f"winner: individual {winner.ident}{form}, speed-up on held-out cases"
         f" {validation.overall} (95 % interval), measured on {measured_on}",
         "bold",
     )
+    if minimized is not None and minimized.before is not None:
+        say(console, f"  before it was minimized: {minimized.before.overall}")
     for case, speed_up in (validation.cases or {}).items():
         say(console, f"  {case}: {speed_up}")
     say(console, "its changes:")
-    for word in winner.genotype.split(" "):
-        say(console, f"  {word}")
+    for word in genotype.split(" "):
+        say_whole(console, f"  {word}")
 
 
 def device_words(backend: str, device: str) -> str:
@@ -56,4 +64,4 @@ def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> Non
         say(console, "none was certainly faster on the train cases either")
     say(console, "what may help:")
     for step in steps:
-        say(console, f"  {step}")
+        say_whole(console, f"  {step}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -12,13 +12,13 @@ from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
 from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.baseline import Baseline, establish
+from gi_cuda.evaluate.baseline import Baseline, establish, in_silence
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Genotype
 from gi_cuda.runs.folder import beside, put_aside, restored
 from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
-from gi_cuda.runs.stored import DATABASE, Plan
+from gi_cuda.runs.stored import DATABASE, Plan, where_it_lies
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
 from gi_cuda.store import Store
@@ -42,6 +42,7 @@ def create_run(
     *,
     overwrite: bool = False,
     cache: CodeCache | None = None,
+    tell: Callable[[str], None] = in_silence,
 ) -> Iterator[Run]:
     """Make a run's folder, establish its baseline, store both.
 
@@ -52,21 +53,25 @@ def create_run(
             subject.
         overwrite: a run that is in the folder makes room, once this one is made.
         cache: of compiled code, if there is one.
+        tell: is told what is done next.
 
     Raises:
         UserError: the folder exists, another process works on the run that is in it or makes one
             too, the reference fails its baseline, or the start fails on the train cases.
     """
     with _in_the_making(folder, overwrite=overwrite) as making:
+        tell("making the cases")
         first = None if start is None else subject.starting(start)
         with open_tools(
             subject, making, workers=plan.workers, jobs=plan.jobs, cache=cache
         ) as tools:
+            scratch = tools.scratch("baseline")
             baseline = establish(
-                subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
+                subject, tools.compiler, tools.pool, scratch, tools.reference, tell
             )
-            facts = _facts(subject, plan, baseline, tools.backend)
+            facts = _facts(subject, plan, baseline, tools.backend, folder)
             if start is not None and first is not None:
+                tell(f"measuring {start.name}")
                 started = _measure_start(tools, start, first, baseline.limit)
                 facts |= {"start": asdict(start), "started": asdict(started)}
         with Store(making / DATABASE, create=True) as store:
@@ -181,14 +186,13 @@ def _make(parent: Path, folder: Path) -> None:
 
 
 def _facts(
-    subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend
+    subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend, folder: Path
 ) -> dict[str, object]:
     return {
-        "target": str(subject.target.folder),
+        **where_it_lies(subject.target.folder, subject.grammar_files, folder),
         "target_hash": content_hash(subject.target),
         "target_files": file_hashes(subject.target),
         "grammar_hash": subject.fingerprint,
-        "grammar_files": [str(path) for path in subject.grammar_files],
         "backend": subject.backend,
         "edits": subject.edits,
         "level": subject.level,

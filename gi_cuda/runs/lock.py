@@ -49,6 +49,21 @@ def locked(folder: Path, made: Path | None = None) -> Iterator[int]:
         os.close(descriptor)
 
 
+def at_work(folder: Path) -> bool:
+    """Whether a process works on a run, as far as can be told without disturbing it."""
+    try:
+        descriptor = os.open(folder / FILE, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        if not os.fstat(descriptor).st_size:
+            return False
+        process, _ = _holder(descriptor)
+        return process is None or _lives(process)
+    finally:
+        os.close(descriptor)
+
+
 def _take(folder: Path, made: Path | None) -> int:
     deadline = time.monotonic() + _TIDYING
     while True:

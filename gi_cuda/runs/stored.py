@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,8 +11,10 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.runs.folder import restored
+from gi_cuda.runs.lock import locked
 from gi_cuda.search import Settings
-from gi_cuda.spec import Target, file_hashes, is_unchanged
+from gi_cuda.spec import Target, file_hashes, is_unchanged, load_target
+from gi_cuda.spec.load import FILE_NAME
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
@@ -43,10 +46,9 @@ def stored_subject(store: Store, folder: Path) -> Subject:
     Raises:
         UserError: target or grammar are gone or changed since the run began.
     """
-    files = [Path(path) for path in store.get("grammar_files")]
-    bnf, scope = files or (None, None)
+    bnf, scope = stored_grammar_files(store, folder) or (None, None)
     subject = open_subject(
-        Path(store.get("target")),
+        stored_target(store, folder),
         store.get("backend"),
         store.get("level", "source"),
         bnf=bnf,
@@ -80,6 +82,86 @@ def _changed(target: Target, before: Mapping[str, str]) -> str:
     """
     changed = [file for file, now in file_hashes(target).items() if before.get(file, now) != now]
     return ", ".join(changed) or str(target.folder)
+
+
+def where_it_lies(target: Path, grammar_files: Iterable[Path], folder: Path) -> dict[str, object]:
+    """What is stored of where a run's files lie: as they are named, and as seen from the run, for
+    when all are moved together.
+
+    Args:
+        target: the target's folder.
+        folder: the run's.
+    """
+    files = [str(path) for path in grammar_files]
+    return {
+        "target": str(target),
+        "target_beside": _from(folder, target),
+        "grammar_files": files,
+        "grammar_beside": [_from(folder, path) for path in files],
+    }
+
+
+def _from(folder: Path, path: Path | str) -> str:
+    return os.path.relpath(os.path.realpath(path), os.path.realpath(folder))
+
+
+def stored_target(store: Store, folder: Path) -> Path:
+    """The folder of a stored run's target: the one that was named, or the one that lies to the run
+    as that did; the first that is as it was.
+
+    Raises:
+        UserError: neither is there.
+    """
+    named, beside = Path(store.get("target")), store.get("target_beside")
+    places = [named, Path(os.path.realpath(folder), beside).resolve()] if beside else [named]
+    there = [one for one in places if (one / FILE_NAME).is_file()]
+    if not there:
+        raise UserError(
+            "there is no target here any more",
+            where=str(named),
+            hint=f"say where it is now: gi-cuda show {folder} --target FOLDER",
+        )
+    return next((one for one in there if _is_as_it_was(store, one)), there[0])
+
+
+def _is_as_it_was(store: Store, target: Path) -> bool:
+    try:
+        return is_unchanged(load_target(target), store.get("target_hash"))
+    except UserError:
+        return False
+
+
+def stored_grammar_files(store: Store, folder: Path) -> list[Path]:
+    """The files that a stored run's grammar was read from, if it was; found as the target is."""
+    named = store.get("grammar_files")
+    beside = store.get("grammar_beside") or named
+    real = os.path.realpath(folder)
+    both = ((Path(one), Path(real, other)) for one, other in zip(named, beside, strict=True))
+    return [other if other.is_file() and not one.is_file() else one for one, other in both]
+
+
+def move_target(folder: Path, target: Path) -> None:
+    """From now on a stored run's target is in another place.
+
+    Raises:
+        UserError: there is no target, or it is not the run's, or has changed.
+    """
+    with open_store(folder) as store, locked(folder):
+        new = load_target(target)
+        if not is_unchanged(new, store.get("target_hash")):
+            raise UserError(
+                "this is not the run's target, or it changed since the run began",
+                where=str(target),
+                hint=f"the run's was {store.get('target')}",
+            )
+        old, files = Path(store.get("target")), stored_grammar_files(store, folder)
+        moved = [
+            new.folder / one.relative_to(old)
+            if one.is_relative_to(old) and not one.is_file()
+            else one
+            for one in files
+        ]
+        store.put(**where_it_lies(new.folder, moved, folder))
 
 
 def stored_start(store: Store) -> Start | None:

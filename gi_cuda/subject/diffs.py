@@ -132,6 +132,15 @@ def files_diff(before: Mapping[str, str], after: Mapping[str, str], main: Path) 
     )
 
 
+def patch_root(source: Source, main: Path) -> Path:
+    """Where the paths of a patch of a source start.
+
+    Args:
+        main: where the main one of its files is.
+    """
+    return root_of(main.resolve().parent / name for name in source.files)
+
+
 def by_path(source: Source, main: Path) -> dict[str, str]:
     """The texts of a source's files by their paths in the repository.
 
@@ -142,21 +151,18 @@ def by_path(source: Source, main: Path) -> dict[str, str]:
     return dict(zip(paths, source.files.values(), strict=True))
 
 
-def path_in_repository(file: Path) -> str:
-    """The file's path from the root of its git work tree; without one, its name."""
-    (path,) = paths_in_repository([file])
-    return path
-
-
 def paths_in_repository(files: Iterable[Path]) -> list[str]:
-    """The files' paths from the root of the git work tree that all are in.
-
-    Without one they start at the innermost folder that holds all of them.
-    """
+    """The files' paths from :func:`root_of` them."""
     real = [Path(os.path.abspath(file)) for file in files]
-    common = Path(os.path.commonpath([file.parent for file in real]))
-    root = work_tree(common) or common
+    root = root_of(real)
     return [file.relative_to(root).as_posix() for file in real]
+
+
+def root_of(files: Iterable[Path]) -> Path:
+    """Where the paths of a patch of these files start: the root of the git work tree that all are
+    in; without one, the innermost folder that holds all of them."""
+    common = Path(os.path.commonpath([Path(os.path.abspath(file)).parent for file in files]))
+    return work_tree(common) or common
 
 
 def work_tree(folder: Path) -> Path | None:

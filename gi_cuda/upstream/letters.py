@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,8 +15,9 @@ from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import stored_start
 from gi_cuda.spec import CaseRole, cases_for
-from gi_cuda.subject.diffs import blob, by_path, path_in_repository
+from gi_cuda.subject.diffs import blob, by_path, work_tree
 from gi_cuda.upstream.mail import Letter, Provenance, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
@@ -129,7 +132,7 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
         target.source.name,
         f"{target.name} ({target.description})" if target.description else target.name,
         run.subject.backend,
-        backend.device(),
+        backend.device() + ("" if backend_named(run.subject.backend).gpu else ", a CPU"),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         tuple(cases),
         tuple(_commands(run)),
@@ -139,15 +142,23 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
 
 
 def _commands(run: Run) -> list[str]:
-    plan, folder = run.plan, run.folder
-    target = Path(path_in_repository(run.subject.target.file)).parent
-    edits = run.subject.edits
-    words = [f"gi-cuda evolve {target} --run {folder} --seed {plan.seed}"]
-    words.append(f"--preset {plan.preset} --edits {edits} --backend {run.subject.backend}")
+    """What finds and measures it again, from the root of the source's work tree; where it is in
+    none, from the folder that this runs in."""
+    subject, plan, start = run.subject, run.plan, stored_start(run.store)
+    root = work_tree(Path(os.path.abspath(subject.target.folder))) or Path.cwd()
+    target, folder = (os.path.relpath(one, root) for one in (subject.target.folder, run.folder))
+    lines = [["gi-cuda", "evolve", target, "--run", folder, "--seed", str(plan.seed)]]
+    lines.append(["--preset", plan.preset, "--edits", subject.edits, "--backend", subject.backend])
     settings = plan.settings
-    words.append(f"--population {settings.population} --generations {settings.generations}")
-    search = " \\\n    ".join(words)
-    return [search, f"gi-cuda minimize {folder}", f"gi-cuda validate {folder}"]
+    numbers = {"--population": settings.population, "--generations": settings.generations}
+    lines.append([word for name, number in numbers.items() for word in (name, str(number))])
+    grammar = zip(("--bnf", "--scope"), subject.grammar_files, strict=False)
+    own = [word for name, file in grammar for word in (name, os.path.relpath(file, root))]
+    before = ["--from", os.path.relpath(start.run, root)] if start and start.run else []
+    lines += [words for words in (own, before) if words]
+    search = " \\\n    ".join(map(shlex.join, lines))
+    again = (shlex.join(["gi-cuda", verb, folder]) for verb in ("minimize", "validate"))
+    return [search, *again]
 
 
 def _author(source: Path) -> str:

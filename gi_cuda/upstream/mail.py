@@ -98,7 +98,7 @@ def _subject(letter: Letter, origin: Provenance) -> str:
     overall = letter.validation.overall
     assert overall is not None
     if letter.validation.faster:
-        return f"{origin.source}: {overall.value:.2f} times as fast"
+        return f"{origin.source}: {overall.value:.2f} times as fast on {origin.device}"
     return f"{origin.source}: prepare for what follows"
 
 

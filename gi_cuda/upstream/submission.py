@@ -119,7 +119,7 @@ def submit(
             raise UserError(
                 f"without the others these changes break a constraint: {step.genotype}",
                 where=str(subject.target.file),
-                hint="choose them together, or give no --edits",
+                hint="choose them together, or give no --changes",
             )
     diffs = [step.diff(subject.target.source) for step in steps]
     if check:

@@ -49,6 +49,17 @@ def unvalidated(run: Path) -> list[int]:
     return [ident for _, ident in sorted(right)]
 
 
+def test_a_search_on_the_cpu_beside_a_gpu_is_warned_of(tmp_path: Path) -> None:
+    target = SHIPPED / "bwt_exact"
+    sizes = ("--population", 1, "--generations", 1, "--preset", "tune")
+    for backend, warned in [("host", True), ("cuda", False)]:
+        words = ("--backend", backend, "--run", backend)
+        done = cli("evolve", target, *sizes, *words, cwd=tmp_path)
+        assert done.returncode == 0
+        assert ("warning: this machine has a GPU (" in done.stdout) is warned
+        assert ("add --backend cuda" in done.stdout) is warned
+
+
 @pytest.mark.parametrize(
     "name", ["bwt_exact", "sw_naive", "sw_tuned", "tissue_many", "tissue_spread"]
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
-from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.baseline import Baseline, in_silence
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.replicates import THOROUGH, Replicates, in_fresh_processes
 from gi_cuda.results.speed_up import Reading, SpeedUp, speed_up
@@ -55,11 +55,19 @@ class Comparison:
     results: tuple[Compared, ...]
 
 
-def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline) -> Comparison:
+def compare(
+    tools: Tools,
+    contestants: Sequence[Contestant],
+    baseline: Baseline,
+    tell: Callable[[str], None] = in_silence,
+) -> Comparison:
     """Measure contestants and a copy of the reference beside the reference.
 
     Sources are compiled in several builds; what comes as a binary is that binary as often. Each is
     run in processes that ran nothing before, launches of contestant and reference in turn.
+
+    Args:
+        tell: is told what is done next.
     """
     replicates = Replicates(
         tools.subject,
@@ -71,6 +79,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
         baseline.limit,
         schedules=baseline.schedules,
         repeats=THOROUGH,
+        tell=tell,
     )
     candidates = [one.candidate for one in contestants]
     original, *readings = replicates.read([replicates.reference(), *candidates])
@@ -78,6 +87,7 @@ def compare(tools: Tools, contestants: Sequence[Contestant], baseline: Baseline)
         raise RuntimeError(f"a copy of the reference fails: {original.failure}")
     noise = speed_up(original.builds)
     floor = noise_floor_beside(baseline.floor, noise)
+    tell("watching for races, and reading what kernels take")
     taken = resources(tools, candidates)
     readings = [
         _watched(tools, candidate, reading, floor)

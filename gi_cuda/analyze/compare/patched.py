@@ -12,7 +12,7 @@ from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.grammar import Source, read_files
 from gi_cuda.spec import ParameterKind
 from gi_cuda.subject import Subject
-from gi_cuda.subject.diffs import by_path, defined_value
+from gi_cuda.subject.diffs import by_path, defined_value, patch_root
 from gi_cuda.subject.scratch import apply_in_scratch
 
 _MAIL = re.compile(r"From [0-9a-f]{40} ")
@@ -58,7 +58,12 @@ def _applied(file: Path, subject: Subject) -> dict[str, str]:
         try:
             after = apply_in_scratch(before, [text], folder, mailed=bool(_MAIL.match(text)))
         except UserError as error:
-            raise UserError(error.what, where=str(file), hint=error.hint) from None
+            root = patch_root(source, subject.target.source)
+            hint = error.hint or (
+                f"it must be against the target's source; paths in it start at {root}:"
+                f" {', '.join(before)}"
+            )
+            raise UserError(error.what, where=str(file), hint=hint) from None
     return dict(zip(source.files, after.values(), strict=True))
 
 

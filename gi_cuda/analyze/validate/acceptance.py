@@ -108,7 +108,7 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
     ]
     names = tuple(one.name for one in sanitizers)
     result = Acceptance(noise.overall, tuple(tried), names)
-    known = {one.name: _findings(run, original, one) for one in sanitizers}
+    known: dict[str, list[SanitizerFinding]] = {}
     for at, (entry, one) in enumerate(zip(candidates, tried, strict=True)):
         if result.faster(one):
             variant = candidate(subject, entry.genotype)
@@ -116,6 +116,7 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
             tried[at] = one
             result = Acceptance(noise.overall, tuple(tried), names)
         if result.faster(one):
+            known = known or {s.name: _findings(run, original, s) for s in sanitizers}
             new = {
                 s.name: new_findings(_findings(run, variant, s), known[s.name]) for s in sanitizers
             }

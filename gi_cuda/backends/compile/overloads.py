@@ -7,11 +7,17 @@ variant is in a namespace of its own, where its functions would hide those outsi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
+from functools import lru_cache
 
 
-def said_as_functions(text: str, names: Collection[str]) -> frozenset[str]:
-    """Those of some names that a text has before a parenthesis."""
+@lru_cache(maxsize=64)
+def said_as_functions(text: str, names: frozenset[str]) -> frozenset[str]:
+    """Those of some names that a text has before a parenthesis.
+
+    Remembered, since all that a compiler has built in is a megabyte, and variants of a source have
+    the same functions.
+    """
     if not names:
         return frozenset()
     every = "|".join(map(re.escape, sorted(names)))

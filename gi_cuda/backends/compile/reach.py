@@ -66,23 +66,20 @@ class _Frame:
     """What was found out of a variant.
 
     Attributes:
-        macros: with which it was preprocessed.
         stretches: around its functions, in order.
         gone: names that lead to what went.
         said: those of them that remain, as something else.
         functions: see :class:`Reached`.
     """
 
-    macros: Mapping[str, str]
     stretches: tuple[_Stretch, ...]
     gone: frozenset[str]
     said: frozenset[str]
     functions: frozenset[str]
 
-    def applied(self, text: str) -> str | None:
+    def applied(self, text: str, framed: _Framed) -> str | None:
         """What remains of a text that has the same around its functions; None for another one."""
-        code, places = _framed(text)
-        joined = "\n".join(["", *code, ""])
+        code, places, joined = framed
         remains: dict[int, str] = {}
         at = 0
         for stretch in self.stretches:
@@ -114,20 +111,18 @@ class Reach:
 
     def reached(self, text: str, variant: Variant) -> Reached:
         """What remains of a variant's preprocessed text."""
+        framed = _framed(text)
         for frame in self._frames:
-            if frame.macros == variant.macros:
-                remains = frame.applied(text)
-                if remains is not None:
-                    return Reached(remains, frame.functions)
-        found, fresh = _reached(text, self.roots, variant.macros)
+            remains = frame.applied(text, framed)
+            if remains is not None:
+                return Reached(remains, frame.functions)
+        found, fresh = _reached(text, self.roots)
         if fresh is not None:
             self._frames = [fresh, *self._frames[: _MOST_FRAMES - 1]]
         return found
 
 
-def _reached(
-    text: str, roots: Iterable[str], macros: Mapping[str, str]
-) -> tuple[Reached, _Frame | None]:
+def _reached(text: str, roots: Iterable[str]) -> tuple[Reached, _Frame | None]:
     """What remains of a text, and what of this holds for others; None where it cannot be told."""
     cut = without_host_code(text)
     code, places = code_lines(cut, 0)
@@ -156,13 +151,26 @@ def _reached(
         return found, None
     names = frozenset[str]().union(*(item.keys for item in gone))
     said = names.intersection(WORD.findall("\n".join(code_lines(found.text, 0)[0])))
-    return found, _Frame(macros, stretches, names, said, functions)
+    return found, _Frame(stretches, names, said, functions)
 
 
-def _framed(text: str) -> tuple[list[str], list[int]]:
-    """The code of a text between two lines for its edges, and which of its lines these are."""
+class _Framed(NamedTuple):
+    """The code of a text between two lines for its edges.
+
+    Attributes:
+        places: which of the text's lines these are.
+        joined: all of it, with a line end in front as well.
+    """
+
+    code: list[str]
+    places: list[int]
+    joined: str
+
+
+def _framed(text: str) -> _Framed:
     code, places = code_lines(text, 0)
-    return [_EDGE, *code, _EDGE], [-1, *places, text.count("\n") + 1]
+    framed = [_EDGE, *code, _EDGE]
+    return _Framed(framed, [-1, *places, text.count("\n") + 1], "\n".join(["", *framed, ""]))
 
 
 def _stretches(
@@ -174,7 +182,7 @@ def _stretches(
         after: the text's lines, as far as they remain.
         bodies: of functions the first and the last line, in order.
     """
-    code, places = _framed(text)
+    code, places, _ = _framed(text)
     remain = [_EDGE, *(after[place] for place in places[1:-1]), _EDGE]
     stretches: list[_Stretch] = []
     at = 0

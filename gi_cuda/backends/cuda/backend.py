@@ -208,4 +208,5 @@ BACKEND = Backend(
     sanitizers=_sanitizers,
     races=_races,
     examine=examine,
+    gpus=lambda: [gpu.name for gpu in query().gpus],
 )

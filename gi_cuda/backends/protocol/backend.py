@@ -159,6 +159,7 @@ class Backend:
         races: what finds races in programs of one of its compilers. Raises a :class:`UserError`
             where it is not installed.
         examine: looks for all that it uses.
+        gpus: the names of the GPUs here that it could run on, whatever else may be missing.
     """
 
     gpu: bool
@@ -169,6 +170,7 @@ class Backend:
     sanitizers: Callable[[Compiler], list[Sanitizer]]
     races: Callable[[Compiler], Sanitizer]
     examine: Callable[[], Iterator[Examined]]
+    gpus: Callable[[], Sequence[str]] = tuple
 
 
 def versions(**others: str) -> dict[str, str]:

@@ -52,12 +52,12 @@ def _draw(axes: Axes, x: np.ndarray, values: Sequence[float | None], **style: ob
 
 
 def best(history: History) -> Figure:
-    """The best speed-up of every generation, and of all so far."""
+    """The best speed-up of every generation, and what is surely reached so far."""
     figure, axes = new_figure()
     x = _generations(axes, history)
-    so_far = _values([one.best_so_far for one in history.epochs])
+    so_far = _values([one.sure_so_far for one in history.epochs])
     edges = np.append(x - 0.5, x[-1] + 0.5)
-    axes.stairs(so_far, edges, baseline=None, color=MIDDLE, label="best so far")
+    axes.stairs(so_far, edges, baseline=None, color=MIDDLE, label="surely reached so far")
     of_each = [one.best for one in history.epochs]
     _draw(axes, x, of_each, color=DARK, marker="o", linestyle="", label="best of the generation")
     axes.axhline(1.0, color=LIGHT, linewidth=1)

@@ -52,7 +52,7 @@ def test_doubts_are_warnings_behind_the_tables(target: Path) -> None:
     )
     assert "FILL IN is left in line " in said
     assert said.rindex("warning: ") > said.index("each value by itself")
-    assert said.rstrip().endswith("scale: ready to evolve")
+    assert said.endswith("scale: ready to evolve\nnext: search\n  gi-cuda evolve t\n")
 
 
 def test_answers_that_depend_on_locals_that_nobody_set(target: Path) -> None:

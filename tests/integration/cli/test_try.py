@@ -19,7 +19,7 @@ def answers(said: str) -> dict[int, str]:
 
 def test_each_is_told_with_its_number(tmp_path: Path) -> None:
     (tmp_path / "ideas.txt").write_text("# mine\n\nBLOCK=128\n<_kernel.cu_22>\n")
-    done = gi_cuda("try", str(SCALE), "", "--from", "ideas.txt", cwd=tmp_path)
+    done = gi_cuda("try", str(SCALE), "", "--file", "ideas.txt", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("reference: ")
     found = answers(done.stdout)
@@ -36,7 +36,7 @@ def test_each_is_told_with_its_number(tmp_path: Path) -> None:
     [
         ((), "gi-cuda try: no genotype is named"),
         (("BLOCK=128", "<_kernel.cu_1>"), "genotype 2, column 1: there is no rule"),
-        (("--from", "nowhere.txt"), "nowhere.txt: cannot be read: No such file"),
+        (("--file", "nowhere.txt"), "nowhere.txt: cannot be read: No such file"),
     ],
 )
 def test_what_cannot_be_tried_is_told_before_anything_runs(

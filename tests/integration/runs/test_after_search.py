@@ -17,7 +17,7 @@ import pytest
 
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.analyze.winner import Winner, stored_winner
+from gi_cuda.analyze.winner import Winner, choose_individual, stored_winner
 from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Validation
@@ -27,6 +27,7 @@ from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
+from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
 from .conftest import WASTE, git
@@ -77,6 +78,33 @@ def test_minimize_keeps_what_pays(minimized: str, run: Path) -> None:
         winner = stored_winner(store)
         assert winner is not None
         assert store.get(f"minimized/{winner.ident}")["minimization"]["genotype"] == WASTE
+
+
+@pytest.mark.usefixtures("minimized")
+def test_what_is_left_is_shown(run: Path) -> None:
+    done = gi_cuda("show", run)
+    assert done.returncode == 0, done.stderr
+    _, _, rest = done.stdout.partition("winner: ")
+    assert re.match(r"individual \d+ minimized to 1 change, speed-up on held-out cases \d", rest)
+    assert "\n  before it was minimized: " in rest
+    changes, diff = rest.partition("its changes:\n")[2].split("individual", 1)
+    assert changes == f"  {WASTE}\n"
+    assert "CHECKED" not in diff
+    assert diff.endswith(f"  gi-cuda validate {run}\n")
+
+
+def test_edits_that_others_overrule_are_no_changes(
+    run: Path, scale: Subject, tmp_path: Path
+) -> None:
+    folder = tmp_path / "overruled"
+    shutil.copytree(run, folder)
+    with Store(folder / DATABASE) as store:
+        ident, number = store.next_ident(), store.generations()[-1].number + 1
+        text = f"{WASTE}<_kernel.cu_22> {WASTE}"
+        one = Individual(ident, number, text, b"overruled", None, "mutant", ())
+        store.add_generation(number, Tally(1), [one], Tabued())
+        chosen = choose_individual(store, scale, folder, ident, as_found=True)
+    assert str(chosen.genotype) == WASTE
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +215,7 @@ def test_explain_shows_each_change_in_context(run: Path, finished: Any) -> None:
 def test_a_mail_goes_in_with_git_am(run: Path, finished: Any, tmp_path: Path) -> None:
     mail = tmp_path / "winner.mbox"
     words = ["--format", "mail", "--check", "--output", mail, "--configuration", "separate"]
-    done = gi_cuda("patch", run, *words, "--from", "Ada <a@example.com>", cwd=finished.repository)
+    done = gi_cuda("patch", run, *words, "--sender", "Ada <a@example.com>", cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "patched file: speed-up" in done.stdout
     assert "(host back end: a CPU; it was not measured on a GPU)" in done.stdout
@@ -206,7 +234,7 @@ def test_a_mail_goes_in_with_git_am(run: Path, finished: Any, tmp_path: Path) ->
 @pytest.mark.usefixtures("minimized")
 def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, tmp_path: Path) -> None:
     """The winner as found: a setting, then two edits. Standard output is the patch and no more."""
-    words = ["--as-found", "--edits", 3, "--check"]
+    words = ["--as-found", "--changes", 3, "--check"]
     done = gi_cuda("patch", run, *words, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Measured by gi-cuda on ")
@@ -299,7 +327,7 @@ def test_a_target_that_changed(verb: str, run: Path, finished: Any) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["patch", "--edits", "99"], ["--edits: there is no change 99", "explain"]),
+        (["patch", "--changes", "99"], ["--changes: there is no change 99", "explain"]),
         (["patch", "--format", "zip"], ["--format does not take 'zip'", "diff, mail"]),
         (["patch", "--configuration", "no"], ["--configuration does not take", "separate"]),
         (["minimize", "--individual", "999"], ["no individual 999"]),
@@ -329,7 +357,7 @@ def test_options_that_cannot_be(
 def test_numbers_of_changes_that_cannot_be(text: str, said: str) -> None:
     with pytest.raises(UserError, match=said) as caught:
         read_numbers(text, 3)
-    assert caught.value.where == "--edits"
+    assert caught.value.where == "--changes"
 
 
 def test_a_sanitizer_that_is_required_and_missing(run: Path, finished: Any, tmp_path: Path) -> None:

@@ -83,6 +83,12 @@ def test_what_cannot_be_compared_is_refused(finished: Any, patch: Path, tmp_path
     old.write_text(patch.read_text().replace("waste += tile", "wasted += tile"))
     said = refused(old, "--target", finished.source.parent, cwd=finished.repository)
     assert f"{old}: `git am` does not take the patch" in said
+    elsewhere = tmp_path / "elsewhere.patch"
+    elsewhere.write_text(
+        patch.read_text().partition("\n---\n")[2].replace("kernels/scale/", "src/")
+    )
+    said = refused(elsewhere, "--target", finished.source.parent, cwd=finished.repository)
+    assert f"paths in it start at {finished.repository}: kernels/scale/kernel.cu" in said
     (tmp_path / "there.csv").write_text("precious")
     said = refused(finished.folder, "--csv", tmp_path / "there.csv", cwd=finished.repository)
     assert "--force" in said

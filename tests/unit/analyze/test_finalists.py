@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.winner import different
+from gi_cuda.analyze.winner import different, less_suspect
 from gi_cuda.genome import Configuration, Delete, Genotype, Space
 
 
@@ -25,3 +25,19 @@ def test_where_all_are_twins_the_best_are_validated() -> None:
     found = [(number, having("a", "b", "c", f"d{number}")) for number in range(8)]
     assert [ident for ident, _ in different(found, 5)] == [0, 1, 2, 3, 4]
     assert different([], 5) == []
+
+
+def test_where_none_held_those_follow_that_share_least_with_them() -> None:
+    found = [
+        (7, having("good", "bad", "fine")),
+        (3, having("good", "bad")),
+        (9, having("good", "fine", "new")),
+        (8, having("good", "fine")),
+        (4, having("good")),
+        (5, having("bad")),
+        (6, having("other")),
+    ]
+    # Of those that share as much the best one; what comes after 6 has more in common, or less gain.
+    assert [ident for ident, _ in less_suspect(found, found[:1], 5)] == [3, 4, 6]
+    assert [ident for ident, _ in less_suspect(found, found[:1], 2)] == [4, 6]
+    assert less_suspect(found[:1], found[:1], 5) == []

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from gi_cuda.backends.compile.host_code import without_host_code
+from gi_cuda.backends.compile.items import read_items
 from gi_cuda.backends.compile.reach import Reach
 from gi_cuda.backends.protocol.variants import Variant
 
@@ -113,6 +116,22 @@ def test_what_was_found_out_holds_for_other_variants() -> None:
     assert reached(edited, ident=12, reach=reach) == reached(edited, "scale twice", 12)
     assert plain(reached(edited, ident=12, reach=reach)).endswith("scale(int *a) { ; }")
     assert reached(SOURCE, reach=reach) == first
+
+
+def test_what_was_found_out_holds_for_other_configurations(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+
+    def counted(code: list[str]) -> object:
+        read.append("")
+        return read_items(code)
+
+    monkeypatch.setattr("gi_cuda.backends.compile.reach.read_items", counted)
+    reach = Reach(frozenset({"scale", "twice"}))
+    for size in range(100):
+        text = SOURCE.replace("twice(a[0]);", f"twice(a[{size}]);")
+        variant = Variant(size, "", {"SIZE": str(size), "ROUNDS": str(size % 7)})
+        assert f"twice(a[{size}]);" in reach.reached(text, variant).text
+    assert len(read) == 1
 
 
 def test_another_text_is_read_anew() -> None:

@@ -12,7 +12,7 @@ from rich.text import Text
 from gi_cuda.grammar import EDIT_SETS, convert, read_source
 from gi_cuda.grammar.frontends.cuda.account import account
 from gi_cuda.report.convert import lines_table
-from gi_cuda.report.tables import print_table, table, whole
+from gi_cuda.report.tables import print_table, right, say, say_whole, table, whole
 
 CHANGE = "<_a_rather_long_file_name.cu_126>+<_a_rather_long_file_name.cu_948>"
 REASON = "without it the train cases take twice the time that they took before it was made"
@@ -37,6 +37,36 @@ def test_in_a_pipe_a_row_is_a_line() -> None:
     assert any(CHANGE in line and REASON in line for line in printed(terminal=False))
     said = " ".join(line.replace(CHANGE, "") for line in printed(terminal=True)[4:])
     assert said.split() == REASON.split()
+
+
+@pytest.mark.parametrize("width", [30, 44, 60, 80, 200])
+def test_no_word_is_broken_and_nothing_is_cut(width: int) -> None:
+    words = ["generations", "uncertain", "1.139", "[1.064,", "1.204]", "a", "processor"]
+    rows = table("a title", *whole("run"), "of words", *right("number"))
+    rows.add_row("runs/one", Text(" ".join(words)), "12")
+    rows.add_row("runs/another-one", Text("short"), "1234567890")
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    print_table(console, rows)
+    said = out.getvalue().split()
+    assert {*words, "short", "runs/one", "runs/another-one", "1234567890"} <= {*said}
+    # What does not fit goes beyond the terminal, and no further than it must.
+    least = len("runs/another-one generations 1234567890") + 4
+    assert max(map(len, out.getvalue().splitlines())) <= max(width, least)
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_lines_go_on_between_words_and_those_to_copy_are_whole(width: int) -> None:
+    out = io.StringIO()
+    console = Console(file=out, width=width, force_terminal=True, color_system=None)
+    line = "  " + "what a search found in the time that it had, in words, " * 3 + REASON
+    say(console, line)
+    said = out.getvalue().splitlines()
+    assert " ".join(said).split() == line.split()
+    assert max(map(len, said)) <= width
+    assert all(one.startswith("    ") for one in said[1:])
+    say_whole(console, line)
+    assert out.getvalue().splitlines()[-1] == line
 
 
 @pytest.mark.parametrize("width", [20, 120, 400])

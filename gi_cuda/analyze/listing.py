@@ -1,0 +1,100 @@
+"""Which runs there are in a folder, and how each stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from gi_cuda.analyze.winner import stored_winner
+from gi_cuda.errors import UserError
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.lock import at_work
+from gi_cuda.runs.stored import DATABASE, open_store, stored_plan
+from gi_cuda.store import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands.
+
+    Attributes:
+        target: its name.
+        backend, device: where it runs.
+        done, planned: generations.
+        winner: the winner's speed-up on the held-out cases, if there is one.
+        best: that of the best individual on the train cases, if one is faster.
+        busy: whether a process works on it.
+    """
+
+    target: str
+    backend: str
+    device: str
+    done: int
+    planned: int
+    winner: SpeedUp | None
+    best: SpeedUp | None
+    busy: bool
+
+    @property
+    def state(self) -> str:
+        """In a word."""
+        if self.busy:
+            return "at work"
+        return "done" if self.done >= self.planned else "stopped"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A run in a folder.
+
+    Attributes:
+        folder: its own.
+        when: it was last worked on.
+        standing: how it stands; where that cannot be read, why.
+    """
+
+    folder: Path
+    when: datetime
+    standing: Standing | str
+
+
+def list_runs(folder: Path) -> list[Listed]:
+    """The run in a folder, or those in its folders, in the order in which they were worked on."""
+    found = [folder, *folder.iterdir()] if folder.is_dir() else []
+    databases = [one / DATABASE for one in found if not one.name.startswith(".")]
+    runs = (_listed(path.parent, path) for path in databases if path.is_file())
+    return sorted(runs, key=lambda one: (one.when, one.folder))
+
+
+def _listed(folder: Path, database: Path) -> Listed:
+    # What is written lies in the log beside it until the run is closed.
+    files = (database, database.with_name(f"{DATABASE}-wal"))
+    when = max(path.stat().st_mtime for path in files if path.exists())
+    try:
+        with open_store(folder) as store:
+            standing: Standing | str = _standing(store, folder)
+    except UserError as error:
+        standing = error.what
+    return Listed(folder, datetime.fromtimestamp(when), standing)
+
+
+def _standing(store: Store, folder: Path) -> Standing:
+    winner = stored_winner(store)
+    return Standing(
+        Path(store.get("target")).name,
+        store.get("backend"),
+        store.get("device"),
+        sum(one.finished for one in store.generations()),
+        stored_plan(store).settings.generations,
+        winner.validation.overall if winner else None,
+        next(_best(store), None),
+        at_work(folder),
+    )
+
+
+def _best(store: Store) -> Iterator[SpeedUp]:
+    for _, one in store.best(1):
+        if one.ratio and one.low and one.high:
+            yield SpeedUp(1 / one.ratio, 1 / one.high, 1 / one.low)

@@ -1,0 +1,37 @@
+"""What a user would do next with a run, as a command."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import NamedTuple
+
+from gi_cuda.analyze.validate.acceptance import Acceptance
+from gi_cuda.analyze.winner import Minimized, how_to_go_on, stored_minimized, stored_winner
+from gi_cuda.store import Store
+
+
+class NextStep(NamedTuple):
+    """A command line, and what it is good for in a few words."""
+
+    command: str
+    why: str
+
+
+def next_step(store: Store, folder: Path) -> NextStep:
+    """From a search to its winner, without what does not pay, validated, and on to a patch."""
+    run = shlex.quote(str(folder))
+    winner = stored_winner(store)
+    if winner is None:
+        return NextStep(how_to_go_on(store, folder), "search further")
+    if store.load(f"minimized/{winner.ident}", Minimized) is None:
+        return NextStep(f"gi-cuda minimize {run}", "leave out what does not pay")
+    minimized = stored_minimized(store, winner.ident)
+    genotype = minimized.minimization.genotype if minimized else winner.genotype
+    acceptance = store.load("acceptance", Acceptance)
+    accepted = acceptance.accepted if acceptance else None
+    if accepted is None or accepted.genotype != genotype:
+        return NextStep(f"gi-cuda validate {run}", "run it under sanitizers as well")
+    if (level := store.get("level", "source")) != "source":
+        return NextStep(f"gi-cuda patch {run} --format {level} -o faster.{level}", "write it")
+    return NextStep(f"gi-cuda patch {run} -o faster.patch", "write what upstream can adopt")

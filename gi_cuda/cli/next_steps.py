@@ -1,0 +1,44 @@
+"""The last lines of a verb that ended well: the command that comes next."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+from gi_cuda.analyze.next_step import next_step
+from gi_cuda.cli.console import console
+from gi_cuda.report.tables import say_whole
+from gi_cuda.runs.stored import open_store
+from gi_cuda.store import Store
+
+
+def command_line(*words: object) -> str:
+    """A command of gi-cuda that a shell takes just so."""
+    return shlex.join(["gi-cuda", *map(str, words)])
+
+
+def say_next(command: str, why: str) -> None:
+    """Name the command that comes next."""
+    for line in _lines(command, why):
+        say_whole(console, line)
+
+
+def say_next_aside(command: str, why: str) -> None:
+    """Name it on standard error, where standard output is for a program to read."""
+    print(*_lines(command, why), sep="\n", file=sys.stderr)
+
+
+def say_next_of_run(store: Store, folder: Path) -> None:
+    """Name the command that comes next for a run."""
+    say_next(*next_step(store, folder))
+
+
+def say_next_after(folder: Path) -> None:
+    """Name the command that comes next for a run that is not open any more."""
+    with open_store(folder) as store:
+        say_next_of_run(store, folder)
+
+
+def _lines(command: str, why: str) -> tuple[str, str]:
+    return f"next: {why}", f"  {command}"

@@ -1,0 +1,76 @@
+"""The list of verbs: at once, complete, and of help to those who mistype."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import gi_cuda.cli
+from gi_cuda.cli import app
+
+SLOW = ("numpy", "pydantic", "matplotlib", "tree_sitter", "scipy", "lark")
+
+VERBS = {name for verbs in gi_cuda.cli._VERBS.values() for name in verbs}
+
+
+@pytest.mark.parametrize("words", ["import gi_cuda", "gi_cuda.cli.main()"])
+def test_the_help_loads_nothing_slow(words: str) -> None:
+    """Seconds depend on the machine; what they would go into does not."""
+    program = (
+        "import sys, gi_cuda.cli\nsys.argv = ['gi-cuda', '--help']\n"
+        f"try:\n    {words}\nexcept SystemExit:\n    pass\n"
+        f"print('loaded:', *(one for one in {SLOW} if one in sys.modules), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == "loaded:\n"
+
+
+def test_each_module_with_a_command_is_a_verb() -> None:
+    folder = Path(gi_cuda.cli.__file__).parent
+    modules = [path.stem for path in folder.glob("*.py") if "\ndef command(" in path.read_text()]
+    named = {gi_cuda.cli._MODULES.get(verb, verb) for verb in VERBS}
+    assert set(modules) == named
+    assert all(import_module(f"gi_cuda.cli.{one}").command for one in modules)
+
+
+def test_each_verb_has_a_line_that_80_columns_hold() -> None:
+    said = CliRunner().invoke(app, ["--help"], terminal_width=80).output
+    for verb in VERBS:
+        assert any(line.split()[1:2] == [verb] for line in said.splitlines()), verb
+    for verbs in gi_cuda.cli._VERBS.values():
+        for about in verbs.values():
+            assert about in said
+
+
+def test_a_mistyped_verb_gets_a_suggestion() -> None:
+    done = CliRunner().invoke(app, ["shwo", "runs/one"])
+    assert done.exit_code == 2
+    assert "Did you mean 'show'?" in done.output
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("gi-cuda ev", {"evolve"}),
+        ("gi-cuda evolve --backend ", {"host", "cuda"}),
+        ("gi-cuda evolve --backend nothing --level p", {"ptx"}),
+        ("gi-cuda patch --format m", {"mail"}),
+        ("gi-cuda init --example tissue_s", {"tissue_spread"}),
+    ],
+)
+def test_shells_complete_verbs_and_values(typed: str, offered: set[str]) -> None:
+    words = typed.split(" ")
+    environment = {
+        "_GI_CUDA_COMPLETE": "complete_bash",
+        "COMP_WORDS": typed,
+        "COMP_CWORD": str(len(words) - 1),
+    }
+    done = CliRunner().invoke(app, [], env=environment, prog_name="gi-cuda")
+    assert set(done.output.split()) == offered

@@ -81,7 +81,7 @@ def add(
     tables = "\n\n".join(case_tables(cases, f"Of another run, {application.shown}."))
     file.write_text(f"{file.read_text(encoding='utf-8')}\n{tables}\n", encoding="utf-8")
     names = ", ".join(one.name for one in cases)
-    return [f"added to {folder} as held-out cases: {names}", f"then: gi-cuda check {folder}"]
+    return [f"added to {folder} as held-out cases: {names}"]
 
 
 def _with_roles(proposal: Proposal, target: Target) -> Proposal:

@@ -13,9 +13,10 @@ from gi_cuda.capture.adding import add
 from gi_cuda.capture.uses import chosen
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.errors import UserError
 from gi_cuda.init import check_free, from_options, write_folder
-from gi_cuda.report.capture import captured_lines, kernels_table, next_command
+from gi_cuda.report.capture import captured_lines, kernels_table, worth_most
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table, say
 
@@ -25,7 +26,7 @@ _MOST_CASES = 64
 def command(
     application: Annotated[
         list[str],
-        typer.Argument(metavar="-- COMMAND...", help="The application, as you type it."),
+        typer.Argument(metavar="COMMAND", help="The application, as you type it, behind --."),
     ],
     kernel: Annotated[
         list[str] | None,
@@ -90,8 +91,8 @@ def command(
     """Run an application on a GPU and list its kernels; with --kernel, write a target of what its
     launches got and what they made of it.
 
-    The application is run as it is, one run more for each thing that is asked: nothing of it is
-    built anew. Its source stays where it is."""
+    The application runs as it is, a few times; nothing of it is built anew, and its source stays
+    where it is."""
     program = Application(tuple(application), time)
     compilation = from_options(include or (), define or ())
     named = tuple(kernel or ())
@@ -113,9 +114,16 @@ def command(
             found.append(capture(program, chosen(uses, name), wish, place, tell))
     for one in found:
         write_folder(one.folder, one.files)
-        lines += [*captured_lines(one), f"then: gi-cuda check {one.folder} --backend cuda"]
+        lines += captured_lines(one)
     if not named and add_to is None:
         print_table(console, kernels_table(uses))
-        lines.append(next_command(uses, application))
     for line in lines:
         say(console, line)
+    written = [one.folder for one in found] or ([add_to] if add_to else [])
+    first = worth_most(uses)
+    if written:
+        why = "does the kernel give the application's answers, and can its time be told?"
+        say_next(command_line("check", written[0], "--backend", "cuda"), why)
+    elif first is not None:
+        words = ("capture", "--kernel", first, "--", *application)
+        say_next(command_line(*words), "a target of the kernel that takes most time")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from rich.table import Table
@@ -28,13 +27,9 @@ def kernels_table(uses: Sequence[KernelUse]) -> Table:
     return rows
 
 
-def next_command(uses: Sequence[KernelUse], command: Sequence[str]) -> str:
-    """What to do with the list of kernels."""
-    first = next((one for one in uses if not one.clustered), None)
-    if first is None:
-        return "none of these can be captured"
-    name = shlex.quote(first.name.shown)
-    return f"then: gi-cuda capture --kernel {name} -- {shlex.join(command)}"
+def worth_most(uses: Sequence[KernelUse]) -> str | None:
+    """The kernel that takes most time of those that can be captured."""
+    return next((one.name.shown for one in uses if not one.clustered), None)
 
 
 def captured_lines(found: Capture) -> Iterator[str]:

@@ -10,12 +10,12 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader, as_run
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console, print_json, working
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
-from gi_cuda.cli.options import Backend, Force, NoCache, cache_unless, check_backend, cores
+from gi_cuda.cli.options import Backend, Force, Json, NoCache, cache_unless, check_backend, cores
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
-from gi_cuda.report.compare import comma_separated, print_comparison
+from gi_cuda.report.compare import comma_separated, print_comparison, record
 from gi_cuda.report.tables import say
 from gi_cuda.runs.stored import open_store
 from gi_cuda.runs.tools import open_tools
@@ -45,6 +45,7 @@ def command(
     ] = None,
     no_cache: NoCache = False,
     force: Force = False,
+    json: Json = False,
 ) -> None:
     """Measure contestants side by side, on train and held-out cases, in one session; with what
     their searches spent."""
@@ -67,6 +68,8 @@ def command(
                 subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference
             )
             result = compare(tools, entered, baseline)
+    if json:
+        print_json(record(result))
     print_comparison(console, result)
     files = []
     if output is not None:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from gi_cuda.analyze.winner import Winner
+from gi_cuda.analyze.history import words
+from gi_cuda.analyze.records import WinnerRecord
 from gi_cuda.backends.table import backend_named
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import counted, say
 
 
-def print_winner(console: Console, winner: Winner | None, measured_on: str) -> None:
+def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str) -> None:
     """The winner's speed-up on held-out cases, and the edits behind it, one a line.
 
     Args:
@@ -23,14 +24,17 @@ def print_winner(console: Console, winner: Winner | None, measured_on: str) -> N
     validation = winner.validation
     say(
         console,
-        f"winner: individual {winner.ident}, speed-up on held-out cases"
+        f"winner: {winner}, speed-up on held-out cases"
         f" {validation.overall} (95 % interval), measured on {measured_on}",
         "bold",
     )
     for case, speed_up in (validation.cases or {}).items():
         say(console, f"  {case}: {speed_up}")
+    if winner.found is not None:
+        before, changes = winner.found.validation.overall, len(words(winner.found.genotype))
+        say(console, f"as the search found it: {counted(changes, 'change')}, {before}")
     say(console, "its changes:")
-    for word in winner.genotype.split(" "):
+    for word in words(winner.genotype):
         say(console, f"  {word}")
 
 

@@ -50,12 +50,14 @@ class Start:
         genotype: in notation.
         edits: which rule types that run's grammar was asked for.
         grammar_files: the ``.bnf`` and ``.scope`` that it was read from, if it was.
+        run: the other run's folder; "" in runs of before that was stored.
     """
 
     name: str
     genotype: str
     edits: str
     grammar_files: tuple[str, ...] = ()
+    run: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -9,12 +10,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from gi_cuda.analyze.records import commands
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
-from gi_cuda.subject.diffs import blob, by_path, path_in_repository
+from gi_cuda.subject.diffs import blob, by_path, path_in_repository, work_tree
 from gi_cuda.upstream.mail import Letter, Provenance, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
@@ -132,22 +134,23 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
         backend.device(),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         tuple(cases),
-        tuple(_commands(run)),
+        _commands(run),
         sender or _author(target.source),
         datetime.now().astimezone(),
     )
 
 
-def _commands(run: Run) -> list[str]:
-    plan, folder = run.plan, run.folder
-    target = Path(path_in_repository(run.subject.target.file)).parent
-    edits = run.subject.edits
-    words = [f"gi-cuda evolve {target} --run {folder} --seed {plan.seed}"]
-    words.append(f"--preset {plan.preset} --edits {edits} --backend {run.subject.backend}")
-    settings = plan.settings
-    words.append(f"--population {settings.population} --generations {settings.generations}")
-    search = " \\\n    ".join(words)
-    return [search, f"gi-cuda minimize {folder}", f"gi-cuda validate {folder}"]
+def _commands(run: Run) -> tuple[str, ...]:
+    """Those that find it again, the first one in lines that a mail can hold."""
+    folder = run.subject.target.folder
+    inside = work_tree(folder) is not None
+    target = Path(path_in_repository(run.subject.target.file)).parent if inside else folder
+    search, *others = commands(run.store, str(target), run.folder)
+    lines: list[list[str]] = [[]]
+    for word in shlex.split(search):
+        lines += [[]] if word.startswith("--") else []
+        lines[-1].append(word)
+    return " \\\n    ".join(map(shlex.join, lines)), *others
 
 
 def _author(source: Path) -> str:

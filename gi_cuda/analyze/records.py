@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import gi_cuda
-from gi_cuda.analyze.compare.contestants import milestones
+from gi_cuda.analyze.milestones import milestones
 from gi_cuda.analyze.validate.acceptance import Acceptance
-from gi_cuda.analyze.winner import Minimized, Winner, stored_minimized, stored_winner
+from gi_cuda.analyze.winner import Winner, stored_minimized, stored_winner
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
@@ -268,22 +268,22 @@ def _winner(store: Store, subject: Subject | None) -> WinnerRecord | None:
     found = stored_winner(store)
     if found is None:
         return None
-    return winner_record(found, stored_minimized(store, found.ident), subject)
+    one, minimized = store.individual(found.ident), stored_minimized(store, found.ident)
+    if one is None or minimized is None:
+        return replace(winner_record(found), diff=_diff(subject, found.genotype))
+    genotype = minimized.minimization.genotype
+    before = Winner(found.ident, one.genotype, minimized.before or found.validation)
+    diff = _diff(subject, genotype)
+    return WinnerRecord(found.ident, True, genotype, minimized.validation, before, diff)
 
 
-def winner_record(
-    found: Winner, minimized: Minimized | None = None, subject: Subject | None = None
-) -> WinnerRecord:
-    """A winner as commands take it: minimized where it was."""
-    genotype = minimized.minimization.genotype if minimized else found.genotype
-    return WinnerRecord(
-        found.ident,
-        minimized is not None,
-        genotype,
-        minimized.validation if minimized else found.validation,
-        replace(found, validation=minimized.before or found.validation) if minimized else None,
-        subject.diff(subject.read(genotype)) if subject else None,
-    )
+def _diff(subject: Subject | None, genotype: str) -> str | None:
+    return subject.diff(subject.read(genotype)) if subject else None
+
+
+def winner_record(found: Winner) -> WinnerRecord:
+    """A winner as the search found it."""
+    return WinnerRecord(found.ident, False, found.genotype, found.validation, None, None)
 
 
 def commands(store: Store, target: str, folder: Path) -> tuple[str, ...]:

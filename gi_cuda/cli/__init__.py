@@ -35,6 +35,7 @@ _VERBS = (
     "history",
     "explain",
     "compare",
+    "report",
     "patch",
     "cache",
     "doctor",

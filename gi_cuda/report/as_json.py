@@ -10,10 +10,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from gi_cuda.analyze.compare.contestants import Search
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.history import History
 from gi_cuda.analyze.interactions.algorithm import Interactions
+from gi_cuda.analyze.milestones import Search
 from gi_cuda.analyze.records import IndividualRecord, RunRecord
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import Minimized

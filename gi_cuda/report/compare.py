@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
-from gi_cuda.analyze.compare.contestants import Milestone, Search
+from gi_cuda.analyze.milestones import Milestone, Search
 from gi_cuda.report.as_json import ComparedContestant, ComparedContestants
 from gi_cuda.report.tables import folded, print_table, right, say, table, whole
 

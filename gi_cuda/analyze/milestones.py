@@ -52,9 +52,8 @@ def milestones(store: Store) -> Iterator[Milestone]:
     evaluations, seconds = 0, 0.0
     best: float | None = None
     for generation in store.generations():
-        records = store.evaluations(generation.number).values()
-        evaluations += len(records)
+        evaluations += sum(generation.outcomes.values())
         seconds += generation.phases.wall
-        faster = [one.rank for one in records if one.selectable and one.rank]
-        best = min([*faster, *([best] if best else [])], default=None)
+        here = store.least_rank(generation.number)
+        best = min((one for one in (here, best) if one), default=None)
         yield Milestone(evaluations, seconds, 1 / best if best else None)

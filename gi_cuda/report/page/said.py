@@ -156,8 +156,8 @@ def _trust(run: WholeRun) -> Iterator[str]:
         return
     cases = ", ".join(winner.validation.cases or {})
     yield (
-        f"Right and faster on the held-out cases ({cases}), which the search never saw: in fresh"
-        " processes, without the search's loop guards."
+        f"Its answers are right on the held-out cases ({cases}), which the search never saw:"
+        " in fresh processes, without the search's loop guards."
     )
     tried = _tried(run)
     if accepted is None or tried is None:

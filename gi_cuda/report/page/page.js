@@ -182,12 +182,12 @@ function tell(run, at) {
 
 function table(run, choose) {
   const head = byId("table").tHead, body = byId("table").tBodies[0];
-  let order = [], column = "speed_up", down = true, page = 0;
+  let order = [], column = "low", down = true, page = 0;
   const titles = element("tr"), buttons = new Map();
   for (const name of COLUMNS) {
     const button = element("button", name.replace("_", "-"), { type: "button" });
     buttons.set(name, button);
-    button.onclick = () => { down = column === name ? !down : name === "speed_up"; column = name; arrange(); };
+    button.onclick = () => { down = column === name ? !down : ["speed_up", "low", "high"].includes(name); column = name; arrange(); };
     const cell = element("th");
     cell.append(button);
     titles.append(cell);
@@ -281,8 +281,6 @@ async function start() {
   addEventListener("hashchange", open);
   open();
   addEventListener("resize", () => drawn.forEach((one) => one.resize()));
-  addEventListener("beforeprint", () => drawn.forEach((one) => one.resize({ width: 660 })));
-  addEventListener("afterprint", () => drawn.forEach((one) => one.resize({ width: "auto" })));
   document.documentElement.dataset.ready = "yes";
 }
 

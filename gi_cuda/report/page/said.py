@@ -16,6 +16,7 @@ from gi_cuda.analyze.whole import ChangeTold, WholeRun
 from gi_cuda.report.explain import facts
 from gi_cuda.report.figures import history, interactions
 from gi_cuda.report.figures.drawing import svg
+from gi_cuda.report.page.payload import names_in
 from gi_cuda.report.tables import counted
 from gi_cuda.results.speed_up import SpeedUp
 
@@ -44,10 +45,14 @@ class Noise:
 
 @dataclass(frozen=True, slots=True)
 class ToldChange:
-    """A change of the winner: the first line says what it is, the others what is known of it."""
+    """A change of the winner: the first line says what it is, the others what is known of it.
+
+    The rules that it names have a place each, and a text.
+    """
 
     number: int
     change: str
+    rules: tuple[tuple[str, str], ...]
     lines: tuple[str, ...]
     diff: str
 
@@ -105,7 +110,7 @@ def said(run: WholeRun, left_out: str = "") -> Said:
         bars,
         noise,
         tuple(_trust(run)),
-        tuple(_told(one) for one in run.changes),
+        tuple(_told(run, one) for one in run.changes),
         tuple(_missing(run)),
         tuple((name, one, one / total.wall if total.wall else 0.0) for name, one in shown.items()),
         tuple(_facts(run)),
@@ -175,7 +180,7 @@ def _trust(run: WholeRun) -> Iterator[str]:
         yield from accepted.application.lines()
 
 
-def _told(one: ChangeTold) -> ToldChange:
+def _told(run: WholeRun, one: ChangeTold) -> ToldChange:
     if one.explained is not None:
         lines = list(facts(one.explained))
     elif one.worth is not None:
@@ -185,7 +190,9 @@ def _told(one: ChangeTold) -> ToldChange:
         lines = list(facts(known))
     else:
         lines = [one.sentence]
-    return ToldChange(one.number, one.change, tuple(lines), _hunks(one.diff))
+    rules = [run.rules[name] for name in names_in(one.change) if name in run.rules]
+    named = tuple((place, text) for place, text in rules if place and text)
+    return ToldChange(one.number, one.change, named, tuple(lines), _hunks(one.diff))
 
 
 def _hunks(diff: str) -> str:
@@ -250,6 +257,6 @@ _SHOWN = {
 
 def _image(name: str, figure: Figure) -> Markup:
     data = base64.b64encode(svg(figure, name).encode("utf-8")).decode("ascii")
-    return Markup('<img class="picture" alt="{}" src="data:image/svg+xml;base64,{}">').format(
-        _SHOWN[name], data
-    )
+    return Markup(
+        '<div class="wide"><img class="picture" alt="{}" src="data:image/svg+xml;base64,{}"></div>'
+    ).format(_SHOWN[name], data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -95,6 +96,20 @@ def test_python_has_what_is_shown(run: Path) -> None:
     assert {one.individual for one in everybody if one.speed_up} <= timed
     sure = [one.sure for one in record.generations if one.sure]
     assert sure == sorted(sure)
+
+
+def test_the_documented_example(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "json.md").read_text("utf-8")
+    example = re.findall(r"```python\n(.*?)```", text, re.S)[0]
+    (run.parent / "runs").mkdir()
+    run.rename(run.parent / "runs" / "bwt_exact-1")
+    monkeypatch.chdir(run.parent)
+    exec(example, {})
+    said = capsys.readouterr().out.splitlines()
+    assert said[0].startswith("individual ")
+    assert int(said[-1]) > len(said) - 2  # several pairs of each that was timed
 
 
 def test_frames(run: Path) -> None:

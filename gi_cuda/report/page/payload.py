@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ def contents(run: WholeRun, detail: Detail) -> dict[str, Any]:
     outcomes = list(Outcome)
     named = {name for word in changes.all for name in names_in(word)}
     return {
-        "run": run.folder,
+        "run": shlex.quote(run.folder),
         "outcomes": [str(one) for one in outcomes],
         "changes": changes.all,
         "messages": messages.all,

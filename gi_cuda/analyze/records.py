@@ -11,7 +11,7 @@ from pathlib import Path
 import gi_cuda
 from gi_cuda.analyze.milestones import milestones
 from gi_cuda.analyze.validate.acceptance import Acceptance
-from gi_cuda.analyze.winner import Winner, stored_minimized, stored_winner
+from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_minimized, stored_winner
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
@@ -138,7 +138,7 @@ class RunRecord:
         individuals: the best, best first; the uncertain ones where none is faster.
         winner: None where there is none.
         acceptance: what ``validate`` said last; None where it was not asked.
-        commands: those that reproduce the search and verify its winner.
+        commands: those that reproduce the search and verify its winner, or search further.
     """
 
     gi_cuda: str
@@ -287,7 +287,8 @@ def winner_record(found: Winner) -> WinnerRecord:
 
 
 def commands(store: Store, target: str, folder: Path) -> tuple[str, ...]:
-    """The commands that do a stored search again, and verify what it found.
+    """The commands that do a stored search again, and verify what it found; where that is nothing,
+    the one that searches further.
 
     Args:
         target: how the target is called where they are typed.
@@ -303,5 +304,7 @@ def commands(store: Store, target: str, folder: Path) -> tuple[str, ...]:
         words += [option, file]
     if (start := stored_start(store)) is not None and start.run:
         words += ["--from", start.run]
+    if stored_winner(store) is None:
+        return shlex.join(words), how_to_go_on(store, folder)
     run = shlex.quote(str(folder))
     return shlex.join(words), f"gi-cuda minimize {run}", f"gi-cuda validate {run}"

@@ -268,10 +268,12 @@ async function start() {
       follow();
       byId("detail").scrollIntoView({ block: "nearest" });
     };
-    if (run.count) mark = dots(run, charts.colours, choose);
-    table(run, choose);
-    addEventListener("hashchange", follow);
-    follow();
+    if (run.count) {
+      mark = dots(run, charts.colours, choose);
+      table(run, choose);
+      addEventListener("hashchange", follow);
+      follow();
+    }
     globalThis.page = { run, choose };
   }
   const open = () => {

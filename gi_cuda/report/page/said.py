@@ -114,10 +114,16 @@ def said(run: WholeRun, left_out: str = "") -> Said:
         tuple(_missing(run)),
         tuple((name, one, one / total.wall if total.wall else 0.0) for name, one in shown.items()),
         tuple(_facts(run)),
-        (*record.commands, f"gi-cuda patch {shlex.quote(run.folder)} --check"),
+        (*record.commands, *_patch(run)),
         _pictures(run),
         left_out,
     )
+
+
+def _patch(run: WholeRun) -> Iterator[str]:
+    if run.record.winner is not None:
+        option = "--format ptx" if run.record.level == "ptx" else "--check"
+        yield f"gi-cuda patch {shlex.quote(run.folder)} {option}"
 
 
 def _bars(run: WholeRun) -> tuple[tuple[Bar, ...], Noise]:

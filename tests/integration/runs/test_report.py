@@ -126,6 +126,8 @@ def test_a_run_without_generations(run: Path, tmp_path: Path) -> None:
     text = page_of(empty, output=tmp_path / "page.html")
     assert "No individual is faster than the reference" in text
     assert data_of(text)["columns"]["individual"] == []
+    assert f"gi-cuda resume {empty}" in text
+    assert "gi-cuda patch" not in text
 
 
 def test_messages_cannot_end_the_script(run: Path, tmp_path: Path) -> None:

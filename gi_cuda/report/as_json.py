@@ -166,14 +166,10 @@ PRINTED: dict[str, type[Any]] = {
 """What each verb prints."""
 
 
-def as_json(value: object, indent: int | None = 2) -> str:
-    """A record as JSON. Numbers that are not finite are null; what no encoding can hold is ``?``.
-
-    Args:
-        indent: None for one line.
-    """
+def as_json(value: object) -> str:
+    """A record as JSON. What is not finite is null; what no encoding can hold is ``?``."""
     plain = TypeAdapter(type(value)).dump_python(value, mode="json")
-    return json.dumps(_sendable(plain), indent=indent, ensure_ascii=False)
+    return json.dumps(_sendable(plain), indent=2, ensure_ascii=False)
 
 
 def _sendable(value: Any) -> Any:

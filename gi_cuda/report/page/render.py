@@ -17,6 +17,7 @@ from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.analyze.whole import WholeRun
 from gi_cuda.report.page import charts
 from gi_cuda.report.page.payload import colours, payload
+from gi_cuda.report.page.pictures import pictures
 from gi_cuda.report.page.said import said
 
 LIBRARY = "echarts.common.min.js"
@@ -27,7 +28,15 @@ def page(run: WholeRun) -> str:
     packed, left_out = payload(run)
     generations = run.record.generations
     options = {"outcomes": charts.outcomes(generations), "best": charts.best(generations)}
-    return rendered("run.html", options, run=run, said=said(run, left_out), payload=Markup(packed))
+    return rendered(
+        "run.html",
+        options,
+        run=run,
+        said=said(run),
+        pictures=pictures(run),
+        payload=Markup(packed),
+        left_out=left_out,
+    )
 
 
 def page_of_several(runs: Sequence[WholeRun]) -> str:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-
-from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.validate.acceptance import TriedCandidate
 from gi_cuda.analyze.whole import ChangeTold, WholeRun
 from gi_cuda.report.explain import facts
-from gi_cuda.report.figures import history, interactions
-from gi_cuda.report.figures.drawing import svg
 from gi_cuda.report.page.payload import names_in
+from gi_cuda.report.show import seconds
 from gi_cuda.report.tables import counted
 from gi_cuda.results.speed_up import SpeedUp
 
@@ -71,8 +66,6 @@ class Said:
         phases: where the time went: name, seconds, share.
         facts: name and value.
         commands: those that do it again, verify it and write the patch.
-        pictures: figures as images, "" where there is nothing to draw.
-        left_out: of the individuals, in words.
     """
 
     title: str
@@ -85,25 +78,14 @@ class Said:
     phases: tuple[tuple[str, float, float], ...]
     facts: tuple[tuple[str, str], ...]
     commands: tuple[str, ...]
-    pictures: dict[str, Markup]
-    left_out: str = ""
 
 
-def said(run: WholeRun, left_out: str = "") -> Said:
+def said(run: WholeRun) -> Said:
     """What a page says of a run."""
     record = run.record
     overall = record.winner.validation.overall if record.winner else None
     bars, noise = _bars(run)
-    total = record.phases
-    shown = {
-        "search": total.search,
-        "  while all else waits": total.idle,
-        "preprocess": total.preprocess,
-        "compile": total.compile,
-        "run": total.run,
-        "verify": total.verify,
-        "wall": total.wall,
-    }
+    wall = record.phases.wall
     return Said(
         f"{overall.value:.2f} times as fast" if overall else "nothing faster",
         not record.gpu,
@@ -112,11 +94,9 @@ def said(run: WholeRun, left_out: str = "") -> Said:
         tuple(_trust(run)),
         tuple(_told(run, one) for one in run.changes),
         tuple(_missing(run)),
-        tuple((name, one, one / total.wall if total.wall else 0.0) for name, one in shown.items()),
+        tuple((name, one, one / wall if wall else 0.0) for name, one in seconds(record.phases)),
         tuple(_facts(run)),
         (*record.commands, *_patch(run)),
-        _pictures(run),
-        left_out,
     )
 
 
@@ -241,28 +221,3 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     yield "noise floor", f"{record.noise_floor:.2%}"
     yield "hash of the target", record.target_hash
     yield "hash of the grammar", record.grammar_hash
-
-
-def _pictures(run: WholeRun) -> dict[str, Markup]:
-    """Figures of other verbs, as images."""
-    several = len(run.history.family) > 1
-    drawn = {
-        "family": history.family(run.history) if several else None,
-        "frequencies": history.frequencies(run.history) if several else None,
-        "interactions": interactions.graph(run.interactions) if run.interactions else None,
-    }
-    return {name: _image(name, figure) if figure else Markup() for name, figure in drawn.items()}
-
-
-_SHOWN = {
-    "family": "The winner and the ancestors that its changes came through",
-    "frequencies": "How frequent the winner's changes were, generation by generation",
-    "interactions": "How the winner's changes depend on each other",
-}
-
-
-def _image(name: str, figure: Figure) -> Markup:
-    data = base64.b64encode(svg(figure, name).encode("utf-8")).decode("ascii")
-    return Markup(
-        '<div class="wide"><img class="picture" alt="{}" src="data:image/svg+xml;base64,{}"></div>'
-    ).format(_SHOWN[name], data)

@@ -19,6 +19,7 @@ demo: $(VENV)/.run
 	$(BIN)/gi-cuda minimize $(RUN)
 	$(BIN)/gi-cuda patch $(RUN) --force --output $(RUN)/bwt_exact.patch
 	git apply --check --verbose $(RUN)/bwt_exact.patch
+	$(BIN)/gi-cuda report $(RUN) --force --output $(RUN)/report.html
 
 test: $(VENV)/.dev
 	@# While a compiler is fetched, the source is looked at.

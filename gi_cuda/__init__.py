@@ -1,8 +1,23 @@
 """gi-cuda: automatic improvement of CUDA source code by genetic improvement."""
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gi_cuda.api import StoredRun, evolve, open_run
+
+__all__ = ["BACKENDS", "StoredRun", "__version__", "evolve", "open_run"]
+
 __version__ = "0.1.0"
 
 BACKENDS = ("host", "cuda")
 """The names of all back ends; the first is the default. Each has a folder of its name in
 :mod:`gi_cuda.backends`, with a module ``backend``, and is the key of ``[build]`` in a target.toml
 for the options of its compiler."""
+
+
+def __getattr__(name: str) -> Any:
+    """The interface for Python, which is loaded where it is used: all rooms import this module."""
+    if name in __all__:
+        return getattr(import_module("gi_cuda.api"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -17,6 +17,11 @@ def set_one_thread() -> None:
             _OUR_OWN.add(name)
 
 
+def cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def users_environment() -> dict[str, str]:
     """The environment without what :func:`set_one_thread` added: what the user's own programs are
     to have."""

@@ -39,6 +39,7 @@ _VERBS = {
         "history": "How a run came to its winner, with figures.",
         "explain": "What each change of the winner does.",
         "interactions": "How the winner's changes depend on each other.",
+        "report": "A run, or several, as one page for a browser.",
         "compare": "Measure winners, patches, machine code side by side.",
     },
     "Hand it over": {

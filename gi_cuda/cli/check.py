@@ -13,13 +13,14 @@ from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.pool import Lost, Pool
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
     Jobs,
+    Json,
     Level,
     NoCache,
     Scope,
@@ -54,6 +55,7 @@ from gi_cuda.evaluate.checks.values import (
     wrong_values,
 )
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.report.as_json import CheckedTarget
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import print_table, say
@@ -73,6 +75,7 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse the target where there is any warning.")
     ] = False,
+    json: Json = False,
 ) -> None:
     """Prove that the unmodified kernel passes, that a copy of it measures as the same, and that a
     variant broken on purpose is caught; run each value of each parameter by itself; leave out each
@@ -114,6 +117,9 @@ def command(
         *too_long(subject.target, baseline.seconds),
         *left_to_fill_in(read_files(subject.target)),
     ]
+    if json:
+        measured = (baseline, caught, tuple(tried), len(everything))
+        print_json(CheckedTarget(file, subject.backend, *measured, tuple(warnings)))
     if strict:
         refuse(warnings)
     print_warnings(console, warnings)

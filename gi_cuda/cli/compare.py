@@ -10,13 +10,13 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.analyze.compare.comparison import Comparison, compare
 from gi_cuda.analyze.compare.contestants import Reader, as_run
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import check_figures, check_new, say_written, scratch_folder, write_new
 from gi_cuda.cli.next_steps import command_line, say_next
-from gi_cuda.cli.options import Backend, Force, NoCache, cache_unless, cores
+from gi_cuda.cli.options import Backend, Force, Json, NoCache, cache_unless, cores
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
-from gi_cuda.report.compare import comma_separated, print_comparison
+from gi_cuda.report.compare import comma_separated, print_comparison, record
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say
 from gi_cuda.runs.stored import open_store, stored_target
@@ -47,6 +47,7 @@ def command(
     ] = None,
     no_cache: NoCache = False,
     force: Force = False,
+    json: Json = False,
 ) -> None:
     """Measure contestants side by side, on train and held-out cases, in one session; with what
     their searches spent."""
@@ -68,6 +69,8 @@ def command(
             folder = tools.scratch("baseline")
             baseline = establish(subject, tools.compiler, tools.pool, folder, tools.reference, tell)
             result = compare(tools, entered, baseline, tell)
+    if json:
+        print_json(record(result))
     print_comparison(console, result)
     files = []
     if output is not None:

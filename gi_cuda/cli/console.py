@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +20,19 @@ class State:
 
 
 state = State()
+
+
+def aside(asked: bool) -> bool:
+    """Print on standard error, if asked to: standard output is for one JSON object."""
+    console.stderr = asked
+    return asked
+
+
+def print_json(value: object) -> None:
+    """A record on standard output (see :mod:`gi_cuda.report.as_json`)."""
+    from gi_cuda.report.as_json import as_json
+
+    sys.stdout.write(as_json(value) + "\n")
 
 
 @contextmanager

@@ -12,21 +12,25 @@ from rich.text import Text
 from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.backend import Examined
 from gi_cuda.backends.table import backend_named
-from gi_cuda.cli.console import console
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.next_steps import say_next
+from gi_cuda.cli.options import Json
+from gi_cuda.report.as_json import FoundTools
 from gi_cuda.report.tables import print_table, say
 
 
-def command() -> None:
+def command(json: Json = False) -> None:
     """Say what was found of compilers, driver, devices and tools, and how to install the rest.
 
     Ends with status 0 if at least one back end can be used, else with 1."""
     findings = {name: list(backend_named(name).examine()) for name in BACKENDS}
-    print_table(console, table(findings))
     usable = usable_backends(findings)
+    print_table(console, table(findings))
     for name in findings:
         word = "ready" if name in usable else "not usable: see above"
         say(console, f"backend {name}: {word}")
+    if json:
+        print_json(FoundTools(findings, usable))
     if not usable:
         raise typer.Exit(1)
     say_next("gi-cuda init FILE.cu", "a target of your kernel; --example NAME copies one")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.explain.explanation import explain
+from gi_cuda.analyze.explain.explanation import explain, keep_explanations
 from gi_cuda.analyze.winner import choose_individual
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console, print_json, working
 from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
     AsFound,
     IndividualNumber,
+    Json,
     MovedTarget,
     NoCache,
     RunPath,
     cache_unless,
     follow,
 )
+from gi_cuda.report.as_json import Explained
 from gi_cuda.report.explain import print_explanations
 from gi_cuda.runs.run import open_run
 
@@ -25,6 +27,7 @@ def command(
     individual: IndividualNumber = None,
     as_found: AsFound = False,
     no_cache: NoCache = False,
+    json: Json = False,
 ) -> None:
     """Explain the winner's changes one by one: the diff, the kinds of rules, what each is worth,
     on which cases its place is executed, and what it changes in the compiled kernel."""
@@ -33,6 +36,10 @@ def command(
         winner = choose_individual(opened.store, opened.subject, run, individual, as_found=as_found)
         with working(f"explaining {winner}"):
             explanations = explain(opened, winner)
-        note = f"source lines are those of {opened.beside}, gains over it" if opened.beside else ""
+        keep_explanations(opened.store, winner, explanations)
+        beside = opened.beside
+    note = f"source lines are those of {beside}, gains over it" if beside else ""
     print_explanations(console, str(winner), explanations, note)
+    if json:
+        print_json(Explained(winner.ident, str(winner.genotype), beside, tuple(explanations)))
     say_next_after(run)

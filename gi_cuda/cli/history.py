@@ -7,11 +7,20 @@ from pathlib import Path
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.history import Survivor, tell
 from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_winner
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console, print_json, working
 from gi_cuda.cli.files import check_figures, say_written
 from gi_cuda.cli.next_steps import say_next_after
-from gi_cuda.cli.options import FiguresFolder, MovedTarget, NoCache, RunPath, cache_unless, follow
+from gi_cuda.cli.options import (
+    FiguresFolder,
+    Json,
+    MovedTarget,
+    NoCache,
+    RunPath,
+    cache_unless,
+    follow,
+)
 from gi_cuda.errors import UserError
+from gi_cuda.report.as_json import AddedChange, ToldHistory
 from gi_cuda.report.history import print_added, print_history
 from gi_cuda.report.tables import say
 from gi_cuda.results.speed_up import SpeedUp
@@ -24,6 +33,7 @@ def command(
     target: MovedTarget = None,
     figures: FiguresFolder = None,
     no_cache: NoCache = False,
+    json: Json = False,
 ) -> None:
     """Show how a run came to its winner: generations, where each of its changes was found, its
     ancestors, and its speed as its changes are added one by one; with figures."""
@@ -62,6 +72,10 @@ def command(
     else:
         say(console, "no validated winner: nothing to tell of its changes and ancestors")
     say_written(files)
+    if json:
+        by_one = tuple(AddedChange(*one) for one in steps)
+        ident = winner.ident if winner else None
+        print_json(ToldHistory(ident, beside, history, by_one, tuple(map(str, files))))
     say_next_after(run)
 
 

@@ -8,7 +8,7 @@ import typer
 
 from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
 from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console, print_json, working
 from gi_cuda.cli.files import check_figures, say_written, write_new
 from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
@@ -16,6 +16,7 @@ from gi_cuda.cli.options import (
     AsFound,
     FiguresFolder,
     IndividualNumber,
+    Json,
     MovedTarget,
     NoCache,
     RunPath,
@@ -23,6 +24,7 @@ from gi_cuda.cli.options import (
     follow,
 )
 from gi_cuda.errors import UserError
+from gi_cuda.report.as_json import FoundInteractions
 from gi_cuda.report.interactions import dot, print_interactions
 from gi_cuda.report.tables import say
 from gi_cuda.runs.run import open_run
@@ -42,6 +44,7 @@ def command(
     ] = BUDGET,
     figures: FiguresFolder = None,
     no_cache: NoCache = False,
+    json: Json = False,
 ) -> None:
     """Tell independent from dependent changes, and read the subsets of the dependent ones: groups,
     what fails without what, and what gains more or less together; with a graph."""
@@ -62,11 +65,15 @@ def command(
         ):
             result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)
         keep_dependencies(opened.store, winner, result)
-        if opened.beside:
-            say(console, f"gains over {opened.beside}")
+        beside = opened.beside
+    if beside:
+        say(console, f"gains over {beside}")
     print_interactions(console, str(winner), result)
     files = save(graph(result), folder, "interactions")
     files.append(folder / "interactions.dot")
     write_new(files[-1], dot(result), force=True)
     say_written(files)
+    if json:
+        found = (str(winner.genotype), beside, result, tuple(map(str, files)))
+        print_json(FoundInteractions(winner.ident, *found))
     say_next_after(run)

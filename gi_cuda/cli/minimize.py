@@ -8,10 +8,11 @@ import typer
 
 from gi_cuda.analyze.minimize import Allowance, Measurers, minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console, print_json, working
 from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
     IndividualNumber,
+    Json,
     MovedTarget,
     NoCache,
     RunPath,
@@ -19,6 +20,7 @@ from gi_cuda.cli.options import (
     follow,
 )
 from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.report.as_json import MinimizedWinner
 from gi_cuda.report.minimize import print_minimized
 from gi_cuda.report.tables import counted
 from gi_cuda.results.verdict import LEAST_GAIN
@@ -39,6 +41,7 @@ def command(
         ),
     ] = LEAST_GAIN,
     no_cache: NoCache = False,
+    json: Json = False,
 ) -> None:
     """Leave out of the winner every change that does not pay; the commands after this one go on
     with what is left."""
@@ -66,4 +69,6 @@ def command(
         keep_minimized(opened.store, winner.ident, minimized)
         beside = opened.beside
     print_minimized(console, str(winner), minimized, beside=beside)
+    if json:
+        print_json(MinimizedWinner(winner.ident, beside, minimized))
     say_next_after(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Collection
 from pathlib import Path
@@ -11,7 +10,9 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from gi_cuda import BACKENDS
+from gi_cuda.backends import cores as cores
 from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
+from gi_cuda.cli.console import aside
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS, LEVELS
 
@@ -121,6 +122,14 @@ InApplication: TypeAlias = Annotated[
         " build and run them, and measure the whole program before and after.",
     ),
 ]
+Json: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        callback=aside,
+        help="Print what was found as JSON (docs/reference/json.md), all else on standard error.",
+    ),
+]
 Force: TypeAlias = Annotated[bool, typer.Option("--force", help="Overwrite what is there.")]
 
 
@@ -134,11 +143,6 @@ def follow(run: Path, target: Path | None) -> None:
         from gi_cuda.runs.stored import move_target  # verbs without a run need not load it
 
         move_target(run, target)
-
-
-def cores() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cache_unless(refused: bool) -> CodeCache | None:

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gi_cuda.analyze.explain.quotes import source_lines
-from gi_cuda.analyze.winner import choose_individual, stored_minimized, stored_winner
-from gi_cuda.cli.console import console
+from gi_cuda.analyze.records import (
+    RunRecord,
+    individual_record,
+    individual_records,
+    readable_subject,
+    run_record,
+)
+from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.next_steps import say_next_of_run
-from gi_cuda.cli.options import LARGEST, MOST, MovedTarget, RunPath, follow
+from gi_cuda.cli.options import LARGEST, MOST, Json, MovedTarget, RunPath, follow
 from gi_cuda.errors import UserError
-from gi_cuda.genome import Genotype
+from gi_cuda.report.as_json import ShownGeneration, ShownIndividual
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
 from gi_cuda.report.tables import print_diff, print_table, say, say_whole
 from gi_cuda.report.winner import device_words, print_winner
-from gi_cuda.results.generation import Phases
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.stored import open_store, stored_subject
+from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
-from gi_cuda.subject import Started, Subject
+from gi_cuda.subject import Subject
 
 
 def command(
@@ -35,42 +41,53 @@ def command(
     individual: Annotated[
         int | None, typer.Option(max=LARGEST, help="Show one individual whole, with its diff.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Show a run: counts and times of every generation, the best individuals, the winner."""
     follow(run, target)
     with open_store(run) as store:
+        record: object
         if individual is not None:
-            _individual(store, run, individual)
+            record = _individual(store, run, individual)
         elif generation is not None:
-            _generation(store, generation)
+            record = _generation(store, generation)
         else:
-            _overview(store, best)
-            _diff(store, run, None)
+            record = _overview(store, run, best)
         say_next_of_run(store, run)
+    if json:
+        print_json(record)
 
 
-def _overview(store: Store, best: int) -> None:
-    plan = store.get("plan")
+def _overview(store: Store, run: Path, best: int) -> RunRecord:
+    subject, why = readable_subject(store, run)
+    record = run_record(store, run, best, subject)
     say(
         console,
-        f"{store.get('target')} on {store.get('device')} ({store.get('backend')} back end),"
-        f" preset {plan['preset']}, seed {plan['seed']}",
+        f"{record.target} on {record.device} ({record.backend} back end),"
+        f" preset {record.plan.preset}, seed {record.plan.seed}",
     )
-    if (started := store.load("started", Started)) is not None:
-        say(console, f"started from {started}")
+    if record.started is not None:
+        say(console, f"started from {record.started}")
     generations = store.generations()
     best_of_each = [store.best_ratio(generation.number) for generation in generations]
     print_table(console, generations_table(generations, best_of_each))
     if any(not generation.finished for generation in generations):
         say(console, "* not finished; go on with gi-cuda resume")
-    total = sum((generation.phases for generation in generations), Phases())
-    print_table(console, phases_table(total, sum(sum(g.outcomes.values()) for g in generations)))
+    individuals = sum(sum(one.outcomes.values()) for one in generations)
+    print_table(console, phases_table(record.phases, individuals))
     if best:
         _print_best(store, best)
         console.print()
-    on = device_words(store.get("backend"), store.get("device"))
-    winner = stored_winner(store)
-    print_winner(console, winner, on, stored_minimized(store, winner.ident) if winner else None)
+    print_winner(console, record.winner, device_words(record.backend, record.device))
+    if subject is None:
+        # The numbers are worth as much without it.
+        say_whole(console, f"no diff: {why}")
+    elif record.winner is not None:
+        _print_diff(subject, str(record.winner), record.winner.genotype)
+    else:
+        for one, _ in store.best(1):
+            _print_diff(subject, f"individual {one.ident}", one.genotype)
+    return record
 
 
 def _print_best(store: Store, count: int) -> None:
@@ -86,15 +103,16 @@ def _print_best(store: Store, count: int) -> None:
     print_individuals(console, members)
 
 
-def _generation(store: Store, number: int) -> None:
+def _generation(store: Store, number: int) -> ShownGeneration:
     members = store.individuals(number)
     if not members:
         raise UserError(f"the run has no generation {number}", where="--generation")
     evaluations = store.evaluations(number)
     print_individuals(console, [(one, evaluations.get(one.ident)) for one in members])
+    return ShownGeneration(tuple(individual_records(store, number)))
 
 
-def _individual(store: Store, run: RunPath, ident: int) -> None:
+def _individual(store: Store, run: Path, ident: int) -> ShownIndividual:
     one = store.individual(ident)
     if one is None:
         raise UserError(f"the run has no individual {ident}", where="--individual")
@@ -102,32 +120,17 @@ def _individual(store: Store, run: RunPath, ident: int) -> None:
     print_individuals(console, [(one, evaluation)])
     if evaluation and evaluation.message:
         say_whole(console, evaluation.message)
-    _diff(store, run, ident)
+    subject, why = readable_subject(store, run)
+    diff = None
+    if subject is None:
+        say_whole(console, f"no diff: {why}")
+    else:
+        diff = _print_diff(subject, f"individual {ident}", one.genotype)
+    return ShownIndividual(individual_record(one, evaluation), diff)
 
 
-def _diff(store: Store, run: RunPath, ident: int | None) -> None:
-    """Of an individual; else of the winner as the commands after the search take it, or of the
-    best on the train cases."""
-    try:
-        subject = stored_subject(store, run)
-    except UserError as error:
-        # The numbers are worth as much without it.
-        said = f"{error.where}: {error.what}" if error.where else error.what
-        say(console, f"no diff: {said}")
-        if error.hint:
-            say_whole(console, f"  {error.hint}")
-        return
-    if ident is None and stored_winner(store) is not None:
-        winner = choose_individual(store, subject, run, None, as_found=False)
-        _print_diff(subject, str(winner), winner.genotype)
-        return
-    found = [one for one, _ in store.best(1)] if ident is None else [store.individual(ident)]
-    for one in found:
-        if one is not None:
-            _print_diff(subject, f"individual {one.ident}", subject.read(one.genotype))
-
-
-def _print_diff(subject: Subject, name: str, one: Genotype) -> None:
+def _print_diff(subject: Subject, name: str, genotype: str) -> str:
+    one = subject.read(genotype)
     if lines := source_lines(subject, one.edits):
         say(console, f"source lines of {name}:")
         for change, line in lines.items():
@@ -135,3 +138,4 @@ def _print_diff(subject: Subject, name: str, one: Genotype) -> None:
     diff = subject.diff(one)
     say(console, f"{name} as a diff:" if diff else "no change in the source")
     print_diff(console, diff)
+    return diff

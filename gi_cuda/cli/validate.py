@@ -14,7 +14,7 @@ from gi_cuda.analyze.winner import choose_individual, how_to_go_on
 from gi_cuda.backends.protocol.backend import Sanitizer
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli.application import judged_by_application
-from gi_cuda.cli.console import console, working
+from gi_cuda.cli.console import console, print_json, working
 from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.next_steps import say_next_after
 from gi_cuda.cli.options import (
@@ -23,6 +23,7 @@ from gi_cuda.cli.options import (
     Force,
     InApplication,
     IndividualNumber,
+    Json,
     MovedTarget,
     NoCache,
     RunPath,
@@ -31,6 +32,7 @@ from gi_cuda.cli.options import (
     follow,
 )
 from gi_cuda.errors import UserError
+from gi_cuda.report.as_json import Validated
 from gi_cuda.report.tables import print_table, say
 from gi_cuda.report.validate import portability_table, print_acceptance
 from gi_cuda.runs.lock import locked
@@ -70,6 +72,7 @@ def command(  # typer makes an option of each parameter
     application: InApplication = False,
     no_cache: NoCache = False,
     force: Force = False,
+    json: Json = False,
 ) -> None:
     """Measure the best individuals on the held-out cases, without loop guards, beside a copy of the
     reference, and run the first that holds under sanitizers. It becomes the run's winner."""
@@ -98,6 +101,9 @@ def command(  # typer makes an option of each parameter
             remember(opened.store, result)
     if application and clean:  # no worker is on the device any more
         result = _in_application(run, subject, result, clean)
+    accepted = result.accepted
+    if json:
+        print_json(Validated(accepted.name if accepted else None, result, unwatched))
     print_acceptance(console, result, unwatched)
     if result.application and (outside := steps.elsewhere(subject, subject.read(here.genotype))):
         say(console, f"not part of the source, so not in the application: {'; '.join(outside)}")
@@ -108,7 +114,7 @@ def command(  # typer makes an option of each parameter
     if export is not None:
         write_new(export, portability.write(here), force=force)
         say_written([export])
-    if result.accepted is None:
+    if accepted is None:
         raise typer.Exit(1)
     say_next_after(run)
 

@@ -11,7 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
-from gi_cuda.analyze.compare.contestants import Milestone, Search
+from gi_cuda.analyze.milestones import Milestone, Search
+from gi_cuda.report.as_json import ComparedContestant, ComparedContestants
 from gi_cuda.report.tables import folded, print_table, right, say, table
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -95,6 +96,29 @@ def _searches(comparison: Comparison) -> list[tuple[str, Search]]:
 def _reached(search: Search, level: float) -> Milestone | None:
     found = (one for one in search.milestones if one.speed_up and one.speed_up >= level)
     return next(found, None)
+
+
+def record(comparison: Comparison) -> ComparedContestants:
+    """All of it, for ``--json``."""
+    return ComparedContestants(
+        comparison.noise,
+        comparison.floor,
+        tuple(
+            ComparedContestant(
+                one.contestant.name,
+                one.contestant.kind,
+                one.contestant.what,
+                one.contestant.changes,
+                one.failure,
+                one.verdict,
+                one.train,
+                one.held_out,
+                one.resources,
+                one.contestant.search,
+            )
+            for one in comparison.results
+        ),
+    )
 
 
 def comma_separated(comparison: Comparison) -> str:

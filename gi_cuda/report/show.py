@@ -81,22 +81,28 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
     return rows
 
 
+def seconds(total: Phases) -> list[tuple[str, float]]:
+    """Where a run's time went, in words and seconds; all of it is the last."""
+    return [
+        ("search", total.search),
+        ("  while all else waits", total.idle),
+        ("preprocess", total.preprocess),
+        ("compile", total.compile),
+        ("run", total.run),
+        ("verify", total.verify),
+        ("wall", total.wall),
+    ]
+
+
 def phases_table(total: Phases, individuals: int) -> Table:
     """Where a run's time went."""
     rows = table("time", "phase", *right("seconds", "share"))
-    shown = {
-        "search": total.search,
-        "  while all else waits": total.idle,
-        "preprocess": total.preprocess,
-        "compile": total.compile,
-        "run": total.run,
-        "verify": total.verify,
-    }
-    for name, seconds in shown.items():
-        share = seconds / total.wall if total.wall else 0.0
-        rows.add_row(name, f"{seconds:.2f}", f"{share:.1%}")
-    rate = individuals / total.wall if total.wall else 0.0
-    rows.add_row("wall", f"{total.wall:.2f}", f"{rate:.1f} individuals/s")
+    *parts, (wall, in_all) = seconds(total)
+    for name, taken in parts:
+        share = taken / in_all if in_all else 0.0
+        rows.add_row(name, f"{taken:.2f}", f"{share:.1%}")
+    rate = individuals / in_all if in_all else 0.0
+    rows.add_row(wall, f"{in_all:.2f}", f"{rate:.1f} individuals/s")
     return rows
 
 

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from gi_cuda.analyze.winner import Minimized, Winner
+from gi_cuda.analyze.history import words
+from gi_cuda.analyze.records import WinnerRecord
 from gi_cuda.backends.table import backend_named
 from gi_cuda.report.tables import counted, say, say_whole
 
 
-def print_winner(
-    console: Console, winner: Winner | None, measured_on: str, minimized: Minimized | None = None
-) -> None:
+def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str) -> None:
     """The winner's speed-up on held-out cases, and the edits behind it, one a line.
 
     Args:
@@ -23,22 +22,20 @@ def print_winner(
     if winner is None:
         say(console, "no individual is faster than the reference on the held-out cases")
         return
-    form, genotype, validation = "", winner.genotype, winner.validation
-    if minimized is not None:
-        result, validation = minimized.minimization, minimized.validation
-        form, genotype = f" minimized to {counted(len(result.kept), 'change')}", result.genotype
+    validation = winner.validation
     say(
         console,
-        f"winner: individual {winner.ident}{form}, speed-up on held-out cases"
+        f"winner: {winner}, speed-up on held-out cases"
         f" {validation.overall} (95 % interval), measured on {measured_on}",
         "bold",
     )
-    if minimized is not None and minimized.before is not None:
-        say(console, f"  before it was minimized: {minimized.before.overall}")
     for case, speed_up in (validation.cases or {}).items():
         say(console, f"  {case}: {speed_up}")
+    if winner.found is not None:
+        before, changes = winner.found.validation.overall, len(words(winner.found.genotype))
+        say(console, f"as the search found it: {counted(changes, 'change')}, {before}")
     say(console, "its changes:")
-    for word in genotype.split(" "):
+    for word in words(winner.genotype):
         say_whole(console, f"  {word}")
 
 

@@ -288,6 +288,15 @@ class Store:
         ).fetchone()
         return row and float(row["ratio"])
 
+    def least_rank(self, generation: int) -> float | None:
+        """The smallest rank among a generation's selectable individuals."""
+        row = self._db.execute(
+            "SELECT MIN(rank) FROM evaluation JOIN individual ON individual = id"
+            " WHERE generation = ? AND selectable",
+            (generation,),
+        ).fetchone()
+        return None if row[0] is None else float(row[0])
+
     def best(
         self, count: int, verdict: Verdict | None = None
     ) -> list[tuple[Individual, Evaluation]]:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from gi_cuda.analyze.records import commands
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import Run
-from gi_cuda.runs.stored import stored_start
 from gi_cuda.spec import CaseRole, cases_for
 from gi_cuda.subject.diffs import blob, by_path, work_tree
 from gi_cuda.upstream.mail import Letter, Provenance, mail
@@ -135,30 +135,25 @@ def _provenance(run: Run, sender: str | None) -> Provenance:
         backend.device() + ("" if backend_named(run.subject.backend).gpu else ", a CPU"),
         ", ".join(f"{name} {version}" for name, version in versions.items()),
         tuple(cases),
-        tuple(_commands(run)),
+        _commands(run),
         sender or _author(target.source),
         datetime.now().astimezone(),
     )
 
 
-def _commands(run: Run) -> list[str]:
-    """What finds and measures it again, from the root of the source's work tree; where it is in
-    none, from the folder that this runs in."""
-    subject, plan, start = run.subject, run.plan, stored_start(run.store)
-    root = work_tree(Path(os.path.abspath(subject.target.folder))) or Path.cwd()
-    target, folder = (os.path.relpath(one, root) for one in (subject.target.folder, run.folder))
-    lines = [["gi-cuda", "evolve", target, "--run", folder, "--seed", str(plan.seed)]]
-    lines.append(["--preset", plan.preset, "--edits", subject.edits, "--backend", subject.backend])
-    settings = plan.settings
-    numbers = {"--population": settings.population, "--generations": settings.generations}
-    lines.append([word for name, number in numbers.items() for word in (name, str(number))])
-    grammar = zip(("--bnf", "--scope"), subject.grammar_files, strict=False)
-    own = [word for name, file in grammar for word in (name, os.path.relpath(file, root))]
-    before = ["--from", os.path.relpath(start.run, root)] if start and start.run else []
-    lines += [words for words in (own, before) if words]
-    search = " \\\n    ".join(map(shlex.join, lines))
-    again = (shlex.join(["gi-cuda", verb, folder]) for verb in ("minimize", "validate"))
-    return [search, *again]
+def _commands(run: Run) -> tuple[str, ...]:
+    """Those that find it again, the first one in lines that a mail can hold: from the root of the
+    source's work tree; where it is in none, from the folder that this runs in."""
+    folder = run.subject.target.folder
+    root = work_tree(Path(os.path.abspath(folder))) or Path.cwd()
+    search, *others = commands(
+        run.store, folder, run.folder, lambda one: os.path.relpath(one, root)
+    )
+    lines: list[list[str]] = [[]]
+    for word in shlex.split(search):
+        lines += [[]] if word.startswith("--") else []
+        lines[-1].append(word)
+    return " \\\n    ".join(map(shlex.join, lines)), *others
 
 
 def _author(source: Path) -> str:

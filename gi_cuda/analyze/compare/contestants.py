@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from pathlib import Path
 
 from gi_cuda.analyze.compare.imports import Importer, as_import
 from gi_cuda.analyze.compare.patched import patched
+from gi_cuda.analyze.milestones import Search, search_of
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
@@ -18,40 +19,8 @@ from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.evaluate.levels import backends_for, compiled_subject
 from gi_cuda.genome import Genotype
 from gi_cuda.grammar import FRONT_ENDS
-from gi_cuda.runs.stored import DATABASE, open_store, stored_plan, stored_subject
-from gi_cuda.store import Store
+from gi_cuda.runs.stored import DATABASE, open_store, stored_subject
 from gi_cuda.subject import Subject
-
-
-@dataclass(frozen=True, slots=True)
-class Milestone:
-    """How far a search was at the end of a generation.
-
-    Attributes:
-        evaluations: finished until then.
-        seconds: of wall time until then.
-        speed_up: what the best individual surely reached on the train cases, the lower end of its
-            95 % interval; None while none was faster.
-    """
-
-    evaluations: int
-    seconds: float
-    speed_up: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """What a run spent, and what it found for that.
-
-    Attributes:
-        kind: preset and edits; runs of one kind differ in their seeds.
-        seed: its own.
-        milestones: one for each generation.
-    """
-
-    kind: str
-    seed: int
-    milestones: tuple[Milestone, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,26 +141,7 @@ class Reader:
                     hint=f"add --backend {backends[0]}, or leave the run out",
                 )
             winner = choose_individual(store, own, folder, individual, as_found=False)
-            search = _search(store, own)
+            search = search_of(store)
         one = self._of_genotype(word, winner.genotype, own)
         kind = f"{own.front_end.name} run" if own.compiled else "run"
         return replace(one, kind=kind, search=search)
-
-
-def _search(store: Store, subject: Subject) -> Search:
-    plan = stored_plan(store)
-    edits = subject.front_end.name if subject.compiled else subject.edits
-    return Search(f"{plan.preset}, {edits} edits", plan.seed, tuple(milestones(store)))
-
-
-def milestones(store: Store) -> Iterator[Milestone]:
-    """How far a stored search was at the end of each of its generations."""
-    evaluations, seconds = 0, 0.0
-    best: float | None = None
-    for generation in store.generations():
-        records = store.evaluations(generation.number).values()
-        evaluations += len(records)
-        seconds += generation.phases.wall
-        faster = [one.rank for one in records if one.selectable and one.rank]
-        best = min([*faster, *([best] if best else [])], default=None)
-        yield Milestone(evaluations, seconds, 1 / best if best else None)

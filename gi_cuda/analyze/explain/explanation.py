@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from gi_cuda.analyze.explain.coverage import coverage
 from gi_cuda.analyze.explain.quotes import Quote, Quotes, in_words
@@ -17,6 +17,7 @@ from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole
+from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 
 
@@ -79,6 +80,28 @@ def explain(run: Run, winner: ChosenIndividual) -> list[Explanation]:
         )
         for number, change in enumerate(changed.changes)
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptExplanations:
+    """What ``explain`` found of a genotype, which is in notation."""
+
+    genotype: str
+    changes: tuple[Explanation, ...]
+
+
+def keep_explanations(
+    store: Store, chosen: ChosenIndividual, explanations: Sequence[Explanation]
+) -> None:
+    """Remember what an individual's changes do, for those who have no device at hand."""
+    kept = KeptExplanations(str(chosen.genotype), tuple(explanations))
+    store.put(**{f"explained/{chosen.ident}": asdict(kept)})
+
+
+def stored_explanations(store: Store, chosen: ChosenIndividual) -> tuple[Explanation, ...] | None:
+    """What an individual's changes do, if that is known of its genotype here."""
+    stored = store.load(f"explained/{chosen.ident}", KeptExplanations)
+    return stored.changes if stored and stored.genotype == str(chosen.genotype) else None
 
 
 def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...] | None:

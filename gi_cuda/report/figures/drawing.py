@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import matplotlib
@@ -39,6 +40,14 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
             f"figures cannot be written: {error.strerror}", where=str(error.filename or folder)
         ) from None
     return files
+
+
+def svg(figure: Figure, name: str) -> str:
+    """A figure as an SVG file's text; one figure gives the same text every time."""
+    text = io.StringIO()
+    with matplotlib.rc_context({"svg.fonttype": "none", "svg.hashsalt": name}):
+        figure.savefig(text, format="svg", dpi=150, metadata={"Date": None})
+    return text.getvalue()
 
 
 def short(change: str) -> str:

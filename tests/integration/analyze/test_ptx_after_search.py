@@ -3,6 +3,7 @@ the real compiler, a pretended GPU. A winner is planted of which is known what i
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -18,7 +19,17 @@ from gi_cuda.backends.cuda.driver import query
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.table import open_backend
 from gi_cuda.cli import evolve as evolve_verb
-from gi_cuda.cli import explain, history, interactions, minimize, patch, resume, show, validate
+from gi_cuda.cli import (
+    explain,
+    history,
+    interactions,
+    minimize,
+    patch,
+    report,
+    resume,
+    show,
+    validate,
+)
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject
@@ -85,6 +96,22 @@ def test_explain_traces_each_change_to_source_lines(
     if toolkit.tool("nvdisasm"):
         assert re.search(r"^   instructions, .*: \d+ becomes \d+$", said, re.M)
     assert re.search(r"^-\s+setp\.eq\.s32 .*%r\d+, 123456789;$", said, re.M)
+
+
+def test_a_page_and_records_of_a_run_on_ptx(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    explain.command(run, json=True)
+    printed = capsys.readouterr().out
+    explained = json.loads(printed[printed.index("\n{\n") :])
+    quotes = [quote for change in explained["changes"] for quote in change["quotes"]]
+    assert ["kernel.cu", 29] in [place for one in quotes for place in one["origin"]["places"]]
+    report.command([run], output=tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert "moves an instruction before another one, with change 2" in text
+    assert "its place is executed on: train, held-out" in text
+    assert "--level ptx" in text
+    assert "--- a/kernel.ptx" in text
 
 
 def test_patch_writes_a_module_with_the_names_of_the_source_alone(

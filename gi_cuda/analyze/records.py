@@ -1,0 +1,313 @@
+"""A stored run as plain records: what ``--json``, the page and the Python interface give."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import gi_cuda
+from gi_cuda.analyze.milestones import milestones
+from gi_cuda.analyze.validate.acceptance import Acceptance
+from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_minimized, stored_winner
+from gi_cuda.backends.table import backend_named
+from gi_cuda.errors import UserError
+from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
+from gi_cuda.results.generation import Generation, Individual, Phases
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
+from gi_cuda.store import Store
+from gi_cuda.subject import Started, Subject
+
+
+@dataclass(frozen=True, slots=True)
+class IndividualRecord:
+    """One individual and what became of it.
+
+    Attributes:
+        individual: its number in the run, from 1.
+        generation: from 0.
+        origin: how it was made, in a word.
+        parents: their numbers.
+        genotype: in notation; "" where it changes nothing.
+        outcome: None while it is not evaluated.
+        speed_up: on the train cases, reference time / its time; None where it was not timed.
+        low, high: 95 % interval of that; None where it has no such end.
+        message: of the compiler, the worker or the oracle.
+        resources: of its compiled kernels, where the back end knows them.
+    """
+
+    individual: int
+    generation: int
+    origin: str
+    parents: tuple[int, ...]
+    genotype: str
+    outcome: Outcome | None
+    speed_up: float | None
+    low: float | None
+    high: float | None
+    message: str
+    resources: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationRecord:
+    """One generation.
+
+    Attributes:
+        generation: from 0.
+        finished: whether all of it is evaluated.
+        created: children made, those included that were dropped as duplicates.
+        genotype_duplicates, phenotype_duplicates: these.
+        outcomes: how many individuals came to what.
+        best: the speed-up of its best individual: of the faster ones that whose interval has the
+            highest lower end; None where none is faster.
+        evaluations, seconds: of this and all earlier generations.
+        sure: what the best individual until here surely reaches, the lower end of its interval;
+            never falls. None while none is faster.
+        phases: where its time went, seconds.
+    """
+
+    generation: int
+    finished: bool
+    created: int
+    genotype_duplicates: int
+    phenotype_duplicates: int
+    outcomes: Mapping[Outcome, int]
+    best: float | None
+    evaluations: int
+    seconds: float
+    sure: float | None
+    phases: Phases
+
+
+@dataclass(frozen=True, slots=True)
+class MeasurementRecord:
+    """One pair of timed runs of an individual and the reference, seconds."""
+
+    individual: int
+    case: str
+    variant: float
+    reference: float
+
+
+@dataclass(frozen=True, slots=True)
+class WinnerRecord:
+    """The individual that ``patch`` writes.
+
+    Attributes:
+        individual: its number.
+        minimized: whether it was.
+        genotype: in notation, minimized where it was.
+        validation: of just that, on the held-out cases.
+        found: of a minimized one, the individual as the search found it, validated beside it.
+        diff: what it changes; None where the target is not there any more as it was.
+    """
+
+    individual: int
+    minimized: bool
+    genotype: str
+    validation: Validation
+    found: Winner | None
+    diff: str | None
+
+    def __str__(self) -> str:
+        return f"individual {self.individual}" + (", minimized" if self.minimized else "")
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """A run.
+
+    Attributes:
+        gi_cuda: the version that wrote this record.
+        run, target: their folders.
+        backend, device, versions: what it was measured with.
+        gpu: whether that is a GPU; times of a CPU say nothing of one.
+        level: what evolves, ``source`` or ``ptx``.
+        edits: the set of rule types.
+        plan: preset, seed and all numbers of the search.
+        started: what it started from; None: from the reference.
+        target_hash, grammar_hash: of what it depends on.
+        reference_seconds: median time of the reference on the train cases.
+        noise_floor: as a fraction.
+        generations: in order.
+        phases: where the time of all went, seconds.
+        individuals: the best, best first; the uncertain ones where none is faster.
+        winner: None where there is none.
+        acceptance: what ``validate`` said last; None where it was not asked.
+        commands: those that reproduce the search and verify its winner, or search further.
+    """
+
+    gi_cuda: str
+    run: str
+    target: str
+    backend: str
+    device: str
+    versions: Mapping[str, str]
+    gpu: bool
+    level: str
+    edits: str
+    plan: Plan
+    started: Started | None
+    target_hash: str
+    grammar_hash: str
+    reference_seconds: float
+    noise_floor: float
+    generations: tuple[GenerationRecord, ...]
+    phases: Phases
+    individuals: tuple[IndividualRecord, ...]
+    winner: WinnerRecord | None
+    acceptance: Acceptance | None
+    commands: tuple[str, ...]
+
+
+def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -> RunRecord:
+    """A stored run as a record.
+
+    Args:
+        folder: the run's.
+        best: so many of the best individuals.
+        subject: the run's; None where it cannot be read any more.
+    """
+    generations = store.generations()
+    members = store.best(best) or store.best(best, Verdict.UNCERTAIN)
+    baseline = stored_baseline(store)
+    return RunRecord(
+        gi_cuda.__version__,
+        str(folder),
+        store.get("target"),
+        store.get("backend"),
+        store.get("device"),
+        store.get("versions", {}),
+        backend_named(store.get("backend")).gpu,
+        store.get("level", "source"),
+        store.get("edits", "paper"),
+        stored_plan(store),
+        store.load("started", Started),
+        store.get("target_hash"),
+        store.get("grammar_hash"),
+        baseline.seconds,
+        baseline.floor,
+        tuple(generation_records(store, generations)),
+        sum((one.phases for one in generations), Phases()),
+        tuple(individual_record(*one) for one in members),
+        _winner(store, subject),
+        store.load("acceptance", Acceptance),
+        commands(store, store.get("target"), folder, str),
+    )
+
+
+def readable_subject(store: Store, folder: Path) -> tuple[Subject | None, str]:
+    """What a run evolves; None, and why, where that is not there any more as it was."""
+    try:
+        return stored_subject(store, folder), ""
+    except UserError as error:
+        said = f"{error.where}: {error.what}" if error.where else error.what
+        return None, "\n  ".join(filter(None, [said, error.hint]))
+
+
+def individual_record(one: Individual, evaluation: Evaluation | None) -> IndividualRecord:
+    """An individual as a record."""
+    ratio, low, high = (
+        (evaluation.ratio, evaluation.low, evaluation.high) if evaluation else (None, None, None)
+    )
+    return IndividualRecord(
+        one.ident,
+        one.generation,
+        one.origin,
+        one.parents,
+        one.genotype,
+        evaluation.outcome if evaluation else None,
+        _inverse(ratio),
+        _inverse(high),
+        _inverse(low),
+        evaluation.message if evaluation else "",
+        evaluation.resources if evaluation else {},
+    )
+
+
+def _inverse(ratio: float | None) -> float | None:
+    return 1 / ratio if ratio and math.isfinite(ratio) else None
+
+
+def individual_records(store: Store, generation: int | None = None) -> Iterator[IndividualRecord]:
+    """The individuals of one generation, or of all, in order."""
+    evaluations = store.evaluations(generation)
+    for one in store.individuals(generation):
+        yield individual_record(one, evaluations.get(one.ident))
+
+
+def measurement_records(store: Store) -> Iterator[MeasurementRecord]:
+    """All pairs of timed runs, in the order of their individuals."""
+    for ident, evaluation in sorted(store.evaluations().items()):
+        for sample in evaluation.samples:
+            yield MeasurementRecord(ident, sample.case, sample.variant, sample.reference)
+
+
+def generation_records(store: Store, generations: list[Generation]) -> Iterator[GenerationRecord]:
+    """A run's generations in order."""
+    for one, reached in zip(generations, milestones(store), strict=True):
+        yield GenerationRecord(
+            one.number,
+            one.finished,
+            one.tally.created,
+            one.tally.genotype_duplicates,
+            one.tally.phenotype_duplicates,
+            dict(one.outcomes),
+            _inverse(store.best_ratio(one.number)),
+            reached.evaluations,
+            reached.seconds,
+            reached.speed_up,
+            one.phases,
+        )
+
+
+def _winner(store: Store, subject: Subject | None) -> WinnerRecord | None:
+    found = stored_winner(store)
+    if found is None:
+        return None
+    one, minimized = store.individual(found.ident), stored_minimized(store, found.ident)
+    if one is None or minimized is None:
+        return replace(winner_record(found), diff=_diff(subject, found.genotype))
+    genotype = minimized.minimization.genotype
+    before = Winner(found.ident, one.genotype, minimized.before or found.validation)
+    diff = _diff(subject, genotype)
+    return WinnerRecord(found.ident, True, genotype, minimized.validation, before, diff)
+
+
+def _diff(subject: Subject | None, genotype: str) -> str | None:
+    return subject.diff(subject.read(genotype)) if subject else None
+
+
+def winner_record(found: Winner) -> WinnerRecord:
+    """A winner as the search found it."""
+    return WinnerRecord(found.ident, False, found.genotype, found.validation, None, None)
+
+
+def commands(
+    store: Store, target: Path | str, folder: Path, place: Callable[[Path | str], str]
+) -> tuple[str, ...]:
+    """The commands that do a stored search again, and verify what it found; where that is nothing,
+    the one that searches further.
+
+    Args:
+        place: how a file or folder is called where they are typed.
+    """
+    plan, called = stored_plan(store), place(folder)
+    words = ["gi-cuda", "evolve", place(target), "--run", called, "--preset", plan.preset]
+    words += ["--population", str(plan.settings.population)]
+    words += ["--generations", str(plan.settings.generations), "--seed", str(plan.seed)]
+    words += ["--backend", store.get("backend"), "--edits", store.get("edits", "paper")]
+    if (level := store.get("level", "source")) != "source":
+        words += ["--level", level]
+    for option, file in zip(("--bnf", "--scope"), store.get("grammar_files"), strict=False):
+        words += [option, place(file)]
+    if (start := stored_start(store)) is not None and start.run:
+        words += ["--from", place(start.run)]
+    if stored_winner(store) is None:
+        return shlex.join(words), how_to_go_on(store, folder)
+    run = shlex.quote(called)
+    return shlex.join(words), f"gi-cuda minimize {run}", f"gi-cuda validate {run}"

@@ -1,0 +1,134 @@
+"""Several runs on one target: which way to search finds more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from gi_cuda.analyze.milestones import Milestone
+from gi_cuda.analyze.whole import WholeRun
+from gi_cuda.errors import UserError
+from gi_cuda.results.ranks import a12, holm, mann_whitney
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """What searches of one kind surely reached after so many evaluations, over their runs.
+
+    Attributes:
+        evaluations: at which.
+        low, middle, high: quartiles.
+    """
+
+    evaluations: tuple[int, ...]
+    low: tuple[float, ...]
+    middle: tuple[float, ...]
+    high: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The runs of one way to search.
+
+    Attributes:
+        name: preset, edits, population and generations.
+        runs: their folders.
+        found: what each run's winner is worth on the held-out cases; 1 where it has none.
+        low, median, high: quartiles of that.
+    """
+
+    name: str
+    runs: tuple[str, ...]
+    found: tuple[float, ...]
+    low: float
+    median: float
+    high: float
+    curve: Curve
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two ways to search.
+
+    Attributes:
+        a12: how often a run of the first finds more than one of the second, ties as half.
+        p: of the Mann-Whitney test that they find the same.
+        corrected: the same for so many tests (Holm).
+    """
+
+    first: str
+    second: str
+    a12: float
+    p: float
+    corrected: float
+
+
+@dataclass(frozen=True, slots=True)
+class Searches:
+    """What several runs say of the ways they were searched in."""
+
+    kinds: tuple[Kind, ...]
+    pairings: tuple[Pairing, ...]
+
+
+def compare_searches(runs: Sequence[WholeRun]) -> Searches:
+    """Which of several ways to search found more.
+
+    Raises:
+        UserError: the runs are not of one target on one device.
+    """
+    first = runs[0].record
+    for run in runs[1:]:
+        one = run.record
+        if one.target_hash != first.target_hash:
+            differs = f"its target is {one.target}, not {first.target} as it was for {first.run}"
+        elif one.device != first.device:
+            differs = f"it is of {one.device}, and {first.run} of {first.device}"
+        else:
+            continue
+        raise UserError(differs, where=one.run, hint="write a page for each")
+    by_kind: dict[str, list[WholeRun]] = {}
+    for run in runs:
+        by_kind.setdefault(_kind(run), []).append(run)
+    kinds = tuple(_of_kind(name, some) for name, some in by_kind.items())
+    pairs = list(combinations(kinds, 2))
+    p_values = [mann_whitney(one.found, other.found) for one, other in pairs]
+    return Searches(
+        kinds,
+        tuple(
+            Pairing(one.name, other.name, a12(one.found, other.found), p, corrected)
+            for (one, other), p, corrected in zip(pairs, p_values, holm(p_values), strict=True)
+        ),
+    )
+
+
+def _kind(run: WholeRun) -> str:
+    settings = run.record.plan.settings
+    return f"{run.search.kind}, {settings.generations} generations of {settings.population}"
+
+
+def worth(run: WholeRun) -> float:
+    """What a run's winner is worth on the held-out cases; 1, the reference, where it has none."""
+    winner = run.record.winner
+    return winner.validation.overall.value if winner and winner.validation.overall else 1.0
+
+
+def _of_kind(name: str, runs: Sequence[WholeRun]) -> Kind:
+    found = tuple(worth(one) for one in runs)
+    low, median, high = map(float, np.percentile(found, (25, 50, 75)))
+    curve = _curve([one.search.milestones for one in runs])
+    return Kind(name, tuple(one.folder for one in runs), found, low, median, high, curve)
+
+
+def _curve(searches: Sequence[Sequence[Milestone]]) -> Curve:
+    at = sorted({0, *(one.evaluations for search in searches for one in search)})
+    reached = np.ones((len(searches), len(at)))
+    for row, search in zip(reached, searches, strict=True):
+        for one in search:
+            # From there on, so that what ended earlier stays where it was.
+            row[np.searchsorted(at, one.evaluations) :] = one.speed_up or 1.0
+    quartiles = np.percentile(reached, (25, 50, 75), axis=0)
+    return Curve(tuple(at), *(tuple(map(float, row)) for row in quartiles))

@@ -1,0 +1,171 @@
+"""A run with all that was found of it since, from what is stored: no device is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gi_cuda.analyze.explain.explanation import Explanation, kind_of, stored_explanations
+from gi_cuda.analyze.history import History, tell, words
+from gi_cuda.analyze.interactions.algorithm import Interactions
+from gi_cuda.analyze.milestones import Search, search_of
+from gi_cuda.analyze.minimization import KeptChange
+from gi_cuda.analyze.records import (
+    IndividualRecord,
+    RunRecord,
+    individual_record,
+    readable_subject,
+    run_record,
+)
+from gi_cuda.analyze.winner import ChosenIndividual, choose_individual, stored_dependencies
+from gi_cuda.runs.stored import open_store
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject
+
+BEST = 10
+"""Individuals that are named as the best."""
+
+DRAWN = 300
+"""Individuals whose diffs are given, the best and the winner's ancestors first."""
+
+LONGEST = 160
+"""Characters of a rule's text that are given."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeTold:
+    """One change of the winner, with what is known of it without a device.
+
+    Attributes:
+        number: from 1.
+        change: in notation.
+        sentence: its kind in words.
+        diff: what it changes with all the others made.
+        worth: what it gains; None where neither ``minimize`` nor ``explain`` was asked.
+        explained: what ``explain`` found; None where it was not asked.
+    """
+
+    number: int
+    change: str
+    sentence: str
+    diff: str
+    worth: KeptChange | None
+    explained: Explanation | None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRun:
+    """A run with all that was found of it.
+
+    Attributes:
+        record: as ``show --json`` has it.
+        target: the target's name.
+        source: the main source file's name; "" where the target cannot be read.
+        search: what it spent.
+        individuals: all, in order.
+        diffs: of the most interesting ones, by number.
+        rules: place and text of every rule, by name.
+        changes: the winner's.
+        interactions: of these; None where ``interactions`` was not asked.
+        history: how the search came to the winner.
+        unreadable: why the target cannot be read, so that diffs, rules and changes are missing; ""
+            where it can.
+    """
+
+    record: RunRecord
+    target: str
+    source: str
+    search: Search
+    individuals: tuple[IndividualRecord, ...]
+    diffs: Mapping[int, str]
+    rules: Mapping[str, tuple[str, str]]
+    changes: tuple[ChangeTold, ...]
+    interactions: Interactions | None
+    history: History
+    unreadable: str
+
+    @property
+    def folder(self) -> str:
+        """The run's folder, as it was named."""
+        return self.record.run
+
+
+def whole_run(folder: Path, drawn: int = DRAWN) -> WholeRun:
+    """Read a run and all that was found of it.
+
+    Args:
+        drawn: give the diffs of so many individuals.
+
+    Raises:
+        UserError: there is none.
+    """
+    with open_store(folder) as store:
+        subject, why = readable_subject(store, folder)
+        record = run_record(store, folder, BEST, subject)
+        individuals, evaluations = store.individuals(), store.evaluations()
+        winner = record.winner
+        chosen = None
+        if subject is not None and winner is not None:
+            chosen = choose_individual(store, subject, folder, None, as_found=False)
+        named = None
+        if winner is not None:
+            named = (winner.individual, words(winner.genotype))
+        history = tell(store.generations(), individuals, evaluations, named)
+        first = [one.ident for one in history.family]
+        first += [one.ident for one, _ in store.best(DRAWN)]
+        wanted = list(dict.fromkeys([*first, *(one.ident for one in individuals)]))
+        by_number = {one.ident: one.genotype for one in individuals}
+        return WholeRun(
+            record,
+            subject.target.name if subject else Path(record.target).name,
+            subject.grammar.source.name if subject else "",
+            search_of(store),
+            tuple(individual_record(one, evaluations.get(one.ident)) for one in individuals),
+            _diffs(subject, by_number, wanted[:drawn]) if subject else {},
+            _rules(subject) if subject else {},
+            _changes(store, subject, chosen) if subject and chosen else (),
+            stored_dependencies(store, chosen) if chosen else None,
+            history,
+            why,
+        )
+
+
+def _diffs(
+    subject: Subject, genotypes: Mapping[int, str], wanted: Sequence[int]
+) -> Mapping[int, str]:
+    return {ident: subject.diff(subject.read(genotypes[ident])) for ident in wanted}
+
+
+def _rules(subject: Subject) -> Mapping[str, tuple[str, str]]:
+    grammar = subject.grammar
+    text = grammar.source.text
+    rules = {
+        one.name: (f"{one.file}:{one.line}", _short(text[one.start : one.end]))
+        for one in grammar.rules
+    }
+    return rules | {name: ("", _short(text)) for name, text in grammar.specials.items()}
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
+def _changes(store: Store, subject: Subject, chosen: ChosenIndividual) -> tuple[ChangeTold, ...]:
+    changed = chosen.changes(subject)
+    explained = {one.change: one for one in stored_explanations(store, chosen) or ()}
+    kept = chosen.minimized.minimization.kept if chosen.minimized else ()
+    worth = {one.change: one for one in kept}
+    worth |= {name: one.worth for name, one in explained.items()}
+    return tuple(
+        ChangeTold(
+            at + 1,
+            str(change),
+            kind_of(subject, changed.changes, at),
+            subject.difference(changed.having(changed.all - {at}), changed.whole),
+            worth.get(str(change)),
+            explained.get(str(change)),
+        )
+        for at, change in enumerate(changed.changes)
+    )

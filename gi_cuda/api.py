@@ -1,0 +1,164 @@
+"""gi-cuda for Python programs: ``gi_cuda.evolve`` and ``gi_cuda.open_run``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from gi_cuda import BACKENDS
+from gi_cuda.analyze.records import (
+    GenerationRecord,
+    IndividualRecord,
+    MeasurementRecord,
+    RunRecord,
+    generation_records,
+    individual_records,
+    measurement_records,
+    readable_subject,
+    run_record,
+)
+from gi_cuda.analyze.winner import select_winner
+from gi_cuda.backends import cores, set_one_thread
+from gi_cuda.backends.compile.code_cache import open_cache
+from gi_cuda.backends.table import open_backend
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.runs.create import create_run, default_folder
+from gi_cuda.runs.stored import Plan, open_store
+from gi_cuda.search import DEFAULT, Settings, find_preset
+from gi_cuda.search.loop import Progress
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+T = TypeVar("T", bound=Any)
+
+
+class Records(tuple[T, ...], Generic[T]):
+    """Records of one kind, which are frozen dataclasses."""
+
+    __slots__ = ()
+
+    def frame(self) -> DataFrame:
+        """A row for each, a column for each field; a mapping's keys have columns of their own,
+        such as ``outcomes.faster``.
+
+        Raises:
+            UserError: pandas is not installed.
+        """
+        try:
+            from pandas import json_normalize
+        except ImportError:
+            raise UserError("frames need pandas", hint="pip install pandas") from None
+        return json_normalize([asdict(one) for one in self])
+
+
+class StoredRun:
+    """A run that is looked at; see :func:`open_run`.
+
+    All is read when it is asked for, so a search may be at work on the run.
+
+    Args:
+        folder: the run's.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with open_store(folder):
+            pass  # it is there, and of a version that can be read
+
+    def record(self, best: int = 5) -> RunRecord:
+        """What ``gi-cuda show --json`` prints: device, plan, generations, winner with its diff.
+
+        Args:
+            best: so many of the best individuals are in it.
+        """
+        with open_store(self.folder) as store:
+            subject, _ = readable_subject(store, self.folder)
+            return run_record(store, self.folder, best, subject)
+
+    def generations(self) -> Records[GenerationRecord]:
+        """The generations, in order."""
+        with open_store(self.folder) as store:
+            return Records(generation_records(store, store.generations()))
+
+    def individuals(self, generation: int | None = None) -> Records[IndividualRecord]:
+        """The individuals of one generation, or of all, in order."""
+        with open_store(self.folder) as store:
+            return Records(individual_records(store, generation))
+
+    def measurements(self) -> Records[MeasurementRecord]:
+        """Every pair of timed runs of every individual, seconds."""
+        with open_store(self.folder) as store:
+            return Records(measurement_records(store))
+
+    def diff(self, individual: int) -> str:
+        """What an individual changes, as a unified diff.
+
+        Raises:
+            UserError: there is no such individual, or the target is not there as it was.
+        """
+        with open_store(self.folder) as store:
+            found = store.individual(individual)
+            if found is None:
+                raise UserError(f"the run has no individual {individual}", where=str(self.folder))
+            subject, why = readable_subject(store, self.folder)
+            if subject is None:
+                raise UserError(why, where=str(self.folder))
+            return subject.diff(subject.read(found.genotype))
+
+
+def open_run(path: str | Path) -> StoredRun:
+    """Look at a stored run.
+
+    Args:
+        path: the run's folder.
+
+    Raises:
+        UserError: there is none.
+    """
+    return StoredRun(Path(path))
+
+
+def evolve(
+    target: str | Path,
+    run: str | Path | None = None,
+    *,
+    backend: str = BACKENDS[0],
+    preset: str = DEFAULT,
+    settings: Settings | None = None,
+    seed: int = 1,
+    edits: str = "paper",
+    progress: Callable[[Progress], object] = lambda _: None,
+) -> StoredRun:
+    """Search, and validate the best on the held-out cases, as ``gi-cuda evolve`` does.
+
+    Args:
+        target: its folder, or its ``target.toml``.
+        run: folder for the run; by default ``runs/<target>-<number>``.
+        settings: the numbers of the search; by default the preset's own.
+        progress: called after every evaluation and every generation. What it raises ends the
+            search, and ``gi-cuda resume`` goes on with it.
+
+    Raises:
+        UserError: something about the target, the preset or the back end has to be mended first.
+    """
+    set_one_thread()  # for the processes that it starts
+    chosen = find_preset(preset, "preset")
+    subject = open_subject(Path(target), backend, edits=edits)
+    chosen.demand(subject)
+    folder = Path(run) if run else default_folder(subject.target.name)
+    workers = open_backend(backend).workers(0, cores())
+    plan = Plan(preset, settings or chosen.settings, seed, workers, cores())
+    with create_run(subject, folder, plan, cache=open_cache(_complain)) as opened:
+        for step in opened.evolution().run():
+            progress(step)
+        select_winner(opened)
+    return StoredRun(folder)
+
+
+def _complain(said: str) -> None:
+    print(f"gi-cuda: {said}; going on without it", file=sys.stderr)

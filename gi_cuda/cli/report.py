@@ -1,0 +1,36 @@
+"""``gi-cuda report``: a run as a page for a browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda.analyze.whole import whole_run
+from gi_cuda.cli.console import working
+from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.options import Force
+
+
+def command(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Each a run's folder.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File for the page.")] = Path(
+        "report.html"
+    ),
+    force: Force = False,
+) -> None:
+    """Write a run as one page that needs nothing but a browser: the winner's diff with reasons and
+    numbers, the search, every individual, and how to do it again. Of several runs, compare the
+    searches."""
+    from gi_cuda.report.page.render import page, page_of_several
+
+    check_new(output, force=force)
+    different = list({one.resolve(): one for one in runs}.values())
+    with working("reading " + ", ".join(map(str, different))):
+        if len(different) == 1:
+            text = page(whole_run(different[0]))
+        else:
+            text = page_of_several([whole_run(one, drawn=0) for one in different])
+    write_new(output, text, force=force)
+    say_written([output])

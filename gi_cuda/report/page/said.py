@@ -1,0 +1,223 @@
+"""What a page says of a run in words, numbers and bars."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+
+from gi_cuda.analyze.explain.explanation import Explanation
+from gi_cuda.analyze.validate.acceptance import TriedCandidate
+from gi_cuda.analyze.whole import ChangeTold, WholeRun
+from gi_cuda.report.explain import facts
+from gi_cuda.report.page.payload import names_in
+from gi_cuda.report.show import seconds
+from gi_cuda.report.tables import counted
+from gi_cuda.results.speed_up import SpeedUp
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A speed-up as a bar that begins at 1; lengths in percent of the track."""
+
+    name: str
+    speed_up: SpeedUp
+    left: float
+    width: float
+    low: float
+    span: float
+    slower: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What counts as noise: where it lies on the track, and in words."""
+
+    left: float
+    width: float
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToldChange:
+    """A change of the winner: the first line says what it is, the others what is known of it.
+
+    The rules that it names have a place each, and a text.
+    """
+
+    number: int
+    change: str
+    rules: tuple[tuple[str, str], ...]
+    lines: tuple[str, ...]
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """All that a page says of a run in words and figures.
+
+    Attributes:
+        title: the speed-up in a few words.
+        cpu: whether it was measured on one.
+        bars, noise: speed-ups on the held-out cases.
+        trust: what the winner was held against.
+        changes: the winner's.
+        missing: what is not known of them, and what to do about it.
+        phases: where the time went: name, seconds, share.
+        facts: name and value.
+        commands: those that do it again, verify it and write the patch.
+    """
+
+    title: str
+    cpu: bool
+    bars: tuple[Bar, ...]
+    noise: Noise
+    trust: tuple[str, ...]
+    changes: tuple[ToldChange, ...]
+    missing: tuple[str, ...]
+    phases: tuple[tuple[str, float, float], ...]
+    facts: tuple[tuple[str, str], ...]
+    commands: tuple[str, ...]
+
+
+def said(run: WholeRun) -> Said:
+    """What a page says of a run."""
+    record = run.record
+    overall = record.winner.validation.overall if record.winner else None
+    bars, noise = _bars(run)
+    wall = record.phases.wall
+    return Said(
+        f"{overall.value:.2f} times as fast" if overall else "nothing faster",
+        not record.gpu,
+        bars,
+        noise,
+        tuple(_trust(run)),
+        tuple(_told(run, one) for one in run.changes),
+        tuple(_missing(run)),
+        tuple((name, one, one / wall if wall else 0.0) for name, one in seconds(record.phases)),
+        tuple(_facts(run)),
+        (*record.commands, *_patch(run)),
+    )
+
+
+def _patch(run: WholeRun) -> Iterator[str]:
+    if run.record.winner is not None:
+        option = "--format ptx" if run.record.level == "ptx" else "--check"
+        yield f"gi-cuda patch {shlex.quote(run.folder)} {option}"
+
+
+def _bars(run: WholeRun) -> tuple[tuple[Bar, ...], Noise]:
+    winner, floor = run.record.winner, run.record.noise_floor
+    copy = run.record.acceptance.noise if run.record.acceptance and _tried(run) else None
+    noise = copy or SpeedUp(1.0, 1 / (1 + floor), 1 / (1 - floor))
+    words = f"a copy of the reference, {copy}" if copy else f"within {floor:.1%} of the reference"
+    validation = winner.validation if winner else None
+    named = dict(validation.cases or {}) if validation else {}
+    if validation and validation.overall and len(named) != 1:
+        named = {"all cases": validation.overall} | named
+    some = [*named.values(), noise]
+    low = min(0.95, *(one.low for one in some))
+    high = max(1.05, *(one.high for one in some))
+    scale = 100 / (high - low)
+
+    def at(value: float) -> float:
+        return round((value - low) * scale, 3)
+
+    def bar(name: str, one: SpeedUp) -> Bar:
+        first, last = sorted((1.0, one.value))
+        return Bar(
+            name, one, at(first), round(at(last) - at(first), 3), at(one.low),
+            round(at(one.high) - at(one.low), 3), one.value < 1,
+        )  # fmt: skip
+
+    bars = tuple(bar(name, one) for name, one in named.items())
+    return bars, Noise(at(noise.low), round(at(noise.high) - at(noise.low), 3), words)
+
+
+def _tried(run: WholeRun) -> TriedCandidate | None:
+    """The winner as ``validate`` tried it; None where it did not."""
+    winner, acceptance = run.record.winner, run.record.acceptance
+    tried = acceptance.tried if acceptance else ()
+    return next((one for one in tried if winner and one.genotype == winner.genotype), None)
+
+
+def _trust(run: WholeRun) -> Iterator[str]:
+    winner, accepted = run.record.winner, run.record.acceptance
+    if winner is None:
+        return
+    cases = ", ".join(winner.validation.cases or {})
+    yield (
+        f"Its answers are right on the held-out cases ({cases}), which the search never saw:"
+        " in fresh processes, without the search's loop guards."
+    )
+    tried = _tried(run)
+    if accepted is None or tried is None:
+        yield f"Not yet watched by sanitizers: gi-cuda validate {shlex.quote(run.folder)}"
+        return
+    yield f"A copy of the reference measured beside it as {accepted.noise}."
+    faults = [name for name, found in tried.findings.items() if found]
+    if faults:
+        yield f"Sanitizers that found fault with it: {', '.join(faults)}."
+    elif tried.findings:
+        yield f"Sanitizers that found nothing: {', '.join(tried.findings)}."
+    else:
+        yield "No sanitizer watched it."
+    if accepted.application is not None:
+        yield from accepted.application.lines()
+
+
+def _told(run: WholeRun, one: ChangeTold) -> ToldChange:
+    if one.explained is not None:
+        lines = list(facts(one.explained))
+    elif one.worth is not None:
+        known = Explanation(
+            one.number, one.change, one.sentence, one.worth, None, None, None, {}, ""
+        )
+        lines = list(facts(known))
+    else:
+        lines = [one.sentence]
+    rules = [run.rules[name] for name in names_in(one.change) if name in run.rules]
+    named = tuple((place, text) for place, text in rules if place and text)
+    return ToldChange(one.number, one.change, named, tuple(lines), _hunks(one.diff))
+
+
+def _hunks(diff: str) -> str:
+    """A diff without what only git wants to know."""
+    lines = diff.splitlines()
+    return "\n".join(one for one in lines if not one.startswith(("diff --git ", "index ", "--- ")))
+
+
+def _missing(run: WholeRun) -> Iterator[str]:
+    folder = shlex.quote(run.folder)
+    if run.unreadable:
+        yield f"Diffs are missing: {run.unreadable}"
+        return
+    if any(one.worth is None for one in run.changes):
+        yield f"What each change is worth is not known: gi-cuda minimize {folder}"
+    if any(one.explained is None for one in run.changes):
+        yield (
+            "Registers before and after, and the cases that reach each place:"
+            f" gi-cuda explain {folder}, then this page again."
+        )
+    if run.interactions is None and len(run.changes) > 1:
+        yield f"How they depend on each other: gi-cuda interactions {folder}"
+
+
+def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
+    record, plan = run.record, run.record.plan
+    yield "run", run.folder
+    yield "target", record.target
+    yield "device", f"{record.device} ({record.backend} back end)"
+    yield from record.versions.items()
+    yield "evolves", f"{record.level}, {record.edits} edits"
+    if record.started is not None:
+        yield "started from", str(record.started)
+    yield "preset", plan.preset
+    yield from ((name.replace("_", " "), str(one)) for name, one in asdict(plan.settings).items())
+    yield "seed", str(plan.seed)
+    last = record.generations[-1] if record.generations else None
+    yield "evaluated", counted(last.evaluations if last else 0, "individual")
+    yield "reference", f"{record.reference_seconds * 1e3:.3f} ms on the train cases"
+    yield "noise floor", f"{record.noise_floor:.2%}"
+    yield "hash of the target", record.target_hash
+    yield "hash of the grammar", record.grammar_hash

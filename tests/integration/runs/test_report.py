@@ -1,0 +1,245 @@
+"""``gi-cuda report``: what is in the page, without a browser."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+import shutil
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from gi_cuda.analyze.searches import compare_searches
+from gi_cuda.analyze.whole import WholeRun, whole_run
+from gi_cuda.report.page import payload
+from gi_cuda.report.page.payload import DETAILS, contents
+from gi_cuda.report.page.render import latex
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.stored import DATABASE, open_store, stored_baseline, stored_subject
+from gi_cuda.store import Store
+from tests.command import gi_cuda
+from tests.integration.runs.conftest import Finished
+from tests.integration.runs.synthetic import copy_without_individuals, grow
+
+
+def page_of(*runs: Path, output: Path) -> str:
+    done = gi_cuda("report", *runs, "-o", output, "--force")
+    assert done.returncode == 0, done.stderr
+    assert f"wrote {output}" in done.stdout
+    return output.read_text("utf-8")
+
+
+def shown(run: Path) -> dict[str, Any]:
+    done = gi_cuda("show", run, "--json", "--best", 1000)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def data_of(text: str) -> dict[str, Any]:
+    """What the script gets."""
+    match = re.search(r'id="payload">([^<]*)<', text)
+    assert match
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(match[1])))
+    return found
+
+
+@pytest.fixture
+def run(finished: Finished, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(finished.folder, tmp_path / "run"))
+
+
+def test_every_number_is_that_of_show(run: Path, tmp_path: Path) -> None:
+    text, record = page_of(run, output=tmp_path / "page.html"), shown(run)
+    overall = record["winner"]["validation"]["overall"]
+    assert f'<strong class="speed-up">{overall["value"]:.3f}</strong>' in text
+    assert f"[{overall['low']:.3f}, {overall['high']:.3f}]" in text
+    for case, one in record["winner"]["validation"]["cases"].items():
+        assert case in text
+        assert f"{one['value']:.3f}" in text
+    data = data_of(text)
+    columns = data["columns"]
+    idents = list(_sums(columns["individual"]))
+    by_ident = {one["individual"]: one for one in record["individuals"]}
+    assert by_ident.keys() <= set(idents)
+    for at, ident in enumerate(idents):
+        if ident in by_ident:
+            one = by_ident[ident]
+            for name in ("speed_up", "low", "high"):
+                assert columns[name][at] == round(one[name] * 10 ** data["digits"])
+            assert [ident - step for step in columns["parents"][at]] == one["parents"]
+            words = [data["changes"][word] for word in columns["genotype"][at]]
+            assert " ".join(words) == one["genotype"]
+    options = json.loads(_charts(text))["options"]
+    (faster,) = (one for one in options["outcomes"]["series"] if one["name"] == "faster")
+    assert faster["data"] == [one["outcomes"].get("faster", 0) for one in record["generations"]]
+    sure, best = (one["data"] for one in options["best"]["series"])
+    for drawn, name in ((sure, "sure"), (best, "best")):
+        wanted = [one[name] for one in record["generations"]]
+        assert drawn == [None if one is None else round(one, 6) for one in wanted]
+
+
+def _sums(steps: list[int]) -> list[int]:
+    return [sum(steps[: at + 1]) for at in range(len(steps))]
+
+
+def _charts(text: str) -> str:
+    match = re.search(r'id="charts">(.*?)</script>', text, re.S)
+    assert match
+    return match[1]
+
+
+def test_it_is_one_file_that_asks_for_nothing(run: Path, tmp_path: Path) -> None:
+    text = page_of(run, output=tmp_path / "page.html")
+    assert len(text) < 3_000_000
+    assert "default-src 'none'" in text
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", text)
+    assert "This says nothing of its speed on a GPU" in text
+
+
+def test_what_other_verbs_find_is_in_it(run: Path, tmp_path: Path) -> None:
+    before = page_of(run, output=tmp_path / "page.html")
+    for verb in ("minimize", "explain", "validate"):
+        assert f"gi-cuda {verb} " in before
+    for verb in ("minimize", "explain", "validate", "interactions"):
+        assert gi_cuda(verb, run).returncode == 0
+    after = page_of(run, output=tmp_path / "page.html")
+    assert "its place is executed on" in after
+    assert "gi-cuda explain" not in after
+    assert "A copy of the reference measured beside it as" in after
+    assert "How the changes depend on each other" in after
+    winner = shown(run)["winner"]
+    assert f"{winner['validation']['overall']['value']:.3f}" in after
+    assert winner["minimized"]
+
+
+def test_a_target_that_is_gone_costs_only_the_diffs(run: Path, tmp_path: Path) -> None:
+    with open_store(run) as store:
+        store.put(target="/nowhere/scale")
+    text = page_of(run, output=tmp_path / "page.html")
+    assert "Diffs are missing: /nowhere/scale" in text
+    assert f"{shown(run)['winner']['validation']['overall']['value']:.3f}" in text
+
+
+def test_a_run_without_generations(run: Path, tmp_path: Path) -> None:
+    empty = copy_without_individuals(run, tmp_path / "empty")
+    text = page_of(empty, output=tmp_path / "page.html")
+    assert "No individual is faster than the reference" in text
+    assert data_of(text)["columns"]["individual"] == []
+    assert f"gi-cuda resume {empty}" in text
+    assert "gi-cuda patch" not in text
+
+
+def test_messages_cannot_end_the_script(run: Path, tmp_path: Path) -> None:
+    grown = copy_without_individuals(run, tmp_path / "grown")
+    with open_store(grown) as store:
+        grow(store, stored_subject(store, grown), 50, 10, Random(1))
+    text = page_of(grown, output=tmp_path / "page.html")
+    assert any("</script>" in one for one in data_of(text)["messages"])
+    assert text.count("</script>") == 4
+
+
+def test_large_runs_lose_detail_and_say_so(
+    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    grown = copy_without_individuals(run, tmp_path / "grown")
+    with open_store(grown) as store:
+        grow(store, stored_subject(store, grown), 200, 50, Random(1))
+    whole = whole_run(grown)
+    sizes = [len(payload.pack(contents(whole, one))) for one in DETAILS]
+    assert sizes == sorted(sizes, reverse=True)
+    assert payload.payload(whole)[1] == ""
+    monkeypatch.setattr(payload, "MOST", sizes[-1])
+    packed, said = payload.payload(whole)
+    assert len(packed) == sizes[-1]
+    assert said == DETAILS[-1].said
+
+
+def test_several_runs_are_compared(run: Path, tmp_path: Path) -> None:
+    runs = [run]
+    for number, speed in ((2, 3.0), (3, 4.0)):
+        other = Path(shutil.copytree(run, tmp_path / f"run{number}"))
+        with open_store(other) as store:
+            winner = store.get("champion")
+            winner["validation"]["overall"]["value"] = speed
+            plan = store.get("plan")
+            store.put(champion=winner, plan=plan | {"preset": "adaptive", "seed": number})
+        runs.append(other)
+    text = page_of(*runs, run / ".." / "run", output=tmp_path / "page.html")
+    assert "<small>3 runs</small>" in text  # the one named twice is one
+    assert "3.500" in text
+    assert r"\begin{tabular}" in text
+    row = re.search(r'id="pairings">.*?<tbody>\n(.*?)</tbody>', text, re.S)
+    assert row
+    assert re.findall(r'class="n">([^<]*)<', row[1]) == ["0.00", "0.667", "0.667"]
+
+
+def test_three_searches_with_five_seeds_each(run: Path) -> None:
+    """All that is said of them is what scipy says of the same numbers."""
+    stats = pytest.importorskip("scipy.stats")
+    one, rng = whole_run(run, drawn=0), Random(1)
+    assert one.record.winner
+    worth = {name: [rng.uniform(low, 2) for _ in range(5)] for name, low in KINDS.items()}
+    runs = [_worth(one, name, value) for name, values in worth.items() for value in values]
+    found = compare_searches(runs)
+    assert [kind.found for kind in found.kinds] == [tuple(values) for values in worth.values()]
+    p_values = []
+    for pairing, (mine, theirs) in zip(
+        found.pairings, combinations(worth.values(), 2), strict=True
+    ):
+        test = stats.mannwhitneyu(mine, theirs, alternative="two-sided")
+        assert pairing.p == pytest.approx(test.pvalue)
+        assert pairing.a12 == pytest.approx(test.statistic / 25)
+        p_values.append(test.pvalue)
+    least, *_ = sorted(p_values)
+    assert min(pairing.corrected for pairing in found.pairings) == pytest.approx(3 * least)
+    table = latex(found)
+    for kind in found.kinds:
+        assert f"{kind.median:.3f} & {kind.low:.3f}--{kind.high:.3f}" in table
+    for pairing in found.pairings:
+        assert f"{pairing.a12:.2f} & {pairing.p:.3g} & {pairing.corrected:.3g}" in table
+
+
+KINDS = {"barracuda": 1.0, "adaptive": 1.9, "gevo": 1.2}
+"""Presets, and the least that their runs find."""
+
+
+def _worth(run: WholeRun, kind: str, value: float) -> WholeRun:
+    """The run, as if another search had found so much."""
+    winner = run.record.winner
+    assert winner
+    validation = replace(winner.validation, overall=SpeedUp(value, value, value))
+    record = replace(run.record, winner=replace(winner, validation=validation))
+    return replace(run, record=record, search=replace(run.search, kind=kind))
+
+
+def test_runs_of_different_targets_are_not_compared(run: Path, tmp_path: Path) -> None:
+    other = Path(shutil.copytree(run, tmp_path / "other"))
+    with open_store(other) as store:
+        store.put(target_hash="another")
+    done = gi_cuda("report", run, other, "-o", tmp_path / "page.html")
+    assert done.returncode == 2
+    assert "its target is" in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_a_file_that_is_there_is_kept(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text("mine")
+    done = gi_cuda("report", run, "-o", tmp_path / "page.html")
+    assert done.returncode == 2
+    assert "overwrite it with --force" in done.stderr
+    assert (tmp_path / "page.html").read_text() == "mine"
+
+
+def test_a_synthetic_run_is_a_real_one(run: Path, tmp_path: Path) -> None:
+    """What other tests here look at."""
+    grown = copy_without_individuals(run, tmp_path / "grown")
+    with Store(grown / DATABASE) as store:
+        grow(store, stored_subject(store, grown), 30, 10, Random(1))
+        assert [sum(one.outcomes.values()) for one in store.generations()] == [10, 10, 10]
+        assert stored_baseline(store).seconds > 0

@@ -23,6 +23,7 @@ from gi_cuda.report.tables import say
 _VERBS = {
     "Prepare a kernel": {
         "init": "Make a target of a CUDA source file, or copy an example.",
+        "capture": "Make a target of what an application launches.",
         "check": "Is the target sound? Its baseline, noise, blind spots.",
         "convert": "Write the source's grammar; say why a line may change.",
         "mutate": "Draw random variants, as diffs or compiled.",

@@ -30,6 +30,7 @@ from gi_cuda.cli.options import (
 )
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
+from gi_cuda.evaluate.checks.answers import compare_answers, other_answers
 from gi_cuda.evaluate.checks.blindness import blind_spots, look_for_blindness, too_few_cases
 from gi_cuda.evaluate.checks.buffers import partly_written
 from gi_cuda.evaluate.checks.coverage import look_for_unreached, untested
@@ -99,7 +100,9 @@ def command(
             caught = try_broken(subject, tools.compiler, tools.pool, broken, baseline)
             tried = _tried(tools, baseline, tell)
             blind = _blind(tools, baseline, given, tell)
-    print_table(console, baseline_table(baseline, caught))
+            tell("comparing answers with those that are known")
+            compared = compare_answers(subject.target, tools.pool)
+    print_table(console, baseline_table(baseline, caught, compared))
     everything = values_alone(subject.space.parameters)
     if tried:
         print_table(console, values_table(tried, len(everything)))
@@ -108,6 +111,7 @@ def command(
         *one_order(subject.target, baseline.schedules),
         *wrong_values(file, parameters, tried),
         *doubts,
+        *other_answers(subject.target, compared),
         *blind,
         *partly_written(subject.target, baseline.unwritten),
         *too_long(subject.target, baseline.seconds),

@@ -53,6 +53,10 @@ class Notes:
     data: str = ""
 
 
+SEEN = "as it was seen"
+"""Where an image is from that a run told of."""
+
+
 @dataclass(frozen=True, slots=True)
 class Image:
     """What a texture or surface over a buffer is.

@@ -36,6 +36,7 @@ class Launching:
         named: the same with the names of macros that are not parameters yet, if that differs.
         notes: what was found out about it, lines.
         guessed: whether the grid is a guess nevertheless.
+        seen: whether it was seen to be so in a run of the host code.
         assumed: numbers that only a run of the host code tells, and what they are here.
         cooperative: whether its blocks wait for each other.
     """
@@ -47,6 +48,7 @@ class Launching:
     named: str = ""
     notes: tuple[str, ...] = ()
     guessed: bool = False
+    seen: bool = False
     assumed: Mapping[str, str] = field(default_factory=dict)
     cooperative: bool = False
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from tree_sitter import Node
@@ -21,13 +21,14 @@ _WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class",
 
 
 def instance_of(
-    source: Chosen, use: LaunchSite | None, active: frozenset[str]
+    source: Chosen, use: LaunchSite | None, active: frozenset[str], known: Sequence[str] = ()
 ) -> tuple[ElementTypes, str]:
     """The types with template parameters bound, and the kernel's name as an instance.
 
     Args:
         use: a launch of it.
         active: names of macros that are parameters.
+        known: template arguments that are known; the others are read from the launch.
     """
     kernel, types = source.kernel, source.types
     if not kernel.templates:
@@ -35,6 +36,11 @@ def instance_of(
     given = () if use is None else use.templates
     aliases, words = dict(types.aliases), []
     for index, parameter in enumerate(kernel.templates):
+        if index < len(known):
+            words.append(known[index])
+            if parameter.type is None:
+                aliases[parameter.name] = known[index]
+            continue
         text = given[index] if index < len(given) else None
         if text is None and parameter.type is None:
             text = _deduced(kernel, parameter.name, use)

@@ -100,13 +100,18 @@ class Proposal:
 
 
 def propose(
-    path: Path, wanted: str | None, compilation: Compilation, hosts: Sequence[Path] = ()
+    path: Path,
+    wanted: str | None,
+    compilation: Compilation,
+    hosts: Sequence[Path] = (),
+    templates: Sequence[str] = (),
 ) -> Proposal:
     """Read a source and propose a target for one of its kernels.
 
     Args:
         wanted: the kernel's name; None for the only one there is.
         hosts: files that launch it, if they are not to be searched for.
+        templates: its template arguments, where they are known.
 
     Raises:
         UserError: no such kernel, a header that is needed and not found, a parameter no target can
@@ -125,7 +130,7 @@ def propose(
     active = frozenset(defaults)
     found = source.launches(active)
     use = found[0] if found else None
-    bound, instance = instance_of(source, use, active)
+    bound, instance = instance_of(source, use, active, templates)
     instances = [instance_of(source, one, active)[1] for one in found]
     layouts = Layouts(source, instance, compilation)
     given = read_arguments(replace(source, types=bound), use, layouts)

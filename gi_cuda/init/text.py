@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import Image, ProposedBuffer
+from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer
 from gi_cuda.init.build_files import own_build
 from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import bracketed, held_out_on_device
+from gi_cuda.init.toml import Noted, behind, table
 from gi_cuda.init.tuning import Tunable
 
 
@@ -32,9 +31,29 @@ def files(proposal: Proposal, folder: Path) -> dict[str, str]:
 
 def target_toml(proposal: Proposal, folder: Path) -> str:
     """The target itself; paths start from its folder."""
+    heading = (
+        f"How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
+        f"\ninit; what it could not know is marked {proposal.mark}."
+    )
+    return assembled(proposal, folder, heading, _oracles(proposal), _cases(proposal))
+
+
+def assembled(
+    proposal: Proposal,
+    folder: Path,
+    heading: str,
+    oracles: Iterable[str],
+    cases: Iterable[str],
+    run: str = "",
+) -> str:
+    """A target of what is read from sources, with the tables that say what is right.
+
+    Args:
+        heading: lines of the comment at the top.
+        run: the command that runs the application; "" where nobody said.
+    """
     parts = [
-        f"# How to launch {proposal.kernel}, and how its results are judged. Written by gi-cuda"
-        f"\n# init; what it could not know is marked {proposal.mark}.",
+        "\n".join(f"# {line}" for line in heading.splitlines()),
         _target(proposal, folder),
         _build(proposal, folder),
         *(_parameter(one) for one in proposal.parameters),
@@ -45,40 +64,11 @@ def target_toml(proposal: Proposal, folder: Path) -> str:
         *_structs(proposal),
         *(_launch(step, proposal.mark) for step in proposal.steps),
         *_warps(proposal),
-        *_oracles(proposal),
-        *_cases(proposal),
-        *_application(proposal, folder),
+        *oracles,
+        *cases,
+        *_application(proposal, folder, run),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-class _Noted(NamedTuple):
-    """A value of a key, and what is said behind it; "" is nothing."""
-
-    value: object
-    note: str
-
-
-def _toml(value: object) -> str:
-    """A value in TOML: a text, a number, a list or an inline table, perhaps with a note."""
-    if isinstance(value, _Noted):
-        return _toml(value.value) + _behind(value.note)
-    if isinstance(value, Mapping):
-        return f"{{ {', '.join(f'{key} = {_toml(item)}' for key, item in value.items())} }}"
-    if isinstance(value, float):
-        return f"{value:.0e}".replace("e-0", "e-")
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _behind(note: str) -> str:
-    return f"     # {note}" if note else ""
-
-
-def _table(header: str, comment: str = "", **keys: object) -> str:
-    """A table of a target: lines of a comment, the header, the keys but those that are None."""
-    lines = [f"# {line}" for line in comment.splitlines()]
-    lines += [header, *(f"{key} = {_toml(v)}" for key, v in keys.items() if v is not None)]
-    return "\n".join(lines)
 
 
 def _target(proposal: Proposal, folder: Path) -> str:
@@ -87,20 +77,20 @@ def _target(proposal: Proposal, folder: Path) -> str:
     if proposal.instances:
         evolved += f"\n# The host code launches {', '.join(proposal.instances)} as well."
     headers = [relative(header, folder) for header in proposal.evolving]
-    return _table(
+    return table(
         "[target]",
         name=proposal.name,
         description=f"{', '.join(kernels)} of {proposal.source.name}",
-        source=_Noted(relative(proposal.source, folder), "stays where it is"),
-        headers=_Noted(headers, "they evolve with it") if headers else None,
-        kernels=_Noted(kernels, evolved),
+        source=Noted(relative(proposal.source, folder), "stays where it is"),
+        headers=Noted(headers, "they evolve with it") if headers else None,
+        kernels=Noted(kernels, evolved),
         data="data.py",
     )
 
 
 def _build(proposal: Proposal, folder: Path) -> str:
     compilation = proposal.compilation
-    table = _table(
+    made = table(
         "[build]",
         "\n".join(origins(proposal, folder)),
         include=[relative(path, folder) for path in compilation.include] or None,
@@ -111,12 +101,12 @@ def _build(proposal: Proposal, folder: Path) -> str:
         cuda=["-O3"],
     )
     for name in proposal.headers.toolkit:
-        table += f"\n# The host back end has no <{name}>: this target needs a GPU."
-    return table
+        made += f"\n# The host back end has no <{name}>: this target needs a GPU."
+    return made
 
 
 def _parameter(one: Tunable) -> str:
-    table = _table(
+    made = table(
         "[[parameter]]",
         "" if one.active else f"Perhaps; {one.why}",
         name=one.name,
@@ -125,7 +115,7 @@ def _parameter(one: Tunable) -> str:
         default=one.default,
         help=one.why if one.active else None,
     )
-    return table if one.active else table.replace("\n", "\n# ")
+    return made if one.active else made.replace("\n", "\n# ")
 
 
 def _constraints(proposal: Proposal) -> Iterator[str]:
@@ -134,7 +124,7 @@ def _constraints(proposal: Proposal) -> Iterator[str]:
         if len(block) > 1 and active & set(block):
             product = " * ".join(bracketed(one) for one in block)
             why = "a block has at most 1024 threads"
-            yield _table("[[constraint]]", that=f"{product} <= 1024", why=why)
+            yield table("[[constraint]]", that=f"{product} <= 1024", why=why)
 
 
 _BEGINS = "the pointer points there: the kernel goes back so far"
@@ -167,17 +157,17 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
         parts = buffer.element.parts
         size = times(buffer.items(proposal.counts), parts)
         own = "" if buffer.symbol or buffer.texture else f" {buffer.name}"
-        yield _table(
-            "[[buffer]]" + _behind(buffer.shown + own),
+        yield table(
+            "[[buffer]]" + behind(buffer.shown + own),
             comment,
             name=buffer.name,
             type=buffer.element.type,
-            size=_Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
-            role=_Noted(buffer.role, buffer.notes.role or why),
+            size=Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
+            role=Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
             item=parts * np.dtype(buffer.element.type).itemsize if buffer.addresses else None,
             addresses=dict(buffer.addresses) or None,
-            begin=_Noted(times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
+            begin=Noted(times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
         comment = ""
 
@@ -187,6 +177,8 @@ def _textures(proposal: Proposal) -> Iterator[str]:
         f"{proposal.mark}: what each texture is made of. Assumed, where host code was not found to"
         "\nsay it: what is fetched, the nearest texel, clamped coordinates in texels."
     )
+    if all(one.image is None or one.image.note == SEEN for one in proposal.buffers):
+        comment = "What each texture is made of."
     for buffer in proposal.buffers:
         if buffer.texture is None or buffer.image is None:
             continue
@@ -195,8 +187,8 @@ def _textures(proposal: Proposal) -> Iterator[str]:
         note = image.note
         if not buffer.access:
             note = f"{proposal.mark}: what is fetched is not to be seen"
-        yield _table(
-            header + _behind(note),
+        yield table(
+            header + behind(note),
             comment,
             name=buffer.texture,
             buffer=buffer.name,
@@ -221,26 +213,26 @@ def _scalars(proposal: Proposal) -> Iterator[str]:
     comment = "How much data there is. The kernel does not get it as an argument."
     for extent in proposal.extents:
         if not extent.passed:
-            yield _table("[[scalar]]", comment, name=extent.name, type="int32")
+            yield table("[[scalar]]", comment, name=extent.name, type="int32")
     # What is computed comes behind what it is computed from.
     for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):
         header, kind = "[[scalar]]", scalar.element.type
         if scalar.computed is not None:
-            value = _Noted(scalar.computed, scalar.note or "as in the host code")
-            yield _table(header, name=scalar.name, type=kind, value=value)
+            value = Noted(scalar.computed, scalar.note or "as in the host code")
+            yield table(header, name=scalar.name, type=kind, value=value)
             continue
         if scalar.name not in proposal.counts:
             unsaid = "" if scalar.source else f": {proposal.mark}"
-            header += _behind(f"its value is in data.py{unsaid}")
+            header += behind(f"its value is in data.py{unsaid}")
         count = scalar.count if scalar.count > 1 else None
-        yield _table(header, name=scalar.name, type=kind, count=count)
+        yield table(header, name=scalar.name, type=kind, count=count)
 
 
 def _structs(proposal: Proposal) -> Iterator[str]:
     comment = "Passed by value: what each is put together of, and at which byte that begins."
     for struct in proposal.structs:
-        yield _table(
-            "[[struct]]" + _behind(struct.kind),
+        yield table(
+            "[[struct]]" + behind(struct.kind),
             comment,
             name=struct.name,
             size=struct.size,
@@ -255,6 +247,8 @@ def _launch(step: Step, mark: str) -> str:
     comment = f"{mark}: the source does not say how it is launched, or not plainly."
     if launching.place is not None:
         comment = f"As in line {launching.place.line} of {launching.place.file}."
+    elif launching.seen:
+        comment = "As it was seen to be launched."
     if launching.guessed:
         comment += f"\n{mark}: the grid is a guess; a run of the host code would tell it."
     comment = "\n".join([comment, *launching.notes])
@@ -263,15 +257,15 @@ def _launch(step: Step, mark: str) -> str:
         comment += f"\n{mark}: what only a run of the host code tells; assumed: {said}."
     if launching.named:
         comment += f"\nWith these names as parameters: {launching.named}"
-    return _table(
+    return table(
         "[[launch]]",
         comment,
         kernel=step.kernel,
         grid=launching.grid,
         block=launching.block,
-        shared=None if launching.shared == "0" else _Noted(launching.shared, "bytes"),
+        shared=None if launching.shared == "0" else Noted(launching.shared, "bytes"),
         args=step.arguments,
-        cooperative=_Noted(True, "grid.sync()") if launching.cooperative else None,
+        cooperative=Noted(True, "grid.sync()") if launching.cooperative else None,
     )
 
 
@@ -281,21 +275,21 @@ def _warps(proposal: Proposal) -> Iterator[str]:
             f"{proposal.mark}: {proposal.left_out}.\nDone as devices do, by the threads that are at"
             " the same line together; take this table away, and\nit is refused."
         )
-        yield _table("[warps]", comment, masks="device")
+        yield table("[warps]", comment, masks="device")
 
 
 def _oracles(proposal: Proposal) -> Iterator[str]:
     judged = [b for b in proposal.buffers if b.role in ("output", "inout")]
     real = [b for b in judged if b.element.floating]
     if not real:
-        yield _table("[oracle]", kind="exact")
+        yield table("[oracle]", kind="exact")
         return
     comment = f"{proposal.mark}: how far results may be from the reference's; both may be 0."
     smooth = [b for b in real if not b.element.fields]
     exact = [b.name for b in judged if not b.element.floating]
     if smooth:
         accuracy = _accuracy([b.element.type for b in smooth])
-        yield _table(
+        yield table(
             "[[oracle]]",
             comment,
             kind="tolerance",
@@ -309,7 +303,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
             yield _of_struct(buffer, comment)
             comment = ""
     if exact:
-        yield _table("[[oracle]]", kind="exact", buffers=exact)
+        yield table("[[oracle]]", kind="exact", buffers=exact)
 
 
 def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
@@ -321,14 +315,14 @@ def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
         for one in fields
     }
     own = "Members: type, first byte and, of arrays, how many. Whole numbers are exact."
-    return _table(
+    return table(
         "[[oracle]]",
         f"{comment}\n{own}" if comment else own,
         kind="tolerance",
         absolute=accuracy,
         relative=accuracy,
         buffers=[buffer.name],
-        item=_Noted(buffer.element.parts, "bytes of a struct"),
+        item=Noted(buffer.element.parts, "bytes of a struct"),
         members=members,
     )
 
@@ -355,7 +349,7 @@ def _cases(proposal: Proposal) -> Iterator[str]:
     ]
     for seed, (comment, name, role, gpu, sizes) in enumerate(cases[: 2 if same else 4], 1):
         counts = {python_name(e.name): size for e, size in zip(extents, sizes, strict=True)}
-        yield _table(
+        yield table(
             "[[case]]",
             comment,
             name=name,
@@ -365,18 +359,24 @@ def _cases(proposal: Proposal) -> Iterator[str]:
         )
 
 
-def _application(proposal: Proposal, folder: Path) -> Iterator[str]:
-    """The program that the source is part of, as comments: nobody has said how it is run."""
+def _application(proposal: Proposal, folder: Path, run: str) -> Iterator[str]:
+    """The program that the source is part of; as comments, unless it is known how it is run."""
     own = own_build(proposal.source, repository_of(proposal.source))
     if own is None:
         return
-    table = _table(
+    known = run and Path.cwd() == own.folder.resolve()
+    made = table(
         "[application]",
         "The whole program as the last judge (`validate --application`, `patch --application`):"
-        "\nit is built and run in copies, before and after a patch. Say how it is run.",
-        folder=_Noted(relative(own.folder, folder), f"where {own.file.name} is"),
+        "\nit is built and run in copies, before and after a patch."
+        + ("" if known else " Say how it is run."),
+        folder=Noted(relative(own.folder, folder), f"where {own.file.name} is"),
         build=own.build,
-        run="./PROGRAM ARGUMENTS",
+        run=run or "./PROGRAM ARGUMENTS",
         check=own.check or None,
     )
-    yield "\n".join(line if line.startswith("#") else f"# {line}" for line in table.splitlines())
+    if known:
+        yield made
+    else:
+        lines = made.splitlines()
+        yield "\n".join(line if line.startswith("#") else f"# {line}" for line in lines)

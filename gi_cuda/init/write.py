@@ -11,8 +11,11 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 
 
-def check_free(folder: Path) -> None:
+def check_free(folder: Path, option: str = "--output") -> None:
     """Refuse to write where something is.
+
+    Args:
+        option: that names another folder.
 
     Raises:
         UserError: the folder exists.
@@ -21,19 +24,21 @@ def check_free(folder: Path) -> None:
         raise UserError(
             "it exists, and nothing is overwritten",
             where=str(folder),
-            hint="name another folder with --output, or remove this one",
+            hint=f"name another folder with {option}, or remove this one",
         )
 
 
-def write_folder(folder: Path, files: Mapping[str, str]) -> None:
-    """Make a folder of text files; it appears complete or not at all.
+def write_folder(folder: Path, files: Mapping[str, str | bytes]) -> None:
+    """Make a folder of files, by their paths in it; it appears complete or not at all.
 
     Raises:
         UserError: it exists, or cannot be written.
     """
     with written_whole(folder) as making:
-        for name, text in files.items():
-            (making / name).write_text(text, encoding="utf-8")
+        for name, content in files.items():
+            (making / name).parent.mkdir(exist_ok=True)
+            data = content.encode() if isinstance(content, str) else content
+            (making / name).write_bytes(data)
 
 
 @contextmanager

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from gi_cuda.backends.protocol.requests import Compared
 from gi_cuda.evaluate.baseline import Baseline, Caught
 from gi_cuda.evaluate.checks.finding import Finding
 from gi_cuda.evaluate.checks.values import TriedValue
 from gi_cuda.report.tables import right, say, table
 
 
-def baseline_table(baseline: Baseline, caught: Caught) -> Table:
-    """The baseline's findings."""
+def baseline_table(baseline: Baseline, caught: Caught, compared: Mapping[str, Compared]) -> Table:
+    """The baseline's findings.
+
+    Args:
+        compared: by case, how the reference's answers compare with those that are known.
+    """
     rows = table("baseline", wide=True)
     rows.show_header = False
     for case in baseline.penalties:
-        rows.add_row(f"reference on {case}", "passes its oracle")
+        one = compared.get(case)
+        also = ""
+        if one is not None and not one.wrong:
+            also = f"; the answers known, {'bit for bit' if one.exact else 'within the oracle'}"
+        rows.add_row(f"reference on {case}", f"passes its oracle{also}")
     rows.add_row("reference time", f"{baseline.seconds * 1e3:.3f} ms")
     rows.add_row("copies of it", ", ".join(f"{1 / ratio:.4f}" for ratio in baseline.copies))
     rows.add_row("noise floor", f"{baseline.floor:.2%}")

@@ -42,6 +42,15 @@ def load_function(path: Path, name: str, where: str) -> Callable[..., Any]:
     return found
 
 
+def has_function(path: Path, name: str) -> bool:
+    """Whether the Python file at `path`, which is there, has a function `name`; the file is run.
+
+    Raises:
+        UserError: it does not run.
+    """
+    return inspect.isroutine(getattr(_module(path, path.stat().st_mtime_ns), name, None))
+
+
 def check_call(function: Callable[..., Any], where: str, *args: Any, **kwargs: Any) -> None:
     """Make sure that `function` can be called like this, without calling it.
 

@@ -92,12 +92,21 @@ def size_limit() -> int:
     Raises:
         UserError: that is no size.
     """
-    said = os.environ.get(SIZE_VARIABLE) or SIZE
+    return size_of(os.environ.get(SIZE_VARIABLE) or SIZE, SIZE_VARIABLE)
+
+
+def size_of(said: str, where: str) -> int:
+    """A number of bytes as people say it: ``500M``.
+
+    Args:
+        where: it was said, for messages.
+
+    Raises:
+        UserError: it is no size.
+    """
     match = re.fullmatch(r"(\d+)([KMG]?)", said.strip(), re.I)
     if match is None:
-        raise UserError(
-            f"{said!r} is no size", where=SIZE_VARIABLE, hint="say bytes, or e.g. 500M or 4G"
-        )
+        raise UserError(f"{said!r} is no size", where=where, hint="say bytes, or e.g. 500M or 4G")
     return int(match[1]) * _UNITS[match[2].upper()]
 
 

@@ -220,6 +220,32 @@ class Inputs:
 
 
 @dataclass(frozen=True, slots=True)
+class CompareAnswers:
+    """Hold the reference's recorded answers against those that the data module knows of, if it
+    does. The answer is an :class:`AnswersCompared`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """How the reference's answers on a case compare with those that are known.
+
+    Attributes:
+        exact: whether they are the same bits.
+        wrong: what the oracle says of them; "" where it is content.
+    """
+
+    exact: bool = False
+    wrong: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswersCompared:
+    """How answers compare, by case; of none where the data module knows none."""
+
+    compared: Mapping[str, Compared]
+
+
+@dataclass(frozen=True, slots=True)
 class Explore:
     """Run the reference on one case where every access beside a buffer finds memory, and say what
     it does. The answer is an :class:`Explored`.
@@ -290,6 +316,7 @@ Request = (
     | Explore
     | SpoilOutputs
     | TellInputs
+    | CompareAnswers
 )
 
 

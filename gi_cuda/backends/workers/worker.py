@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 from gi_cuda.backends.protocol.device import DeviceMaker, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
+    CompareAnswers,
     CountLoops,
     Explore,
     GetReady,
@@ -26,6 +27,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.table import backend_named
+from gi_cuda.backends.workers.answers import compare_answers
 from gi_cuda.backends.workers.case_runner import (
     CaseRunner,
     count_loops,
@@ -51,6 +53,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,
+    CompareAnswers: compare_answers,
     GetReady: get_ready,
 }
 

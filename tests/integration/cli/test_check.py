@@ -183,3 +183,17 @@ def test_no_place_for_scratch_files(monkeypatch: pytest.MonkeyPatch) -> None:
         scratch_folder(),
     ):
         pass
+
+
+def test_answers_that_the_data_module_knows(target: Path) -> None:
+    data = target / "data.py"
+    text = data.read_text()
+    data.write_text(f"{text}\n\ndef answers(**args):\n    return {{}}\n")
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 2
+    assert "data.py: its answers could not be compared with the reference's" in done.stderr
+    assert "Traceback" not in done.stderr
+    data.write_text(f"{text}\n\nanswers = 42\n")
+    done = gi_cuda("check", "t", cwd=target.parent)
+    assert done.returncode == 0, done.stderr
+    assert "the answers known" not in done.stdout

@@ -1,0 +1,52 @@
+"""Holding the reference's answers against those that a data module knows of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.backends.protocol.device import POISON
+from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, Compared
+from gi_cuda.backends.workers.case_runner import CaseRunner
+from gi_cuda.spec import find_case
+from gi_cuda.spec.modules import has_function, load_function
+
+_FUNCTION = "answers"
+
+
+def compare_answers(runner: CaseRunner, request: CompareAnswers) -> AnswersCompared:
+    """How the reference's recorded answers compare with those that are known, if any are.
+
+    Raises:
+        UserError: the data module fails.
+    """
+    target = runner.target
+    if not has_function(target.data, _FUNCTION):
+        return AnswersCompared({})
+    known = load_function(target.data, _FUNCTION, f"{target.file}: target.data")
+    found = {}
+    for name in runner.cases:
+        expected = known(**find_case(target, name).args)
+        found[name] = _compared(runner, name, expected)
+    return AnswersCompared(found)
+
+
+def _compared(runner: CaseRunner, name: str, expected: dict[str, NDArray[Any]]) -> Compared:
+    oracle, outputs = runner.target.oracle, runner.stored(name).outputs
+    given = {buffer: _filled(array, expected[buffer]) for buffer, array in outputs.items()}
+    if all(array.tobytes() == expected[buffer].tobytes() for buffer, array in given.items()):
+        return Compared(exact=True)
+    reference = oracle.reference([expected] * oracle.runs)
+    return Compared(wrong=oracle.judge(runner.cases[name].values, given, reference).reason)
+
+
+def _filled(array: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+    """Outputs, with what is known where the reference wrote nothing."""
+    raw = np.frombuffer(bytearray(array.tobytes()), np.uint8)
+    words = raw[: raw.size // 4 * 4].view(np.uint32)
+    expected = np.frombuffer(known.tobytes(), np.uint8)[: raw.size // 4 * 4].view(np.uint32)
+    if expected.size == words.size:
+        words[words == POISON] = expected[words == POISON]
+    return raw.view(array.dtype)

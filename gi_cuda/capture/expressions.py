@@ -1,0 +1,89 @@
+"""Numbers that were seen, found again as expressions of the scalars that a kernel gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
+from math import prod
+
+from gi_cuda.init.sizes import bracketed
+from gi_cuda.spec.expression import ExpressionError, parse
+
+_FACTORS = 3
+"""Scalars that are multiplied at most."""
+
+_PER_THREAD = (1, 2, 4, 8, 16, 32)
+_MOST_SCALARS = 12
+_LARGEST_FACTOR = 4096
+_LARGEST_SUMMAND = 64
+
+Names = Mapping[str, int]
+
+
+def agrees(text: str, values: Sequence[int], names: Sequence[Names]) -> bool:
+    """Whether an expression has the value that was seen, in each case."""
+    try:
+        expression = parse(text)
+        return all(
+            expression.evaluate(known) == value for value, known in zip(values, names, strict=True)
+        )
+    except ExpressionError:
+        return False
+
+
+def size_of(values: Sequence[int], names: Sequence[Names]) -> str | None:
+    """How much there is: a product of scalars, perhaps a multiple of one or a little more; else
+    the number itself, where it always is the same.
+
+    None where it is none of these.
+    """
+    for text in _sizes(values, names):
+        if agrees(text, values, names):
+            return text
+    return _always(values)
+
+
+def blocks_of(values: Sequence[int], names: Sequence[Names], threads: str) -> str | None:
+    """How many blocks there are along an axis: enough for a product of scalars.
+
+    Args:
+        threads: of a block along it, an expression.
+
+    None where it is no such number, and not always the same.
+    """
+    if set(values) == {1}:
+        return "1"
+    for many, _ in _products(names):
+        for each in _PER_THREAD if threads != "1" else ():
+            by = bracketed(threads) if each == 1 else f"({bracketed(threads)} * {each})"
+            for text in (f"({many} + {by} - 1) / {by}", f"{many} / {by}"):
+                if agrees(text, values, names):
+                    return text
+    for many, _ in _products(names):
+        if agrees(many, values, names):
+            return many
+    return _always(values)
+
+
+def _always(values: Sequence[int]) -> str | None:
+    return str(values[0]) if len(set(values)) == 1 else None
+
+
+def _sizes(values: Sequence[int], names: Sequence[Names]) -> Iterator[str]:
+    products = list(_products(names))
+    yield from (text for text, _ in products)
+    for text, found in products:
+        factor, rest = divmod(values[0], found) if found else (0, 1)
+        if not rest and 1 < factor <= _LARGEST_FACTOR:
+            yield f"{text} * {factor}"
+    for text, found in products:
+        if 0 < values[0] - found <= _LARGEST_SUMMAND:
+            yield f"{text} + {values[0] - found}"
+
+
+def _products(names: Sequence[Names]) -> Iterator[tuple[str, int]]:
+    """Products of scalars, and their values in the first case; the shortest first."""
+    first = {name: value for name, value in names[0].items() if value > 1}
+    for count in range(1, _FACTORS + 1):
+        for chosen in combinations_with_replacement(list(first)[:_MOST_SCALARS], count):
+            yield " * ".join(chosen), prod(first[name] for name in chosen)

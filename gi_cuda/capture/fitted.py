@@ -1,0 +1,282 @@
+"""A proposal that was read from a source, made to agree with launches that were captured."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.capture.expressions import Names, agrees, blocks_of, size_of
+from gi_cuda.capture.observed import Observation
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init import Proposal
+from gi_cuda.init.access import Access
+from gi_cuda.init.buffers import SEEN, Image, Notes, ProposedBuffer
+from gi_cuda.init.geometry import Launching
+from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.sizes import Extent
+
+_AXES = "xyz"
+_FORMATS = {
+    **{1: "uint8", 2: "uint16", 3: "uint32", 8: "int8", 9: "int16", 10: "int32"},
+    **{16: "float16", 32: "float32"},
+}
+_SHORT = ("uint8", "int8", "uint16", "int16")
+"""What may be read as real numbers."""
+_MODES = ("wrap", "clamp", "mirror", "border")
+_AS_INTEGER, _NORMALIZED = 1, 2
+"""Flags of a texture object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A proposal that agrees with launches.
+
+    Attributes:
+        launches: those that one target can make, in order.
+        numbers: of each launch what it has besides what the kernel got.
+        left_out: launches that are not alike the others.
+        source: the proposal as it was read from the source.
+        alike: launches that were left out because they got the same as others.
+    """
+
+    proposal: Proposal
+    source: Proposal
+    launches: tuple[Observation, ...]
+    numbers: tuple[Mapping[str, int], ...]
+    left_out: int
+    alike: int = 0
+
+    def only(self, numbers: Sequence[int]) -> Fitted:
+        """With some of the launches; the others are like these."""
+        return replace(
+            self,
+            alike=len(self.launches) - len(numbers),
+            launches=tuple(self.launches[i] for i in numbers),
+            numbers=tuple(self.numbers[i] for i in numbers),
+        )
+
+
+def fit(proposal: Proposal, observations: Sequence[Observation]) -> Fitted:
+    """Sizes, roles and the launch's geometry as they were seen.
+
+    Args:
+        observations: at least one.
+
+    Raises:
+        UserError: the kernel wrote nothing.
+    """
+    patterns = Counter(one.pattern for one in observations)
+    most, _ = patterns.most_common(1)[0]
+    launches = tuple(one for one in observations if one.pattern == most)
+    fitter = _Fitter(proposal, launches)
+    fitted = fitter.fitted()
+    return Fitted(fitted, proposal, launches, fitter.numbers, len(observations) - len(launches))
+
+
+class _Fitter:
+    """Finds expressions for what was seen; what has none becomes a number that each case gives."""
+
+    def __init__(self, proposal: Proposal, launches: Sequence[Observation]) -> None:
+        self._proposal, self._launches = proposal, launches
+        defaults = {p.name: p.default for p in proposal.parameters if p.active}
+        self._scalars = [one.integers for one in launches]
+        self._names: list[Names] = [{**defaults, **one} for one in self._scalars]
+        self._own: dict[str, list[int]] = {}
+        self._extents: list[Extent] = []
+
+    @property
+    def numbers(self) -> tuple[dict[str, int], ...]:
+        """Of each launch the numbers that became scalars of the target."""
+        count = range(len(self._launches))
+        return tuple({name: values[i] for name, values in self._own.items()} for i in count)
+
+    def fitted(self) -> Proposal:
+        """The proposal as the launches were."""
+        proposal, first = self._proposal, self._launches[0]
+        launching = self._launching(proposal.launching)
+        gone = first.same.keys() | first.nowhere
+        kept = [self._buffer(one) for one in proposal.buffers if one.name not in gone]
+        nulls = [self._null(name) for name in proposal.arguments if name in first.nowhere]
+        buffers = _judged(tuple(kept), proposal)
+        structs = tuple(
+            replace(one, members=tuple(self._members(one.members))) for one in proposal.structs
+        )
+        return replace(
+            proposal,
+            buffers=buffers,
+            scalars=(*(replace(s, computed=None, source=True) for s in proposal.scalars), *nulls),
+            structs=structs,
+            arguments=tuple(first.same.get(name, name) for name in proposal.arguments),
+            extents=tuple(self._extents),
+            launching=launching,
+            further=(),
+            mark="confirm",
+        )
+
+    def _members(self, members: Sequence[tuple[str, int]]) -> Iterator[tuple[str, int]]:
+        """What a struct is put together of: no null pointers, and nothing twice."""
+        first, seen = self._launches[0], set[str]()
+        for name, at in members:
+            own = first.same.get(name, name)
+            if own in seen:
+                raise UserError(
+                    f"two pointers in a struct are the same: {own} and {name}",
+                    where=str(self._proposal.source),
+                    hint="take other launches: --launches FIRST..LAST, or another kernel",
+                )
+            if name not in first.nowhere:
+                seen.add(own)
+                yield own, at
+
+    def _null(self, name: str) -> ProposedScalar:
+        note = "a null pointer"
+        return ProposedScalar(name, Element("uint64"), 0, source=True, computed="0", note=note)
+
+    def _launching(self, read: Launching) -> Launching:
+        taken = [one.taken for one in self._launches]
+        block = self._extent("block", read.block, [one.block for one in taken], size_of)
+        by = [*block, *["1"] * 3]
+        grids = [one.grid for one in taken]
+        found: list[str] = []
+
+        def blocks(values: Sequence[int], names: Sequence[Names]) -> str | None:
+            return blocks_of(values, names, by[len(found)])
+
+        grid = self._extent("grid", read.grid, grids, blocks, found)
+        shared = self._shown("shared", read.shared, [one.shared for one in taken], size_of)
+        as_read = (grid, block, shared) == (read.grid, read.block, read.shared)
+        place = read.place if as_read else None
+        return Launching(grid, block, shared, place, seen=True, cooperative=read.cooperative)
+
+    def _extent(
+        self,
+        what: str,
+        read: Sequence[str],
+        seen: Sequence[Sequence[int]],
+        guess: Callable[[Sequence[int], Sequence[Names]], str | None],
+        found: list[str] | None = None,
+    ) -> tuple[str, ...]:
+        """Expressions along each axis that any launch had more than one of."""
+        found = [] if found is None else found
+        axes = max([1, *(axis + 1 for axis in range(3) if any(one[axis] != 1 for one in seen))])
+        for axis in range(axes):
+            text = read[axis] if axis < len(read) else "1"
+            values = [one[axis] for one in seen]
+            found.append(self._shown(f"{what}_{_AXES[axis]}", text, values, guess))
+        return tuple(found)
+
+    def _shown(
+        self,
+        name: str,
+        read: str | None,
+        values: Sequence[int],
+        guess: Callable[[Sequence[int], Sequence[Names]], str | None],
+    ) -> str:
+        """An expression for numbers: as the source has it, as it is guessed, else a scalar."""
+        if read is not None and agrees(read, values, self._names):
+            return read
+        return guess(values, self._scalars) or self._scalar(name, values)
+
+    def _scalar(self, name: str, values: Sequence[int]) -> str:
+        proposal = self._proposal
+        taken = {one.name for one in proposal.buffers} | {one.name for one in proposal.scalars}
+        taken |= {one.name for one in proposal.structs} | self._own.keys()
+        taken |= {one.name for one in proposal.parameters}
+        while name in taken:
+            name += "_"
+        self._own[name] = list(values)
+        note = "as it was in each launch"
+        self._extents.append(Extent(name, False, values[0], values[0], values[0], note))
+        return name
+
+    def _buffer(self, buffer: ProposedBuffer) -> ProposedBuffer:
+        """With its size and role."""
+        if buffer.texture is not None:
+            buffer = self._texture(buffer)
+        pieces = [one.pieces[buffer.name] for one in self._launches]
+        size = buffer.element.bytes
+        begins = [(one.end - one.begin - one.ahead) // size for one in pieces]
+        items = [one.ahead // size for one in pieces]
+        if buffer.symbol is None:
+            read = buffer.elements
+            elements = self._shown(f"{buffer.name}_size", read, items, size_of)
+        else:
+            elements = str(items[0])
+        begin = ""
+        if any(begins):
+            begin = self._shown(f"{buffer.name}_begin", None, begins, size_of)
+        names = [name for name, other in self._launches[0].same.items() if other == buffer.name]
+        also = [one for one in self._proposal.buffers if one.name in names]
+        access = buffer.access
+        for one in also:
+            access |= one.access
+        const = buffer.const and all(one.const for one in also)
+        role, note = _role(access, const, any(one.changed for one in pieces))
+        return replace(
+            buffer,
+            elements=elements,
+            begin=begin,
+            role=role,
+            access=Access.READ if role == "input" else access,
+            const=const,
+            notes=Notes(role=note),
+        )
+
+    def _texture(self, buffer: ProposedBuffer) -> ProposedBuffer:
+        """With what the object was made of that it is read through."""
+        every = [one.pieces[buffer.name].memory.texture for one in self._launches]
+        seen = [one for one in every if one is not None]
+        first = seen[0]
+        alike = {replace(one, size=()) for one in seen}
+        kind = _FORMATS.get(first.format)
+        if len(alike) > 1 or kind is None:
+            raise UserError(
+                f"the texture {buffer.texture} is not made of the same in all launches",
+                where=str(self._proposal.source),
+                hint="take launches that are alike: --launches FIRST..LAST",
+            )
+        count = 0 if first.linear else sum(1 for one in first.size if one) - first.layered
+        sizes = tuple(
+            self._shown(f"{buffer.texture}_{name}", None, [one.size[axis] for one in seen], size_of)
+            for axis, name in enumerate(_AXES[:count])
+        )
+        layers = None
+        if first.layered:
+            deep = [one.size[2] for one in seen]
+            layers = self._shown(f"{buffer.texture}_layers", None, deep, size_of)
+        modes = tuple(_MODES[mode] for mode in first.address[: max(1, count)])
+        image = Image(
+            size=sizes,
+            layers=layers,
+            filter="linear" if first.filter else "point",
+            address=modes if len(set(modes)) > 1 else modes[:1],
+            normalized=bool(first.flags & _NORMALIZED),
+            as_float=kind in _SHORT and not first.flags & _AS_INTEGER,
+            note=SEEN,
+        )
+        element = Element(kind, first.channels)
+        return replace(buffer, element=element, image=image, access=Access.READ)
+
+
+def _role(access: Access, const: bool, changed: bool) -> tuple[str, str]:
+    """The role of a buffer, and why."""
+    if access == Access.WRITE:
+        return "output", "only written, as the source says"
+    if changed:
+        return "inout", "seen to be written"
+    if const or access in (Access.NONE, Access.READ):
+        return "input", "only read"
+    return "input", "no launch was seen to change it"
+
+
+def _judged(buffers: tuple[ProposedBuffer, ...], proposal: Proposal) -> tuple[ProposedBuffer, ...]:
+    if any(one.role in ("output", "inout") for one in buffers):
+        return buffers
+    raise UserError(
+        f"no launch of {proposal.kernel} that was captured changed anything, so there is nothing to"
+        " judge",
+        where=str(proposal.source),
+        hint="take launches that do: --launches FIRST..LAST, numbers from 1",
+    )

@@ -1,0 +1,211 @@
+"""The files of a target that was captured."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from gi_cuda.capture.fitted import Fitted
+from gi_cuda.capture.noise import Allowed
+from gi_cuda.capture.observed import Observation
+from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.text import assembled
+from gi_cuda.init.toml import Noted, table
+
+DATA = "captured.json"
+"""What each launch got; arrays are named by what is in them."""
+
+_DATA_PY = '''"""What launches of {kernel} got in `{command}`, as gi-cuda capture found it.
+
+{data} says which; arrays lie in arrays/, named by what is in them.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).parent
+
+
+def case(launch: str) -> dict[str, object]:
+    """What a launch got: `launch` is a name in {data}."""
+    got = _launch(launch)
+    return got["scalars"] | {{name: _array(file) for name, file in got["given"].items()}}
+
+
+def answers(launch: str) -> dict[str, object]:
+    """What the kernel made of it there; `gi-cuda check` compares the reference with that."""
+    return {{name: _array(file) for name, file in _launch(launch)["answers"].items()}}
+
+
+def _launch(name: str) -> dict:
+    return json.loads((FOLDER / "{data}").read_text())[name]
+
+
+def _array(file: str) -> np.ndarray:
+    with np.load(FOLDER / "arrays" / file) as arrays:
+        return arrays["values"]
+'''
+
+_README = """# {kernel}
+
+A target for `gi-cuda`, captured from `{command}`: launches of `{kernel}` with what they got there
+and what they made of it. The source stays where it is.
+
+1. `gi-cuda check {folder}` runs the unmodified kernel, and compares its answers with those.
+2. `gi-cuda evolve {folder}` starts the search.
+3. `gi-cuda capture --add {folder} -- COMMAND` adds launches of another run.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A launch as a case.
+
+    Attributes:
+        name: of the case.
+        origin: what it was, for people.
+        numbers: the target's own numbers besides the kernel's scalars.
+    """
+
+    name: str
+    role: str
+    origin: str
+    observation: Observation
+    numbers: Mapping[str, int]
+
+
+def named(
+    fitted: Fitted, roles: Sequence[str], source: str, prefix: str = "launch"
+) -> list[Captured]:
+    """The launches of a run as cases.
+
+    Args:
+        source: the command that was run.
+    """
+    return [
+        Captured(
+            f"{prefix}-{one.taken.ordinal + 1}",
+            role,
+            f"launch {one.taken.ordinal + 1} of {source}",
+            one,
+            numbers,
+        )
+        for one, role, numbers in zip(fitted.launches, roles, fitted.numbers, strict=True)
+    ]
+
+
+def files(
+    fitted: Fitted,
+    cases: Sequence[Captured],
+    tolerances: Mapping[str, Allowed],
+    command: str,
+    folder: Path,
+) -> dict[str, str | bytes]:
+    """The files of a target's folder by name.
+
+    Args:
+        tolerances: of buffers that hold real numbers.
+        command: as the application was run.
+    """
+    proposal = fitted.proposal
+    heading = (
+        f"How `{command}` launches {proposal.kernel}, and how its results are judged. Written by"
+        "\ngi-cuda capture from launches that it saw; inputs and answers are those of the"
+        " application."
+    )
+    arrays: dict[str, str | bytes] = {}
+    launches = {one.name: told(fitted.proposal.buffers, one, arrays) for one in cases}
+    oracles = _oracles(proposal.buffers, tolerances)
+    written = assembled(proposal, folder, heading, oracles, case_tables(cases), command)
+    return {
+        "target.toml": written,
+        "data.py": _DATA_PY.format(kernel=proposal.kernel, command=command, data=DATA),
+        "README.md": _README.format(kernel=proposal.kernel, command=command, folder=folder),
+        DATA: json.dumps(launches, indent=1) + "\n",
+        **arrays,
+    }
+
+
+def told(
+    buffers: Sequence[ProposedBuffer], one: Captured, arrays: dict[str, str | bytes]
+) -> dict[str, Any]:
+    """What a launch got, for ``captured.json``; its arrays are added to the files."""
+    kept: dict[str, dict[str, str]] = {"given": {}, "answers": {}}
+    for buffer in buffers:
+        piece = one.observation.pieces[buffer.name]
+        if buffer.role in ("input", "inout"):
+            values = piece.read(buffer.element.type, after=False)
+            kept["given"][buffer.name] = keep(values, arrays)
+        if buffer.role in ("output", "inout"):
+            values = piece.read(buffer.element.type, after=True)
+            kept["answers"][buffer.name] = keep(values, arrays)
+    scalars: dict[str, int | float] = dict(one.numbers)
+    for name, value in one.observation.scalars.items():
+        if isinstance(value, np.ndarray):
+            kept["given"][name] = keep(value, arrays)
+        else:
+            scalars[name] = value
+    return {"from": one.origin, "scalars": scalars, **kept}
+
+
+def keep(values: NDArray[Any], arrays: dict[str, str | bytes]) -> str:
+    """The name of the file that holds an array; added to the files if it is not there."""
+    name = f"{xxhash.xxh3_128_hexdigest(f'{values.dtype} '.encode() + values.tobytes())}.npz"
+    if f"arrays/{name}" not in arrays:
+        file = io.BytesIO()
+        np.savez_compressed(file, values=values)
+        arrays[f"arrays/{name}"] = file.getvalue()
+    return name
+
+
+_CASES = "Cases: train ones give fitness, held-out ones only ever validate."
+
+
+def case_tables(cases: Sequence[Captured], comment: str = _CASES) -> Iterator[str]:
+    """The cases as ``target.toml`` has them.
+
+    Args:
+        comment: above the first.
+    """
+    for one in cases:
+        yield table(
+            "[[case]]",
+            comment,
+            name=one.name,
+            role=one.role,
+            args=Noted({"launch": one.name}, one.origin),
+        )
+        comment = ""
+
+
+def _oracles(buffers: Sequence[ProposedBuffer], tolerances: Mapping[str, Allowed]) -> Iterator[str]:
+    """Real numbers may be off by what was seen; all others are exact."""
+    judged = [one for one in buffers if one.role in ("output", "inout")]
+    exact = [one.name for one in judged if one.name not in tolerances]
+    for buffer in judged:
+        if buffer.name not in tolerances:
+            continue
+        found, fields = tolerances[buffer.name], buffer.element.fields
+        members = {f.name: [f.type, f.at, *([f.length] if f.length > 1 else [])] for f in fields}
+        yield table(
+            "[[oracle]]",
+            f'{buffer.name}: {found.why}. Where every bit counts: kind = "exact".',
+            kind="tolerance",
+            absolute=found.absolute,
+            relative=found.relative,
+            buffers=[buffer.name],
+            item=Noted(buffer.element.parts, "bytes of a struct") if fields else None,
+            members=members or None,
+        )
+    if exact:
+        yield table("[[oracle]]", kind="exact", buffers=exact)

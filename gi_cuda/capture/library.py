@@ -1,0 +1,97 @@
+"""The library that CUDA loads into an application: compiled once per machine and toolkit."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import xxhash
+
+from gi_cuda.backends.compile.cache import cached, output_of
+from gi_cuda.backends.cuda.toolkit import find_toolkit
+from gi_cuda.backends.host.library import find_compiler
+from gi_cuda.errors import UserError
+
+SOURCE = Path(__file__).parent / "inject" / "inject.cpp"
+_INSTALL = "install CUDA's profiling interface: `pip install nvidia-cuda-cupti`, or the toolkit's"
+
+
+def build_library(cache: Path | None = None) -> Path:
+    """Path of the library, compiled if the cache does not have it.
+
+    Args:
+        cache: folder for it, by default the user's cache folder.
+
+    Raises:
+        UserError: CUDA's headers or CUPTI are not there, or they do not compile it.
+    """
+    include, library = _cupti()
+    headers = _cuda_headers(include)
+    compiler = str(find_compiler())
+
+    def compile_library(path: Path) -> None:
+        # CUDA loads it only if it says that it needs the driver, which the linker need not find.
+        driver = path.with_name("libcuda.so.1")
+        empty = path.with_name("empty.cpp")
+        empty.write_text("")
+        shared = [compiler, "-shared", "-fPIC"]
+        output_of([*shared, "-Wl,-soname,libcuda.so.1", "-o", str(driver), str(empty)], compiler)
+        command = [*shared, "-std=c++17", "-O2", f"-I{include}", f"-I{headers}", str(SOURCE)]
+        command += ["-o", str(path), "-Wl,--no-as-needed", str(driver), str(library)]
+        command.append(f"-Wl,-rpath,{library.parent}")
+        output_of(command, compiler, "capturing needs CUDA 12.4 or later")
+
+    digest = xxhash.xxh3_64()
+    for file in sorted(SOURCE.parent.iterdir()):
+        digest.update(file.read_bytes())
+    for file in (library.resolve(), headers / "cuda.h"):
+        digest.update(f"{file} {file.stat().st_mtime_ns}".encode())
+    return cached(f"capture-{digest.hexdigest()}.so", compile_library, cache)
+
+
+def header_folders() -> tuple[Path, Path]:
+    """The folders of CUPTI's headers and of the driver's.
+
+    Raises:
+        UserError: they are not there.
+    """
+    include, _ = _cupti()
+    return include, _cuda_headers(include)
+
+
+def _cupti() -> tuple[Path, Path]:
+    """The folder of CUPTI's headers, and its library."""
+    for root in _roots():
+        for inner in ("", "extras/CUPTI", "targets/x86_64-linux", "targets/sbsa-linux"):
+            header = root / inner / "include" / "cupti.h"
+            for folder in ("lib64", "lib"):
+                found = sorted((root / inner / folder).glob("libcupti.so*"))
+                if found and header.is_file():
+                    return header.parent, found[0]
+    raise UserError("no CUPTI is found: neither cupti.h nor libcupti.so", hint=_INSTALL)
+
+
+def _cuda_headers(cupti: Path) -> Path:
+    """The folder of the driver's header."""
+    for folder in (cupti, *(root / "include" for root in _roots())):
+        if (folder / "cuda.h").is_file():
+            return folder
+    raise UserError("no cuda.h is found", hint="install the CUDA toolkit, or see `gi-cuda doctor`")
+
+
+def _roots() -> Iterator[Path]:
+    """Folders that toolkits, or packages of pip, are installed in."""
+    with suppress(UserError):
+        yield find_toolkit().nvcc.resolve().parent.parent
+    for variable in ("CUDA_HOME", "CUDA_PATH"):
+        if folder := os.environ.get(variable):
+            yield Path(folder)
+    yield Path("/usr/local/cuda")
+    spec = importlib.util.find_spec("nvidia")
+    for place in (spec.submodule_search_locations or ()) if spec else ():
+        yield from sorted(Path(place).glob("cu[0-9]*"), reverse=True)
+        yield Path(place) / "cuda_cupti"
+        yield Path(place) / "cuda_runtime"

@@ -1,0 +1,242 @@
+"""What a launch got, by the names that a proposal has for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.capture.recording import Memory, Pointer, Taken
+from gi_cuda.errors import UserError
+from gi_cuda.init import Proposal
+from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.init.members import ProposedScalar
+
+_ALIGNED = 256
+"""To which bytes allocators align: a pointer to such a place, behind others in the same memory, is
+one of an allocation of its own, made within."""
+
+Value = int | float | NDArray[Any]
+"""What a launch got for a scalar: an array for one of several values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """The part of a memory that a buffer is.
+
+    Attributes:
+        begin, end: bytes from the memory's first one.
+        ahead: bytes from where the kernel's pointer points to the end.
+    """
+
+    memory: Memory
+    begin: int
+    end: int
+    ahead: int
+
+    def read(self, dtype: str, *, after: bool) -> NDArray[Any]:
+        """What it held before the launch or after it."""
+        return self.memory.read(after=after)[self.begin : self.end].view(dtype)
+
+    @property
+    def changed(self) -> bool:
+        """Whether the launch changed it."""
+        if not self.memory.changed:
+            return False
+        before, after = self.read("uint8", after=False), self.read("uint8", after=True)
+        return before.tobytes() != after.tobytes()
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One launch of a proposal's kernel.
+
+    Attributes:
+        scalars: what it got for each.
+        same: by the name of a buffer that of another one that begins at the same address.
+        nowhere: buffers for which it got a null pointer; in a struct, one that only the host
+            can follow.
+        pieces: the other buffers.
+    """
+
+    taken: Taken
+    scalars: Mapping[str, Value]
+    same: Mapping[str, str]
+    nowhere: frozenset[str]
+    pieces: Mapping[str, Piece]
+
+    @property
+    def pattern(self) -> tuple[object, ...]:
+        """What is alike in launches that one target can make."""
+        return tuple(sorted(self.same.items())), self.nowhere
+
+    @cached_property
+    def integers(self) -> dict[str, int]:
+        """The scalars that expressions may use."""
+        return {name: value for name, value in self.scalars.items() if isinstance(value, int)}
+
+
+def observe(proposal: Proposal, taken: Taken) -> Observation:
+    """A launch, by the names of a proposal.
+
+    Raises:
+        UserError: the launch does not fit the source; it got addresses that cannot be followed.
+    """
+    parts = list(_parts(proposal, taken))
+    scalars: dict[str, Value] = {}
+    addresses: dict[str, tuple[int, int, int]] = {}
+    named = {s.name: s for s in proposal.scalars}
+    for name, parameter, at in parts:
+        if name in named:
+            scalars[name] = _value(named[name], taken.parameters[parameter], at)
+        else:
+            addresses[name] = (parameter, at, _address(taken.parameters[parameter], at))
+    places = {(one.parameter, one.at): one for one in taken.pointers}
+    pointers: dict[str, Pointer] = {}
+    for name, (parameter, at, address) in addresses.items():
+        if (parameter, at) in places:
+            pointers[name] = places[parameter, at]
+        elif address and name in proposal.arguments:
+            raise UserError(
+                f"the kernel got {address:#x} for {name}, which is no address in memory that can"
+                " be read",
+                where=str(proposal.source),
+                hint="host memory that is not made by CUDA, and memory of other processes, cannot"
+                " be captured: cudaMalloc, cudaMallocManaged or cudaHostAlloc can",
+            )
+    for name, one in pointers.items():
+        element = next(b.element for b in proposal.buffers if b.name == name)
+        if element.addresses and taken.memories[one.memory].addresses:
+            raise _not_followed(proposal, f"pointers in memory, {name}")
+    pieces, same = _pieces(proposal, taken, pointers)
+    nowhere = frozenset(addresses.keys() - pointers.keys())
+    pieces |= _variables(proposal, taken)
+    names = texture_names(proposal)
+    for memory in taken.memories:
+        if memory.texture is not None:
+            name = names[proposal.arguments[memory.texture.parameter]]
+            pieces[name] = Piece(memory, 0, memory.size, memory.size)
+    return Observation(taken, scalars, same, nowhere, pieces)
+
+
+def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
+    """Scalars and buffers, each with the parameter that it is in, and its first byte."""
+    sizes = {s.name: np.dtype(s.element.type).itemsize * s.count for s in proposal.scalars}
+    structs = {one.name: one for one in proposal.structs}
+    textures = texture_names(proposal)
+    expected = [
+        structs[name].size if name in structs else sizes.get(name, 8) for name in proposal.arguments
+    ]
+    found = [len(one) for one in taken.parameters]
+    if expected != found:
+        raise UserError(
+            f"the source of {proposal.kernel} is not that of the program: it takes parameters of"
+            f" {_list(expected)} bytes, and the launch got {_list(found)}",
+            where=str(proposal.source),
+            hint="build the program from this source, or name the right one: --source FILE",
+        )
+    for index, name in enumerate(proposal.arguments):
+        if name in textures:
+            continue
+        if name in structs:
+            yield from ((member, index, at) for member, at in structs[name].members)
+        else:
+            yield name, index, 0
+
+
+def texture_names(proposal: Proposal) -> dict[str, str]:
+    """The parameters that are textures, and the buffers that these read.
+
+    Raises:
+        UserError: one is a surface, or a part of a struct.
+    """
+    found = {one.texture: one for one in proposal.buffers if one.texture}
+    for name, one in found.items():
+        if name not in proposal.arguments or (one.image is not None and one.image.surface):
+            raise _not_followed(proposal, f"{name}, a surface or a texture in a struct")
+    return {name: one.name for name, one in found.items()}
+
+
+def without_addresses(proposal: Proposal) -> Proposal:
+    """A proposal in which pointers in memory lead nowhere: they are taken for the host's."""
+    inner = {name for one in proposal.buffers for name, _ in one.addresses}
+    kept = [replace(one, addresses=()) for one in proposal.buffers if one.name not in inner]
+    return replace(proposal, buffers=tuple(kept))
+
+
+def _not_followed(proposal: Proposal, what: str) -> UserError:
+    return UserError(
+        f"{proposal.kernel} gets {what}, and what that leads to is not captured",
+        where=str(proposal.source),
+        hint=f"write a target with other data: `gi-cuda init {proposal.source}`",
+    )
+
+
+def _list(numbers: Sequence[int]) -> str:
+    return ", ".join(map(str, numbers)) or "no"
+
+
+def _value(scalar: ProposedScalar, parameter: bytes, at: int) -> Value:
+    found = np.frombuffer(parameter, scalar.element.type, scalar.count, at)
+    one: int | float = found[0].item()
+    return found if scalar.count > 1 else one
+
+
+def _address(parameter: bytes, at: int) -> int:
+    return int.from_bytes(parameter[at : at + 8], "little")
+
+
+def _pieces(
+    proposal: Proposal, taken: Taken, pointers: Mapping[str, Pointer]
+) -> tuple[dict[str, Piece], dict[str, str]]:
+    """The part of a memory that each pointer is of, and which are the same address."""
+    elements = {one.name: one.element for one in proposal.buffers}
+    first: dict[tuple[int, int], str] = {}
+    same: dict[str, str] = {}
+    for name, one in pointers.items():
+        other = first.setdefault((one.memory, one.offset), name)
+        if other != name:
+            same[name] = other
+    pieces: dict[str, Piece] = {}
+    for (number, offset), name in first.items():
+        memory = taken.memories[number]
+        others = sorted(at for place, at in first if place == number)
+        end = next((at for at in others if at > offset), memory.size)
+        item = elements[name].bytes
+        whole = (end - offset) // item * item
+        back = offset if offset == others[0] and offset % _ALIGNED else 0
+        begin = offset - back // item * item
+        pieces[name] = Piece(memory, begin, offset + whole, whole)
+    return pieces, same
+
+
+def _variables(proposal: Proposal, taken: Taken) -> dict[str, Piece]:
+    found = {one.symbol: one for one in taken.memories if one.symbol}
+    pieces: dict[str, Piece] = {}
+    for buffer in proposal.buffers:
+        if buffer.symbol is None:
+            continue
+        memory = found.get(buffer.symbol)
+        if memory is None:
+            raise UserError(
+                f"the program has no variable {buffer.symbol}, which {proposal.kernel} uses",
+                where=str(proposal.source),
+                hint="build the program from this source, or name the right one: --source FILE",
+            )
+        pieces[buffer.name] = Piece(memory, 0, memory.size, memory.size)
+    return pieces
+
+
+def mangled_variable(buffer: ProposedBuffer) -> tuple[str, ...]:
+    """How binaries may call a variable."""
+    parts = (buffer.symbol or "").split("::")
+    inner = "".join(f"{len(part)}{part}" for part in parts)
+    if len(parts) > 1:
+        own = f"L{len(parts[-1])}{parts[-1]}"
+        outer = "".join(f"{len(part)}{part}" for part in parts[:-1])
+        return f"_ZN{inner}E", f"_ZN{outer}{own}E", f"_ZN12_GLOBAL__N_1{inner}E"
+    return parts[0], f"_ZL{inner}", f"_ZN12_GLOBAL__N_1{inner}E", f"_ZN12_GLOBAL__N_1L{inner}E"

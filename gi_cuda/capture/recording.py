@@ -1,0 +1,213 @@
+"""What the injected library wrote down of an application: ``inject/inject.cpp`` says how."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+RECORD = np.dtype(
+    [
+        ("kernel", "<u4"),
+        ("grid", "<u4", 3),
+        ("block", "<u4", 3),
+        ("shared", "<u4"),
+        ("device", "<u4"),
+        ("flags", "<u4"),
+        ("stream", "<u8"),
+        ("nanoseconds", "<u8"),
+    ]
+)
+"""A launch in ``launches.bin``; one of zeros is none."""
+
+COOPERATIVE, GRAPH, CLUSTER = 1, 2, 4
+"""What a launch was besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTexture:
+    """A texture object that a launch got.
+
+    Attributes:
+        parameter: number of the parameter that it is.
+        format: of a texel's components, as the driver counts them.
+        channels: components of a texel.
+        size: width, height and depth, or number of layers; 0 where it has none.
+        linear: whether it is linear memory.
+        address: modes along each axis, as the driver counts them.
+        filter: 1: between texels.
+        flags: 1: integers stay integers; 2: coordinates are normalized.
+    """
+
+    parameter: int
+    format: int
+    channels: int
+    size: tuple[int, ...]
+    layered: bool
+    linear: bool
+    address: tuple[int, ...]
+    filter: int
+    flags: int
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of a device that a launch got.
+
+    Attributes:
+        base: its first address.
+        symbol: the variable that it is; "" where it is none.
+        addresses: how many words of it are addresses in memory of the device, up to 16.
+        file: of what it held, without the end.
+        changed: whether the kernel changed it.
+        texture: that it is read through, if it is.
+    """
+
+    base: int
+    size: int
+    symbol: str
+    addresses: int
+    file: Path
+    changed: bool
+    texture: SeenTexture | None = None
+
+    def read(self, *, after: bool) -> NDArray[np.uint8]:
+        """What it held before the launch or after it."""
+        end = "after" if after and self.changed else "before"
+        return np.fromfile(self.file.with_name(f"{self.file.name}.{end}"), np.uint8)
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """An address in a parameter.
+
+    Attributes:
+        parameter: number of the parameter.
+        at: the byte of it where the address is.
+        memory: number of the memory that it points to.
+        offset: bytes from there.
+    """
+
+    parameter: int
+    at: int
+    memory: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A launch with all it got.
+
+    Attributes:
+        sequence: its number among all launches of its process, from 0.
+        ordinal: its number among those of its kernel, from 0.
+        kernel: mangled.
+        trouble: why not all is there; "" where it is.
+        parameters: the bytes of each.
+    """
+
+    sequence: int
+    ordinal: int
+    kernel: str
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared: int
+    trouble: str
+    parameters: tuple[bytes, ...]
+    pointers: tuple[Pointer, ...]
+    memories: tuple[Memory, ...]
+
+
+@dataclass(frozen=True)
+class Recording:
+    """What one process launched.
+
+    Attributes:
+        folder: where it lies.
+    """
+
+    folder: Path
+
+    @cached_property
+    def kernels(self) -> list[str]:
+        """Mangled names."""
+        return (self.folder / "kernels.txt").read_text(errors="replace").splitlines()
+
+    @cached_property
+    def launches(self) -> NDArray[Any]:
+        """All launches, in order."""
+        whole = (self.folder / "launches.bin").stat().st_size // RECORD.itemsize
+        found = np.fromfile(self.folder / "launches.bin", RECORD, whole)
+        graphs = (found["flags"] & GRAPH) > 0
+        return found[(found["block"][:, 0] > 0) | graphs]
+
+    def of(self, kernel: str) -> NDArray[Any]:
+        """The launches of a kernel, in order."""
+        mine: NDArray[Any] = self.launches[self.launches["kernel"] == self.kernels.index(kernel)]
+        return mine
+
+    @property
+    def graphs(self) -> int:
+        """Graphs that were launched, whose kernels nobody sees."""
+        return int(((self.launches["flags"] & GRAPH) > 0).sum())
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing could be written down; "" where it could."""
+        file = self.folder / "trouble.txt"
+        return file.read_text(errors="replace").strip() if file.exists() else ""
+
+    def taken(self) -> list[Taken]:
+        """The launches of which all was asked for, in order."""
+        files = self.folder.glob("launch-*.json")
+        found = [_taken(self.folder, json.loads(file.read_text())) for file in files]
+        return sorted(found, key=lambda one: one.sequence)
+
+
+def recordings(folder: Path) -> list[Recording]:
+    """What each process that used CUDA launched, the one with most launches first."""
+    every = [Recording(one) for one in sorted(folder.glob("process-*"))]
+    return sorted(every, key=lambda one: -len(one.launches))
+
+
+def _taken(folder: Path, told: Mapping[str, Any]) -> Taken:
+    name = folder / str(told["sequence"])
+    return Taken(
+        sequence=told["sequence"],
+        ordinal=told["ordinal"],
+        kernel=told["kernel"],
+        grid=tuple(told["grid"]),
+        block=tuple(told["block"]),
+        shared=told["shared"],
+        trouble=told["trouble"],
+        parameters=tuple(map(bytes.fromhex, told["parameters"])),
+        pointers=tuple(Pointer(**one) for one in told["pointers"]),
+        memories=tuple(_memories(name, told["memories"])),
+    )
+
+
+def _memories(name: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
+    return [
+        Memory(
+            one["base"],
+            one["size"],
+            one["symbol"],
+            one["addresses"],
+            Path(f"{name}-{index}"),
+            one["changed"],
+            _texture(one["texture"]) if "texture" in one else None,
+        )
+        for index, one in enumerate(told)
+    ]
+
+
+def _texture(told: Mapping[str, Any]) -> SeenTexture:
+    lists = {key: tuple(told[key]) for key in ("size", "address")}
+    truths = {key: bool(told[key]) for key in ("layered", "linear")}
+    return SeenTexture(**{**told, **lists, **truths})

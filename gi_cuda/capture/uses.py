@@ -1,0 +1,154 @@
+"""The kernels that an application launches, and which of their launches are worth a case."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.capture.mangling import KernelName, name_of
+from gi_cuda.capture.recording import CLUSTER, COOPERATIVE, Recording
+from gi_cuda.errors import UserError
+from gi_cuda.spec.kernel_names import listed
+
+CASES = 4
+"""Launches that become cases where nobody says how many."""
+
+_RANGE = re.compile(r"(\d+)(?:\.\.(\d+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelUse:
+    """A kernel that an application launches.
+
+    Attributes:
+        launches: in order.
+        share: of the time of all kernels; 0 where no time is known.
+    """
+
+    name: KernelName
+    launches: NDArray[Any]
+    share: float
+
+    @property
+    def seconds(self) -> float:
+        """The time of all its launches."""
+        return float(self.launches["nanoseconds"].sum()) * 1e-9
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether its blocks may wait for each other."""
+        return bool(np.any(self.launches["flags"] & COOPERATIVE))
+
+    @property
+    def clustered(self) -> bool:
+        """Whether its blocks are in clusters, so that it cannot be captured."""
+        return bool(np.any(self.launches["flags"] & CLUSTER))
+
+
+def uses(recording: Recording) -> list[KernelUse]:
+    """The kernels of an application, the one that takes most time first."""
+    whole = float(recording.launches["nanoseconds"].sum()) or 1.0
+    found = []
+    for mangled in recording.kernels:
+        launches = recording.of(mangled)
+        share = float(launches["nanoseconds"].sum()) / whole
+        found.append(KernelUse(name_of(mangled), launches, share))
+    return sorted(found, key=lambda one: (-one.share, -len(one.launches)))
+
+
+def chosen(every: Sequence[KernelUse], wanted: str) -> KernelUse:
+    """The kernel that somebody means, of templates the instance that takes most time.
+
+    Raises:
+        UserError: none is, or several are; it cannot be captured.
+    """
+    meant = [one for one in every if one.name.is_meant_by(wanted)]
+    if not meant:
+        names = listed([one.name.shown for one in every])
+        raise UserError(
+            f"the application launches no kernel {wanted!r}",
+            where="--kernel",
+            hint=f"it launches: {names}",
+        )
+    if len({one.name.plain for one in meant}) > 1:
+        names = listed([one.name.plain for one in meant])
+        raise UserError(
+            f"several kernels are called {wanted!r}", where="--kernel", hint=f"name one: {names}"
+        )
+    use = meant[0]
+    if use.clustered:
+        raise UserError(
+            f"{use.name.shown} is launched in clusters of blocks, which are not captured",
+            where="--kernel",
+            hint="take another kernel of the application",
+        )
+    if use.name.nameless:
+        raise UserError(
+            f"{use.name.shown} is an instance for a type that has no name, as that of a lambda, and"
+            " a target cannot name it either",
+            where="--kernel",
+            hint="give the type a name in the source, or take another kernel of the application",
+        )
+    return use
+
+
+def launches_from(text: str, count: int) -> range:
+    """The launches that somebody means, numbers from 0.
+
+    Args:
+        text: ``FIRST..LAST`` or ``NUMBER``, from 1; ``best``: all.
+        count: how many there are.
+
+    Raises:
+        UserError: it is no such text, or there are no such launches.
+    """
+    if text == "best":
+        return range(count)
+    match = _RANGE.fullmatch(text)
+    first = int(match[1]) if match else 0
+    last = int(match[2] or first) if match else 0
+    if not 1 <= first <= last:
+        raise UserError(
+            f"{text!r} names no launches",
+            where="--launches",
+            hint="say FIRST..LAST or one number, counted from 1: --launches 10..20",
+        )
+    if last > count:
+        raise UserError(
+            f"the kernel is launched {count} times, and {text} goes beyond that",
+            where="--launches",
+            hint=f"numbers go from 1 to {count}",
+        )
+    return range(first - 1, last)
+
+
+def best(use: KernelUse, among: range, most: int) -> list[int]:
+    """The launches that are worth a case: on the device of the first one, of each geometry, those
+    that take long before others, and spread over the run."""
+    launches = use.launches
+    here = [n for n in among if launches[n]["device"] == launches[among[0]]["device"]]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for number in here:
+        one = launches[number]
+        key = (*map(int, one["grid"]), *map(int, one["block"]), int(one["shared"]))
+        groups.setdefault(key, []).append(number)
+    order = sorted(groups.values(), key=lambda group: -int(launches[group]["nanoseconds"].sum()))
+    turns = list(_in_turn([list(_spread(group, most)) for group in order]))
+    return sorted(turns[:most])
+
+
+def _spread(group: Sequence[int], most: int) -> Iterator[int]:
+    """Some of a group's launches: the first, the last, then those between."""
+    count = min(most, len(group))
+    places = [round(i * (len(group) - 1) / max(1, count - 1)) for i in range(count)]
+    yield from dict.fromkeys(group[place] for place in (*places[:1], *places[:0:-1]))
+
+
+def _in_turn(groups: Sequence[Sequence[int]]) -> Iterator[int]:
+    for turn in range(max(map(len, groups))):
+        yield from (group[turn] for group in groups if turn < len(group))

@@ -1,0 +1,129 @@
+"""``gi-cuda capture``: from an application as it runs to a target folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gi_cuda.backends.compile.code_cache import size_of
+from gi_cuda.capture import CASES, Application, Wish, capture, list_kernels
+from gi_cuda.capture.adding import add
+from gi_cuda.capture.uses import chosen
+from gi_cuda.cli.console import console
+from gi_cuda.cli.files import scratch_folder
+from gi_cuda.cli.next_steps import command_line, say_next
+from gi_cuda.errors import UserError
+from gi_cuda.init import check_free, from_options, write_folder
+from gi_cuda.report.capture import captured_lines, kernels_table, worth_most
+from gi_cuda.report.progress import Steps
+from gi_cuda.report.tables import print_table, say
+
+_MOST_CASES = 64
+
+
+def command(
+    application: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND", help="The application, as you type it, behind --."),
+    ],
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--kernel",
+            help="Write a target for this kernel. Several: a target each.",
+            metavar="NAME",
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None, typer.Option("--source", help="The file that it is in.", metavar="FILE")
+    ] = None,
+    launches: Annotated[
+        str,
+        typer.Option(
+            "--launches",
+            help="Take the cases from these launches of the kernel, counted from 1; best: those"
+            " that take longest, spread over the run.",
+            metavar="FIRST..LAST|best",
+        ),
+    ] = "best",
+    cases: Annotated[
+        int, typer.Option("--cases", min=1, max=_MOST_CASES, help="Launches that become cases.")
+    ] = CASES,
+    add_to: Annotated[
+        Path | None,
+        typer.Option(
+            "--add", help="Add launches to this target, as held-out cases.", metavar="TARGET"
+        ),
+    ] = None,
+    into: Annotated[
+        Path | None, typer.Option("--into", help="The folder; by default targets/KERNEL.")
+    ] = None,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            min=1,
+            max=100,
+            help="Runs that are compared where results are real numbers.",
+        ),
+    ] = 2,
+    limit: Annotated[
+        str, typer.Option("--limit", help="Device memory that is kept at most.", metavar="SIZE")
+    ] = "4G",
+    time: Annotated[
+        float, typer.Option("--time", min=1, help="Seconds that the application may take.")
+    ] = 3600.0,
+    include: Annotated[
+        list[Path] | None, typer.Option("-I", help="A folder with headers.", metavar="DIR")
+    ] = None,
+    define: Annotated[
+        list[str] | None, typer.Option("-D", help="A macro.", metavar="NAME[=VALUE]")
+    ] = None,
+    database: Annotated[
+        Path | None,
+        typer.Option(
+            "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
+        ),
+    ] = None,
+) -> None:
+    """Run an application on a GPU and list its kernels; with --kernel, write a target of what its
+    launches got and what they made of it.
+
+    The application runs as it is, a few times; nothing of it is built anew, and its source stays
+    where it is."""
+    program = Application(tuple(application), time)
+    compilation = from_options(include or (), define or ())
+    named = tuple(kernel or ())
+    if into is not None:
+        if len(named) > 1:
+            raise UserError("--into names one folder", where="--kernel", hint="name one kernel")
+        check_free(into, "--into")
+    wish = Wish(
+        compilation, database, source, launches, cases, size_of(limit, "--limit"), repeat, into
+    )
+    with scratch_folder() as scratch, Steps(console) as tell:
+        tell("running the application, and listing its kernels")
+        uses, lines = list_kernels(program, scratch)
+        found = []
+        if add_to is not None:
+            lines += add(program, uses, add_to, wish, scratch, tell)
+        for number, name in enumerate(named):
+            place = scratch / f"kernel-{number}"
+            found.append(capture(program, chosen(uses, name), wish, place, tell))
+    for one in found:
+        write_folder(one.folder, one.files)
+        lines += captured_lines(one)
+    if not named and add_to is None:
+        print_table(console, kernels_table(uses))
+    for line in lines:
+        say(console, line)
+    written = [one.folder for one in found] or ([add_to] if add_to else [])
+    first = worth_most(uses)
+    if written:
+        why = "does the kernel give the application's answers, and can its time be told?"
+        say_next(command_line("check", written[0], "--backend", "cuda"), why)
+    elif first is not None:
+        words = ("capture", "--kernel", first, "--", *application)
+        say_next(command_line(*words), "a target of the kernel that takes most time")

@@ -1,0 +1,41 @@
+"""Are the reference's answers those that the data module knows of, as those of an application?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from gi_cuda.backends.protocol.requests import AnswersCompared, CompareAnswers, Compared
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.spec import Target
+from gi_cuda.spec.load import data_file
+
+
+def compare_answers(target: Target, pool: Pool[int]) -> Mapping[str, Compared]:
+    """How the reference's answers compare with those that are known, by case; none where none are.
+
+    Raises:
+        UserError: the data module fails.
+    """
+    answer = pool.one(CompareAnswers())
+    if isinstance(answer, AnswersCompared):
+        return answer.compared
+    said = answer.message if isinstance(answer, Lost) else "it gave no answer"
+    raise UserError(
+        f"its answers could not be compared with the reference's: {said}",
+        where=str(data_file(target)),
+        hint="answers(**args) returns an array for each judged buffer: mend it, or take it out",
+    )
+
+
+def other_answers(target: Target, compared: Mapping[str, Compared]) -> Iterator[Finding]:
+    """Cases on which the reference's answers are others than those that are known."""
+    for name, one in compared.items():
+        if one.wrong:
+            yield Finding(
+                str(data_file(target)),
+                f"on case {name} the reference's answers are not those that are known: {one.wrong}",
+                "is this the source that they come from, with the same macros and compiler options"
+                " ([build])? Where they differ from run to run, let [oracle] allow for it",
+            )

@@ -1,0 +1,50 @@
+"""What ``gi-cuda capture`` found: an application's kernels, and the target of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich.table import Table
+
+from gi_cuda.capture import Capture, KernelUse
+from gi_cuda.init.sizes import bracketed
+from gi_cuda.report.tables import right, table, whole
+
+
+def kernels_table(uses: Sequence[KernelUse]) -> Table:
+    """The kernels of an application, the one that takes most time first."""
+    numbers = right("launches", "time ms", "each us", "share")
+    rows = table("kernels", *whole("kernel"), *numbers, wide=True)
+    for one in uses:
+        timed = one.seconds > 0
+        rows.add_row(
+            one.name.shown + (" (clusters of blocks)" if one.clustered else ""),
+            str(len(one.launches)),
+            f"{one.seconds * 1e3:.3f}" if timed else "?",
+            f"{one.seconds / len(one.launches) * 1e6:.1f}" if timed else "?",
+            f"{one.share:.1%}" if timed else "?",
+        )
+    return rows
+
+
+def worth_most(uses: Sequence[KernelUse]) -> str | None:
+    """The kernel that takes most time of those that can be captured."""
+    return next((one.name.shown for one in uses if not one.clustered), None)
+
+
+def captured_lines(found: Capture) -> Iterator[str]:
+    """What was written, and what was decided."""
+    size = sum(map(len, found.files.values()))
+    yield f"wrote {found.folder}: target.toml, data.py, README.md, captured.json, arrays" + (
+        f" ({size / 1e6:.1f} MB)"
+    )
+    proposal = found.proposal
+    yield f"kernel {proposal.kernel} of {proposal.source}"
+    yield from found.lines
+    grid = " x ".join(map(bracketed, proposal.launching.grid))
+    yield f"  grid {grid}, block {' x '.join(proposal.launching.block)}"
+    for buffer in proposal.buffers:
+        yield f"  {buffer.name}: {buffer.role}, {buffer.notes.role}; {buffer.elements} items"
+    for name, one in found.tolerances.items():
+        off = f"{one.relative:.0e} of a value or {one.absolute:.0e}"
+        yield f"  {name} may be off by {off}: {one.why}"

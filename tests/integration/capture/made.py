@@ -1,0 +1,134 @@
+"""Launches of the kernels in sources/ and of the example, as applications would make them."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from gi_cuda.capture import Wish
+from gi_cuda.init import from_options
+from tests.recorded import Made
+
+SOURCES = Path(__file__).parent / "sources"
+HEAT = Path(__file__).parents[3] / "examples" / "heat"
+POINTER = b"\1" * 8
+NULL = b"\0" * 8
+WEIGHTS = np.array([1, 2, 3, 4], np.float32)
+
+
+def wish(source: Path | None, folder: Path, **more: object) -> Wish:
+    """All launches of a kernel as a target, at most four."""
+    given = {"launches": "best", "cases": 4, "limit": 1 << 30, "repeat": 2, **more}
+    return Wish(from_options((), ()), None, source, folder=folder, **given)  # type: ignore[arg-type]
+
+
+def weigh(n: int, seed: int, *, twice: bool = False, in_place: bool = False) -> Made:
+    """A launch of the template."""
+    rng = np.random.default_rng(seed)
+    values, before = rng.random(n, dtype=np.float32), rng.random(n, dtype=np.float32)
+    after = values * WEIGHTS[np.arange(n) % 4] * np.float32(2 if twice else 1)
+    calls = np.array([seed], np.int32)
+    memories = [(values, values), (before, after), (WEIGHTS, WEIGHTS), (calls, calls + 1)]
+    if in_place:
+        memories[:2] = [(values, after), (before, before)]
+    return Made(
+        "_Z5weighIfLi64EEvPKT_PS0_S2_ib",
+        (-(-n // 64), 1, 1),
+        (64, 1, 1),
+        [POINTER, POINTER, NULL, struct.pack("i", n), struct.pack("?", twice)],
+        [(0, 0, 0, 0), (1, 0, 0 if in_place else 1, 0)],
+        memories,
+        {2: "weights", 3: "counted::calls"},
+    )
+
+
+def rows(n: int, seed: int, addresses: int = 0) -> Made:
+    """A launch on structs with pointers of the host, or of the device."""
+    layout = np.dtype([("host", "uint64"), ("sum", "float32"), ("unused", "uint32")])
+    before = np.zeros(n, layout)
+    before["host"] = 0x5555_0000_1000
+    before["sum"] = np.random.default_rng(seed).random(n, dtype=np.float32)
+    after = before.copy()
+    after["sum"] *= 2
+    return Made(
+        "_Z4rowsP3Rowi",
+        (-(-n // 32), 1, 1),
+        (32, 1, 1),
+        [POINTER, struct.pack("i", n)],
+        [(0, 0, 0, 0)],
+        [(before, after)],
+        addresses=addresses,
+    )
+
+
+def sample(width: int, height: int) -> Made:
+    """A launch that reads bytes as real numbers, through a texture of two dimensions."""
+    image = np.random.default_rng(width).integers(0, 256, width * height, dtype=np.uint8)
+    after = np.float32(2) * (image.astype(np.float32) / np.float32(255))
+    texture = {
+        "parameter": 0,
+        "format": 1,
+        "channels": 1,
+        "size": [width, height, 0],
+        "layered": 0,
+        "linear": 0,
+        "address": [3, 1, 0],
+        "filter": 0,
+        "flags": 0,
+    }
+    return Made(
+        "_Z6sampleyPfii",
+        (-(-width // 64), height, 1),
+        (64, 1, 1),
+        [POINTER, POINTER, struct.pack("i", width), struct.pack("i", height)],
+        [(1, 0, 0, 0)],
+        [(np.zeros_like(after), after), (image, image)],
+        textures={1: texture},
+    )
+
+
+def smooth(n: int, seed: int) -> Made:
+    """A launch whose first pointer points into an array, which it goes back from."""
+    values = np.random.default_rng(seed).random(n + 2, dtype=np.float32)
+    before = np.zeros(n, np.float32)
+    after = values[:-2] + values[1:-1] + values[2:]
+    return Made(
+        "_Z6smoothPKfPfi",
+        (-(-n // 128), 1, 1),
+        (128, 1, 1),
+        [POINTER, POINTER, struct.pack("i", n)],
+        [(0, 0, 0, 4), (1, 0, 1, 0)],
+        [(values, values), (before, after)],
+    )
+
+
+def heat(width: int, height: int, steps: int, noise: float = 0.0) -> tuple[Made, ...]:
+    """All launches of the example's first kernel in one run."""
+    rng = np.random.default_rng(width)
+    plate = rng.random((height, width), dtype=np.float32)
+    conductivity = rng.random((height, width), dtype=np.float32)
+    other, found = np.zeros_like(plate), []
+    for _ in range(steps):
+        after = _spread(plate, conductivity) + np.float32(noise)
+        found.append(
+            Made(
+                "_Z7diffuse4GridPKfS1_Pf",
+                (-(-width // 32), -(-height // 8), 1),
+                (32, 8, 1),
+                [struct.pack("iif", width, height, 0.2), POINTER, POINTER, POINTER],
+                [(1, 0, 0, 0), (2, 0, 1, 0), (3, 0, 2, 0)],
+                [(plate, plate), (conductivity, conductivity), (other, after)],
+            )
+        )
+        plate, other = after, plate
+    return tuple(found)
+
+
+def _spread(plate: np.ndarray, conductivity: np.ndarray) -> np.ndarray:
+    after, inner = plate.copy(), plate[1:-1, 1:-1]
+    around = plate[1:-1, :-2] + plate[1:-1, 2:] + plate[:-2, 1:-1] + plate[2:, 1:-1]
+    share = np.float32(0.2) * np.exp(-conductivity[1:-1, 1:-1])
+    after[1:-1, 1:-1] = inner + share * (around - 4 * inner)
+    return after

@@ -1,0 +1,241 @@
+"""From what an application's launches got to a target that passes on the host back end."""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gi_cuda.capture import Capture, Wish, capture, list_kernels
+from gi_cuda.capture.adding import add
+from gi_cuda.capture.uses import chosen
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import in_silence
+from gi_cuda.init import write_folder
+from gi_cuda.spec import load_case, load_target
+from tests.command import gi_cuda
+from tests.integration.capture.made import HEAT, SOURCES, heat, rows, sample, smooth, weigh, wish
+from tests.recorded import Made, Recorded
+
+MIXED = SOURCES / "mixed.cu"
+
+
+def took(
+    folder: Path, kernel: str, wanted: Wish, *runs: Sequence[Made], program: str = "./app"
+) -> Capture:
+    """A target for a kernel, captured and written."""
+    application = Recorded((program, "1"), runs=tuple(map(tuple, runs)))
+    uses, _ = list_kernels(application, folder / "scratch")
+    found = capture(application, chosen(uses, kernel), wanted, folder / "kept", in_silence)
+    write_folder(found.folder, found.files)
+    return found
+
+
+def checked(target: Path) -> str:
+    """What a check says of a target; it must pass."""
+    done = gi_cuda("check", target, "--backend", "host", "--no-cache")
+    assert done.returncode == 0, done.stderr
+    assert "ready to evolve" in done.stdout
+    return done.stdout
+
+
+def test_the_example_becomes_a_target_without_an_editor(tmp_path: Path) -> None:
+    example = Path(shutil.copytree(HEAT, tmp_path / "heat"))
+    wanted = wish(example / "kernels.cu", tmp_path / "t")
+    found = took(tmp_path, "diffuse", wanted, heat(100, 70, 6), program="./heat")
+    target = load_target(tmp_path / "t")
+    step = target.launches[0].steps[0]
+    assert [one.text for one in step.grid] == [
+        "(grid_width + BLOCK_X - 1) / BLOCK_X",
+        "(grid_height + BLOCK_Y - 1) / BLOCK_Y",
+    ]
+    assert [one.text for one in step.block] == ["BLOCK_X", "BLOCK_Y"]
+    assert {b.name: b.role.value for b in target.buffers} == {
+        "from": "input",
+        "conductivity": "input",
+        "to": "output",
+    }
+    assert {b.size.text for b in target.buffers if b.size} == {"grid_width * grid_height"}
+    assert [(one.name, one.role.value) for one in target.cases] == [
+        ("launch-1", "train"),
+        ("launch-3", "held-out"),
+        ("launch-4", "train"),
+        ("launch-6", "held-out"),
+    ]
+    assert "confirm" not in str(found.files["target.toml"])
+    said = checked(tmp_path / "t")
+    assert said.count("passes its oracle; the answers known") == 4
+
+
+def test_null_pointers_variables_and_templates(tmp_path: Path) -> None:
+    runs = [weigh(500, 1), weigh(300, 2, twice=True), weigh(200, 3), weigh(77, 4)]
+    took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), runs)
+    target = load_target(tmp_path / "t")
+    assert target.kernels == ("weigh<float, 64>",)
+    symbols = {b.symbol: b.role.value for b in target.buffers if b.symbol}
+    assert symbols == {"weights": "input", "counted::calls": "inout"}
+    assert [one.text for one in target.launches[0].steps[0].grid] == ["(n + 63) / 64"]
+    assert "mask" not in {b.name for b in target.buffers}
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 4
+
+
+def test_a_pointer_into_an_array_has_what_lies_before_it(tmp_path: Path) -> None:
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
+    target = load_target(tmp_path / "t")
+    source = next(b for b in target.buffers if b.name == "in")
+    assert source.begin is not None
+    assert source.begin.text == "1"
+    assert source.size is not None
+    assert source.size.evaluate({"n": 300}) == 302
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 2
+
+
+def test_arrays_that_an_allocator_made_in_one_piece_of_memory(tmp_path: Path) -> None:
+    took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), [pooled(300, 1), pooled(200, 2)])
+    target = load_target(tmp_path / "t")
+    assert load_case(target, target.cases[0]).buffers["in"].size == 512
+    assert all(b.begin is None for b in target.buffers)
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 2
+
+
+def pooled(n: int, seed: int) -> Made:
+    """A launch whose arrays lie in one memory, the output first."""
+    one = weigh(n, seed)
+    (values, _), (before, after), *others = one.memories
+    pool = np.zeros(4096, np.float32)
+    pool[1024 : 1024 + n], pool[512 : 512 + n] = before, values
+    made = pool.copy()
+    made[1024 : 1024 + n] = after
+    return dataclasses.replace(
+        one,
+        pointers=[(0, 0, 0, 2048), (1, 0, 0, 4096)],
+        memories=[(pool, made), *others],
+        symbols={1: "weights", 2: "counted::calls"},
+    )
+
+
+def test_pointers_of_the_host_in_structs_are_bytes(tmp_path: Path) -> None:
+    found = took(tmp_path, "rows", wish(MIXED, tmp_path / "t"), [rows(300, 1), rows(200, 2)])
+    assert found.tolerances["all"].relative == 1e-5
+    target = load_target(tmp_path / "t")
+    assert [(b.name, b.addresses) for b in target.buffers] == [("all", {})]
+    assert checked(tmp_path / "t").count("the answers known") == 2
+
+
+def test_a_texture_is_what_the_object_was_made_of(tmp_path: Path) -> None:
+    took(tmp_path, "sample", wish(MIXED, tmp_path / "t"), [sample(100, 20), sample(70, 33)])
+    target = load_target(tmp_path / "t")
+    texture = target.textures[0]
+    assert [one.text for one in texture.size] == ["width", "height"]
+    assert texture.as_float
+    assert texture.address == ("border", "clamp")
+    assert str(target.buffers[0].dtype) == "uint8"
+    assert "confirm" not in (tmp_path / "t" / "target.toml").read_text()
+    assert checked(tmp_path / "t").count("the answers known") == 2
+
+
+def test_two_parameters_that_get_the_same_address_are_one_buffer(tmp_path: Path) -> None:
+    runs = [weigh(100, seed, in_place=True) for seed in range(3)]
+    took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), runs)
+    target = load_target(tmp_path / "t")
+    assert target.launches[0].steps[0].args[:2] == ("in", "in")
+    assert next(b for b in target.buffers if b.name == "in").role == "inout"
+    checked(tmp_path / "t")
+
+
+def test_launches_that_pass_pointers_in_another_way_are_left_out(tmp_path: Path) -> None:
+    runs = [weigh(100, 0), weigh(100, 1), weigh(100, 2, in_place=True)]
+    found = took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), runs)
+    assert [one.name for one in found.cases] == ["launch-1", "launch-2"]
+    assert any("1 more got their pointers in another way" in line for line in found.lines)
+
+
+def test_a_number_that_nothing_says_comes_from_each_case(tmp_path: Path) -> None:
+    longer = [
+        dataclasses.replace(
+            one,
+            memories=[(np.append(v, v[:extra]),) * 2 for v, _ in one.memories[:1]]
+            + list(one.memories[1:]),
+        )
+        for one, extra in [(weigh(500, 1), 17), (weigh(300, 2), 5)]
+    ]
+    took(tmp_path, "weigh", wish(MIXED, tmp_path / "t"), longer)
+    target = load_target(tmp_path / "t")
+    assert next(b for b in target.buffers if b.name == "in").size.text == "in_size"  # type: ignore[union-attr]
+    assert load_case(target, target.cases[1]).scalars["in_size"] == 305
+
+
+def test_launches_that_got_the_same_are_one_case(tmp_path: Path) -> None:
+    found = took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1)] * 5)
+    assert [(one.name, one.role) for one in found.cases] == [
+        ("launch-1", "train"),
+        ("again-1", "held-out"),
+    ]
+    assert any("gi-cuda capture --add" in line for line in found.lines)
+    checked(tmp_path / "t")
+
+
+def test_what_differs_from_run_to_run_is_allowed(tmp_path: Path) -> None:
+    first, again = heat(40, 30, 1), heat(40, 30, 1, noise=1e-3)
+    found = took(
+        tmp_path, "diffuse", wish(HEAT / "kernels.cu", tmp_path / "t"), first, first, again
+    )
+    assert found.tolerances["to"].absolute == pytest.approx(4e-3, rel=0.01)
+    assert "from run to run" in str(found.files["target.toml"])
+
+
+def test_another_run_is_added_as_held_out_cases(tmp_path: Path) -> None:
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
+    other = Recorded(("./app", "2"), runs=((smooth(400, 3), smooth(401, 4)),))
+    uses, _ = list_kernels(other, tmp_path / "other")
+    wanted = wish(None, tmp_path / "t")
+    add(other, uses, tmp_path / "t", wanted, tmp_path / "added", in_silence)
+    target = load_target(tmp_path / "t")
+    assert [(one.name, one.role.value) for one in target.cases][2:] == [
+        ("run-2-launch-1", "held-out"),
+        ("run-2-launch-2", "held-out"),
+    ]
+    assert load_case(target, target.cases[3]).buffers["in"].size == 403
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 4
+
+
+def test_only_what_is_new_is_added(tmp_path: Path) -> None:
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
+    wanted = wish(None, tmp_path / "t")
+    for number, again in enumerate([[smooth(300, 1), smooth(70, 3)], [smooth(300, 1)]]):
+        other = Recorded(("./app", "2"), runs=(tuple(again),))
+        uses, _ = list_kernels(other, tmp_path / f"other-{number}")
+        kept = tmp_path / f"added-{number}"
+        if number:
+            with pytest.raises(UserError, match="does not have already"):
+                add(other, uses, tmp_path / "t", wanted, kept, in_silence)
+        else:
+            add(other, uses, tmp_path / "t", wanted, kept, in_silence)
+    assert [one.name for one in load_target(tmp_path / "t").cases][2:] == ["run-2-launch-2"]
+
+
+def test_a_run_that_does_not_fit_is_not_added(tmp_path: Path) -> None:
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
+    before = (tmp_path / "t" / "target.toml").read_text()
+    grown = dataclasses.replace(smooth(400, 3), grid=(40, 1, 1))
+    other = Recorded(("./app", "2"), runs=((grown,),))
+    uses, _ = list_kernels(other, tmp_path / "other")
+    wanted = wish(None, tmp_path / "t")
+    with pytest.raises(UserError, match="do not fit the target"):
+        add(other, uses, tmp_path / "t", wanted, tmp_path / "added", in_silence)
+    assert (tmp_path / "t" / "target.toml").read_text() == before
+
+
+def test_other_answers_than_the_applications_are_told(tmp_path: Path) -> None:
+    wrong = [
+        dataclasses.replace(one, memories=[one.memories[0], (b, a + 1)])
+        for one in (smooth(300, 1), smooth(150, 2))
+        for b, a in [one.memories[1]]
+    ]
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), wrong)
+    said = checked(tmp_path / "t")
+    assert "on case launch-1 the reference's answers are not those that are known: out[0]" in said

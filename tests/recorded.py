@@ -1,0 +1,131 @@
+"""Capture folders as the injected library writes them, made with numpy instead of a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gi_cuda.capture.recording import RECORD, Recording, recordings
+from gi_cuda.capture.running import Application, Plan
+
+Bytes = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Made:
+    """A launch to be written down.
+
+    Attributes:
+        parameters: the bytes of each; of pointers eight that do not matter.
+        pointers: parameter, byte in it, memory, bytes from its beginning.
+        memories: what each held before and after; the same array where nothing changed it.
+        symbols: by a memory's number the variable that it is.
+        textures: by a memory's number the object that it is read through.
+    """
+
+    kernel: str
+    grid: Sequence[int]
+    block: Sequence[int]
+    parameters: Sequence[bytes] = ()
+    pointers: Sequence[tuple[int, int, int, int]] = ()
+    memories: Sequence[tuple[Bytes, Bytes]] = ()
+    symbols: dict[int, str] = field(default_factory=dict)
+    shared: int = 0
+    nanoseconds: int = 1000
+    flags: int = 0
+    device: int = 0
+    textures: dict[int, dict[str, object]] = field(default_factory=dict)
+    trouble: str = ""
+    addresses: int = 0
+
+
+def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> Path:
+    """A process's folder with launches, and with all that those got that a plan asks for."""
+    process = folder / "process-1"
+    process.mkdir(parents=True)
+    names = list(dict.fromkeys(one.kernel for one in launches))
+    (process / "kernels.txt").write_text("".join(f"{name}\n" for name in names))
+    records = np.zeros(len(launches) + 7, RECORD)  # as much room as is mapped, not all of it used
+    seen = dict.fromkeys(names, 0)
+    for number, one in enumerate(launches):
+        records[number] = (
+            names.index(one.kernel),
+            tuple(one.grid),
+            tuple(one.block),
+            one.shared,
+            one.device,
+            one.flags,
+            0,
+            one.nanoseconds,
+        )
+        ordinal = seen[one.kernel]
+        seen[one.kernel] += 1
+        if plan is not None and ordinal in plan.ordinals.get(one.kernel, ()):
+            _write_taken(process, number, ordinal, one)
+    records.tofile(process / "launches.bin")
+    return process
+
+
+def _write_taken(process: Path, number: int, ordinal: int, one: Made) -> None:
+    memories = []
+    for index, (before, after) in enumerate(one.memories):
+        changed = before.tobytes() != after.tobytes()
+        before.tofile(process / f"{number}-{index}.before")
+        if changed:
+            after.tofile(process / f"{number}-{index}.after")
+        symbol = one.symbols.get(index, "")
+        base = 0x7F0000000000 + (index << 24)
+        size = before.nbytes
+        memories.append(
+            {
+                "base": base,
+                "size": size,
+                "symbol": symbol,
+                "addresses": one.addresses,
+                "changed": changed,
+                **({"texture": one.textures[index]} if index in one.textures else {}),
+            }
+        )
+    told = {
+        "sequence": number,
+        "ordinal": ordinal,
+        "kernel": one.kernel,
+        "grid": list(one.grid),
+        "block": list(one.block),
+        "shared": one.shared,
+        "trouble": one.trouble,
+        "parameters": [bytes(parameter).hex() for parameter in one.parameters],
+        "pointers": [
+            dict(zip(("parameter", "at", "memory", "offset"), pointer, strict=True))
+            for pointer in one.pointers
+        ],
+        "memories": memories,
+    }
+    (process / f"launch-{number}.json").write_text(json.dumps(told))
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded(Application):
+    """An application of which it is known what each of its runs launches.
+
+    Attributes:
+        plans: what it was asked for, run by run.
+    """
+
+    runs: tuple[tuple[Made, ...], ...] = ()
+    status: int = 0
+    plans: list[Plan] = field(default_factory=list)
+
+    def run(self, plan: Plan, folder: Path, *, quiet: bool) -> tuple[list[Recording], int]:
+        """As a GPU would see it; the last of the runs again and again."""
+        runs = self.runs[min(len(self.plans), len(self.runs) - 1)]
+        self.plans.append(plan)
+        folder.mkdir(parents=True)
+        write(folder, runs, plan)
+        return recordings(folder), self.status

@@ -35,7 +35,7 @@ TimeLimit: TypeAlias = Annotated[
 PATIENCE = 6.0
 """Seconds after the end of its time in which a search may stop cleanly."""
 
-VALIDATING = 60.0
+VALIDATING = 120.0
 """Seconds that validating may take after a search whose time was up."""
 
 _VALIDATES = "validating on the held-out cases"

@@ -103,7 +103,7 @@ def test_a_page_and_records_of_a_run_on_ptx(
 ) -> None:
     explain.command(run, json=True)
     printed = capsys.readouterr().out
-    explained = json.loads(printed[printed.index("\n{\n") :])
+    explained, _ = json.JSONDecoder().raw_decode(printed, printed.index("\n{\n") + 1)
     quotes = [quote for change in explained["changes"] for quote in change["quotes"]]
     assert ["kernel.cu", 29] in [place for one in quotes for place in one["origin"]["places"]]
     report.command([run], output=tmp_path / "page.html")
@@ -118,7 +118,7 @@ def test_patch_writes_a_module_with_the_names_of_the_source_alone(
     run: Path, toolkit: Toolkit, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "winner.ptx"
-    patch.command(run, output=file, format="ptx", edits="4")
+    patch.command(run, output=file, format="ptx", chosen="4")
     assert f"wrote {file}" in capsys.readouterr().out
     text = file.read_text("utf-8")
     assert "// Kernel scale: _Z5scalePKiPii\n" in text

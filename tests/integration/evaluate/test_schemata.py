@@ -90,8 +90,11 @@ def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
     again = outcomes(evaluator, some, of_all(how, some))
     assert sum(again[n].right != plain[n].right for n in others) < 4
     assert len(batch) // 5 < len(right) < len(batch)
-    # What was wrong in the schema was never compiled by itself.
-    assert not any(one.code_key for one in rehearsed.values() if not one.right)
+    # What was wrong in the schema was never compiled by itself; what was right there may then have
+    # met the limit of time.
+    compiled = [one for one in rehearsed.values() if one.code_key and not one.right]
+    assert len(compiled) < 4
+    assert all(one.survival is Survival.HUNG for one in compiled)
 
 
 def test_each_variant_of_it_has_the_machine_code_of_that_variant(

@@ -111,24 +111,22 @@ def select_winner(run: Run) -> Winner | None:
     """
     found = _best(run)
     failed: list[Finalist] = []
+    entered = different(found, FINALISTS)
     winner = None
     for _ in range(ROUNDS):
-        finalists = (
-            less_suspect(found, failed, FINALISTS) if failed else different(found, FINALISTS)
-        )
-        winner = _validated(run, finalists) if finalists else None
-        if winner is not None or not finalists:
-            break
-        failed += finalists
+        if entered and winner is None:
+            winner = _validated(run, entered)
+            failed += entered
+            entered = less_suspect(found, failed, FINALISTS)
     keep_winner(run.store, winner)
     return winner
 
 
-def _validated(run: Run, finalists: Sequence[Finalist]) -> Winner | None:
+def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
     """The first that holds."""
-    candidates = [candidate(run.subject, genotype) for _, genotype in finalists]
+    candidates = [candidate(run.subject, genotype) for _, genotype in entered]
     noise, *validations = run.validate([unmodified(run.subject), *candidates])
-    for (ident, genotype), one, measured in zip(finalists, candidates, validations, strict=True):
+    for (ident, genotype), one, measured in zip(entered, candidates, validations, strict=True):
         validation = run.tools.races.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)

@@ -14,6 +14,7 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
+from gi_cuda.cli.options import CompileCommands, Headers, Macros
 from gi_cuda.errors import UserError
 from gi_cuda.init import check_free, from_options, write_folder
 from gi_cuda.report.capture import captured_lines, kernels_table, worth_most
@@ -75,18 +76,9 @@ def command(
     time: Annotated[
         float, typer.Option("--time", min=1, help="Seconds that the application may take.")
     ] = 3600.0,
-    include: Annotated[
-        list[Path] | None, typer.Option("-I", help="A folder with headers.", metavar="DIR")
-    ] = None,
-    define: Annotated[
-        list[str] | None, typer.Option("-D", help="A macro.", metavar="NAME[=VALUE]")
-    ] = None,
-    database: Annotated[
-        Path | None,
-        typer.Option(
-            "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
-        ),
-    ] = None,
+    include: Headers = None,
+    define: Macros = None,
+    database: CompileCommands = None,
 ) -> None:
     """Run an application on a GPU and list its kernels; with --kernel, write a target of what its
     launches got and what they made of it.

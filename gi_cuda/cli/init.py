@@ -13,7 +13,7 @@ from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
-from gi_cuda.cli.options import cache_unless, cores
+from gi_cuda.cli.options import CompileCommands, Headers, Macros, cache_unless, cores
 from gi_cuda.errors import UserError
 from gi_cuda.init import (
     Compilation,
@@ -61,18 +61,9 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The folder; by default targets/KERNEL.")
     ] = None,
-    include: Annotated[
-        list[Path] | None, typer.Option("-I", help="A folder with headers.", metavar="DIR")
-    ] = None,
-    define: Annotated[
-        list[str] | None, typer.Option("-D", help="A macro.", metavar="NAME[=VALUE]")
-    ] = None,
-    database: Annotated[
-        Path | None,
-        typer.Option(
-            "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
-        ),
-    ] = None,
+    include: Headers = None,
+    define: Macros = None,
+    database: CompileCommands = None,
     no_trial: Annotated[
         bool, typer.Option("--no-trial", help="Do not run the kernel; write what is proposed.")
     ] = False,

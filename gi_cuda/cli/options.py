@@ -114,6 +114,18 @@ NoCache: TypeAlias = Annotated[
         "--no-cache", help="Compile everything anew, and keep nothing of it for other commands."
     ),
 ]
+Headers: TypeAlias = Annotated[
+    list[Path] | None, typer.Option("-I", help="A folder with headers.", metavar="DIR")
+]
+Macros: TypeAlias = Annotated[
+    list[str] | None, typer.Option("-D", help="A macro.", metavar="NAME[=VALUE]")
+]
+CompileCommands: TypeAlias = Annotated[
+    Path | None,
+    typer.Option(
+        "--compile-commands", help="Take -I, -D and -std from this compile_commands.json."
+    ),
+]
 InApplication: TypeAlias = Annotated[
     bool,
     typer.Option(

@@ -67,8 +67,6 @@ def test_from_the_application_to_a_mail(heat: Path) -> None:
     words = ("evolve", "targets/diffuse", "--backend", "cuda", "--run", "runs/d")
     evolved = cli(*words, "--population", "60", "--generations", "5", cwd=heat)
     assert evolved.returncode == 0
-    if "no winner" in evolved.stdout:
-        pytest.skip("so short a search found nothing")
     words = ("patch", "runs/d", "--format", "mail", "--application", "-o", "d.mbox")
     assert cli(*words, cwd=heat).returncode == 0
     applied = subprocess.run(["git", "apply", "--check", "d.mbox"], cwd=heat, check=False)

@@ -129,7 +129,7 @@ def split(
     output: str,
     variants: Sequence[Variant],
     meaning: Callable[[str], str] = str,
-    remaining: Callable[[str, Variant], Reached] = everything,
+    remaining: Callable[[str], Reached] = everything,
 ) -> dict[int, Phenotype]:
     """Cut a preprocessor's output at the markers; variants it did not reach are missing.
 
@@ -143,7 +143,7 @@ def split(
     for piece in pieces[:-1]:
         number, _, whole = piece.partition("\n")
         ident = int(number)
-        text, overloads = remaining(whole, known[ident])
+        text, overloads = remaining(whole)
         # What __FILE__ became must not tell variants apart.
         same = text.replace(f'"v{ident}/', '"')
         options = known[ident].options

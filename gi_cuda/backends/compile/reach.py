@@ -21,7 +21,6 @@ from gi_cuda.backends.compile.declarations import WORD
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs
-from gi_cuda.backends.protocol.variants import Variant
 
 _MOST_FRAMES = 8
 """Texts around functions that are remembered; a configuration may have its own."""
@@ -39,7 +38,7 @@ class Reached(NamedTuple):
     functions: frozenset[str]
 
 
-def everything(text: str, variant: Variant) -> Reached:
+def everything(text: str) -> Reached:
     """All of a variant's text."""
     return Reached(text, frozenset())
 
@@ -109,7 +108,7 @@ class Reach:
     roots: frozenset[str]
     _frames: list[_Frame] = field(default_factory=list)
 
-    def reached(self, text: str, variant: Variant) -> Reached:
+    def reached(self, text: str) -> Reached:
         """What remains of a variant's preprocessed text."""
         framed = _framed(text)
         for frame in self._frames:

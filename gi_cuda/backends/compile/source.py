@@ -177,12 +177,12 @@ class SourceCompiler(ABC):
     def _front(self, options: tuple[str, ...]) -> str | None:
         """What is in front of variants with these options, preprocessed; None where it fails."""
 
-    def _remaining(self, text: str, variant: Variant) -> Reached:
+    def _remaining(self, text: str) -> Reached:
         """What of a variant's preprocessed text its kernels can reach, and which of its functions
         the language has functions of, too."""
         if self.reach is None:
-            return everything(text, variant)
-        found = self.reach.reached(text, variant)
+            return everything(text)
+        found = self.reach.reached(text)
         return found._replace(functions=said_as_functions(self._builtin(), found.functions))
 
     @abstractmethod

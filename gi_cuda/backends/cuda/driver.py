@@ -106,7 +106,11 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
 
 
 def _message(cuda: ctypes.CDLL, status: int) -> str:
+    return f"the driver fails with status {status}: {meaning(cuda, status)}"
+
+
+def meaning(cuda: ctypes.CDLL, status: int) -> str:
+    """What the driver says of a status that one of its functions gave."""
     text = ctypes.c_char_p()
     cuda.cuGetErrorString(status, ctypes.byref(text))
-    said = text.value.decode() if text.value else "unknown error"
-    return f"the driver fails with status {status}: {said}"
+    return text.value.decode() if text.value else "unknown error"

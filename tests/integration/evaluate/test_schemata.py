@@ -90,11 +90,12 @@ def test_a_search_finds_the_same_right(evaluator: Evaluator) -> None:
     again = outcomes(evaluator, some, of_all(how, some))
     assert sum(again[n].right != plain[n].right for n in others) < 4
     assert len(batch) // 5 < len(right) < len(batch)
-    # What was wrong in the schema was never compiled by itself; what was right there may then have
-    # met the limit of time.
-    compiled = [one for one in rehearsed.values() if one.code_key and not one.right]
-    assert len(compiled) < 4
-    assert all(one.survival is Survival.HUNG for one in compiled)
+    # What was wrong in the schema was never compiled by itself. What was right there may then have
+    # met a limit of time, on a busy machine: once more, and it does not.
+    late = {n: batch[n] for n, one in rehearsed.items() if one.code_key and not one.right}
+    assert all(rehearsed[n].survival is Survival.HUNG for n in late)
+    once_more = outcomes(evaluator, late, of_all(how, late)) if late else {}
+    assert not any(one.code_key for one in once_more.values() if not one.right)
 
 
 def test_each_variant_of_it_has_the_machine_code_of_that_variant(

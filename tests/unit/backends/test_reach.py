@@ -7,7 +7,6 @@ import pytest
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import read_items
 from gi_cuda.backends.compile.reach import Reach
-from gi_cuda.backends.protocol.variants import Variant
 
 SOURCE = """\
 # 1 "v3/a.cu"
@@ -32,9 +31,9 @@ def plain(text: str) -> str:
     return " ".join(" ".join(line.split()) for line in text.splitlines() if line[:1] != "#").strip()
 
 
-def reached(text: str, roots: str = "scale", ident: int = 3, reach: Reach | None = None) -> str:
+def reached(text: str, roots: str = "scale", reach: Reach | None = None) -> str:
     reach = reach or Reach(frozenset(roots.split()))
-    return reach.reached(text, Variant(ident, "", {})).text
+    return reach.reached(text).text
 
 
 def test_what_a_kernel_cannot_reach_is_gone() -> None:
@@ -113,8 +112,8 @@ def test_what_was_found_out_holds_for_other_variants() -> None:
     reach = Reach(frozenset({"scale", "twice"}))
     first = reached(SOURCE, reach=reach)
     edited = SOURCE.replace("a[0] = twice(a[0]);", ";\n").replace('"v3/', '"v12/')
-    assert reached(edited, ident=12, reach=reach) == reached(edited, "scale twice", 12)
-    assert plain(reached(edited, ident=12, reach=reach)).endswith("scale(int *a) { ; }")
+    assert reached(edited, reach=reach) == reached(edited, "scale twice")
+    assert plain(reached(edited, reach=reach)).endswith("scale(int *a) { ; }")
     assert reached(SOURCE, reach=reach) == first
 
 
@@ -129,8 +128,7 @@ def test_what_was_found_out_holds_for_other_configurations(monkeypatch: pytest.M
     reach = Reach(frozenset({"scale", "twice"}))
     for size in range(100):
         text = SOURCE.replace("twice(a[0]);", f"twice(a[{size}]);")
-        variant = Variant(size, "", {"SIZE": str(size), "ROUNDS": str(size % 7)})
-        assert f"twice(a[{size}]);" in reach.reached(text, variant).text
+        assert f"twice(a[{size}]);" in reach.reached(text).text
     assert len(read) == 1
 
 
@@ -159,5 +157,5 @@ template <class T> __device__ T max(T a, T b) { return a; }
 struct Pair { __device__ int min(int x) { return x; } };
 """
     names = ["clamp", "low", "high", "max", "Pair"]
-    found = Reach(frozenset(names)).reached(text, Variant(0, "", {})).functions
+    found = Reach(frozenset(names)).reached(text).functions
     assert found == {"low", "high", "max"}

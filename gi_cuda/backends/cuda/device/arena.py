@@ -15,6 +15,7 @@ import ctypes
 from typing import Any
 
 from gi_cuda.backends.cuda.device.context import Context
+from gi_cuda.backends.cuda.driver import meaning
 from gi_cuda.backends.cuda.ptx.addresses import BASE
 from gi_cuda.backends.protocol.device import LaunchRefused
 
@@ -184,9 +185,7 @@ class Arena:
 
     def _call(self, name: str, *arguments: Any) -> None:
         if status := getattr(self._cuda, name)(*arguments):
-            text = ctypes.c_char_p()
-            self._cuda.cuGetErrorString(status, ctypes.byref(text))
-            raise _Refusal(f"{name}: {(text.value or b'unknown error').decode()}")
+            raise _Refusal(f"{name}: {meaning(self._cuda, status)}")
 
 
 def arena_supported() -> bool:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from gi_cuda.backends.cuda.driver import meaning
+
 _THREAD_LOCAL = 1  # CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 _COOPERATIVE = 2  # CU_LAUNCH_ATTRIBUTE_COOPERATIVE
 _POINTER, _SIZE, _END = 1, 2, 0  # CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END
@@ -122,7 +124,4 @@ def _driver() -> ctypes.CDLL:
 
 def _call(name: str, *arguments: Any) -> None:
     if status := getattr(_driver(), name)(*arguments):
-        text = ctypes.c_char_p()
-        _driver().cuGetErrorString(status, ctypes.byref(text))
-        said = (text.value or b"unknown error").decode()
-        raise CooperativeError(f"{name}: {said}")
+        raise CooperativeError(f"{name}: {meaning(_driver(), status)}")

@@ -20,6 +20,7 @@ from gi_cuda.backends.cuda.device.driver_structs import (
     reading,
 )
 from gi_cuda.backends.cuda.device.memory import Region
+from gi_cuda.backends.cuda.driver import meaning
 from gi_cuda.backends.protocol.device import LaunchRefused
 from gi_cuda.backends.protocol.requests import CasePlan
 from gi_cuda.spec import Surface, Texture, View
@@ -191,9 +192,7 @@ class Textures:
         if not status:
             return
         self._context.check()
-        text = ctypes.c_char_p()
-        self._cuda.cuGetErrorString(status, ctypes.byref(text))
-        said = (text.value or b"unknown error").decode()
+        said = meaning(self._cuda, status)
         kind = "texture" if isinstance(view.of, Texture) else "surface"
         size = " x ".join(map(str, (*view.extent, *([view.layers] if view.layers else []))))
         of = f" of {size} texels" if size else ""

@@ -238,12 +238,12 @@ def _item(
         everywhere,
         operands,
         kernel,
-        _is_plain_function(tokens, declared),
+        is_plain_function(tokens, declared),
         declared.scope,
     )
 
 
-def _is_plain_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
+def is_plain_function(tokens: Tokens, declared: ScopeDeclaration) -> bool:
     """Whether it is a function that is called by a name of its own."""
     words = declared.words
     before = words[: words.index("(")] if "(" in words else []

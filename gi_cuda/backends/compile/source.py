@@ -24,6 +24,7 @@ from gi_cuda.backends.compile.preprocess import batch_text, prelude, split
 from gi_cuda.backends.compile.process import Finished
 from gi_cuda.backends.compile.prune import expanded, identifiers
 from gi_cuda.backends.compile.reach import Reach, Reached, everything
+from gi_cuda.backends.compile.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 
@@ -59,6 +60,7 @@ class SourceCompiler(ABC):
         kernels, symbols: names of kernels and variables that must be found, as C++ has them
             (``blur<float, 3>``, ``filter::taps``).
         namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
+        defines: functions of the source (see :mod:`gi_cuda.backends.compile.redeclared`).
         shares: whether variants may share machine code.
         reach: takes out of variants what their kernels cannot reach; None: they stay whole.
     """
@@ -71,6 +73,7 @@ class SourceCompiler(ABC):
     kernels: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    defines: frozenset[str] = frozenset()
     shares: bool = True
     reach: Reach | None = field(default=None, repr=False, compare=False)
 
@@ -97,6 +100,7 @@ class SourceCompiler(ABC):
             kernels=target.kernels,
             symbols=symbols,
             namespaces=namespaces(source.text),
+            defines=defined_functions(source.text),
             reach=Reach(roots(subject.grammar, (*target.kernels, *symbols))),
             **own,
         )

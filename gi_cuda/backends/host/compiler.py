@@ -16,6 +16,7 @@ from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.redeclared import Separated
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.host.common import NOT_INLINED, mark_common
@@ -155,13 +156,13 @@ class HostCompiler(SourceCompiler):
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     """The C++ text of a shard: every variant in a namespace of its own after the common prelude."""
     overloads = chain.from_iterable(one.overloads for one in shard)
-    parts = [_headers(compiler, shard)]
-    parts += [declared(compiler.namespaces), outside(overloads)]
+    headers, forward = _headers(compiler, shard)
+    parts = [headers, declared(compiler.namespaces), outside(overloads)]
     joint = joined(compiler.namespaces)
     for phenotype in shard:
         name = f"v{phenotype.ident}"
         text = prepare(phenotype.text)
-        begin = f"{joint}{seen(phenotype.overloads)}"
+        begin = f"{joint}{seen(phenotype.overloads)}{forward}"
         parts += [
             variant_text(name, f"{begin}\n{mark_common(text) if compiler.shares else text}"),
             export_references(name, compiler.kernels, compiler.symbols, phenotype.lent),
@@ -169,18 +170,18 @@ def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
     return "".join(parts)
 
 
-def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:
+def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
     """The prelude, as far as a shard needs it where that is known."""
     texts = [phenotype.text for phenotype in shard]
     headers = None
     if compiler.reach is not None and shard:
         options = (*NVCC_MACROS, *compiler.options, *shard[0].options)
-        headers = own_headers(compiler.cxx, options, f"{_SAID}{compiler.front}")
+        headers = own_headers(compiler.cxx, options, f"{_SAID}{compiler.front}", compiler.defines)
     if compiler.reach is None or headers is None:
-        return preamble(compiler.front, texts)
+        return Separated(preamble(compiler.front, texts))
     said = map(identifiers, (*texts, *compiler.namespaces))
     needed = headers.within_reach_of(compiler.reach.roots.union(*said))
-    return preamble_with(f"{needed}\n", texts)
+    return Separated(preamble_with(f"{needed}\n", texts), headers.forward)
 
 
 @lru_cache(maxsize=4)

@@ -17,6 +17,8 @@ from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import Items, code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs
 from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.prune import identifiers
+from gi_cuda.backends.compile.redeclared import separated
 from gi_cuda.backends.compile.source import PREPROCESS_LIMIT
 from gi_cuda.backends.host.library import INCLUDE
 from gi_cuda.backends.host.preamble import preamble
@@ -35,16 +37,18 @@ class OwnHeaders:
         places: which of them are code.
         items: what these declare.
         needs: who needs whom.
+        forward: declarations for the begin of every variant.
     """
 
     lines: tuple[str, ...]
     places: tuple[int, ...]
     items: Items
     needs: Needs
+    forward: str
 
     def within_reach_of(self, names: Iterable[str]) -> str:
         """What variants that say these names may need."""
-        stay = self.needs.reached(names)
+        stay = self.needs.reached(identifiers(self.forward).union(names))
         every, kept = set[int](), set[int]()
         for at, item in enumerate(self.items.items):
             (kept if at in stay else every).update(range(item.first, item.last + 1))
@@ -53,13 +57,16 @@ class OwnHeaders:
 
 
 @lru_cache(maxsize=4)
-def own_headers(cxx: str, options: tuple[str, ...], front: str) -> OwnHeaders | None:
+def own_headers(
+    cxx: str, options: tuple[str, ...], front: str, defined: frozenset[str]
+) -> OwnHeaders | None:
     """Read a prelude; None where it cannot be preprocessed or understood.
 
     Args:
         cxx: the compiler.
         options: that decide how it preprocesses.
         front: the prelude, with directives that keep apart what runs where.
+        defined: functions of the source.
     """
     command = [cxx, "-E", "-dI", "-x", "c++", *options, f"-I{INCLUDE}", "-"]
     text = preamble(f"{_BEGIN}\n{front}\n", ())
@@ -67,12 +74,13 @@ def own_headers(cxx: str, options: tuple[str, ...], front: str) -> OwnHeaders | 
     if not finished.ok:
         return None
     begin = finished.stdout.find(_BEGIN) + len(_BEGIN)
-    text = without_host_code("\n".join(_own_lines(finished.stdout[begin:].split("\n"))))
+    own = "\n".join(_own_lines(finished.stdout[begin:].split("\n")))
+    text, forward = separated(without_host_code(own), defined)
     code, places = code_lines(text, 0)
     items = read_items(code)
     if items is None:
         return None
-    return OwnHeaders(tuple(text.split("\n")), tuple(places), items, Needs(items.items))
+    return OwnHeaders(tuple(text.split("\n")), tuple(places), items, Needs(items.items), forward)
 
 
 def _own_lines(lines: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,11 @@ inline __device__ float clamped(float value) { return fminf(fmaxf(value, -500.0f
 }  // namespace detail
 }  // namespace image
 
+struct Offset {
+    float value;
+};
+__device__ Offset sum(Offset first, Offset second = Offset());
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -18,6 +18,7 @@ from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
+from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
@@ -222,7 +223,7 @@ class NvccCompiler(SourceCompiler):
             whole = self._prepare(options)
             part = whole.within_reach_of(names) if whole else None
             for phenotype in group[:TRIED]:
-                text = shard_text("", [phenotype], self.namespaces)
+                text = shard_text("", [phenotype], self.namespaces, part.forward if part else "")
                 same = whole and part and same_code(whole, part, phenotype, text, COMPILE_LIMIT)
                 if same is not None:
                     self._reached[options] = part if same else None
@@ -263,7 +264,8 @@ class NvccCompiler(SourceCompiler):
 
     def _prepare(self, options: tuple[str, ...]) -> ShardSetup | None:
         words = [str(word) for word in self.command()[1:]]
-        return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT)
+        own = self.defines - said_as_functions(self._builtin(), self.defines)
+        return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT, own)
 
     def compile_whole(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         """Compile a shard with one call of nvcc."""
@@ -300,7 +302,7 @@ class _Batch:
 
     def _staged(self, ready: ShardSetup, shard: Sequence[Phenotype], path: Path) -> Finished:
         ptx = path.with_suffix(".ptx")
-        text = shard_text("", shard, self.compiler.namespaces)
+        text = shard_text("", shard, self.compiler.namespaces, ready.forward)
         finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT)
         if not finished.ok:
             return brought_home(finished, self.compiler.file_name)

@@ -11,7 +11,8 @@ from pathlib import Path
 import xxhash
 
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
-from gi_cuda.backends.compile.prune import expanded, pruned
+from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
+from gi_cuda.backends.compile.redeclared import separated
 from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces
 from gi_cuda.backends.protocol.variants import Built, Phenotype
@@ -25,16 +26,18 @@ class ShardSetup:
         stages: the programs.
         front: the prelude, preprocessed.
         macros: definitions of all macros that it leaves behind.
+        forward: declarations for the begin of every variant.
     """
 
     stages: Stages
     front: str
     macros: str
+    forward: str = ""
 
     @cached_property
     def told(self) -> str:
         """What of the prelude decides about code; the preprocessor lists macros in any order."""
-        return "\n".join([self.front, *sorted(self.macros.splitlines())])
+        return "\n".join([self.front, self.forward, *sorted(self.macros.splitlines())])
 
     @cached_property
     def _name(self) -> str:
@@ -52,7 +55,8 @@ class ShardSetup:
 
     def within_reach_of(self, names: Iterable[str]) -> ShardSetup:
         """This shard with only what variants that say these names can reach of the prelude."""
-        return replace(self, front=pruned(self.front, expanded(names, self.macros)))
+        said = expanded(identifiers(self.forward).union(names), self.macros)
+        return replace(self, front=pruned(self.front, said))
 
     def preprocess(self, text: str, limit: float) -> Finished:
         """Preprocess what follows the prelude. Only the prelude's macros matter for that."""
@@ -67,7 +71,13 @@ class ShardSetup:
 
 
 @lru_cache(maxsize=32)
-def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> ShardSetup | None:
+def prepare(
+    nvcc: str,
+    options: tuple[str, ...],
+    front: str,
+    limit: float,
+    defined: frozenset[str] = frozenset(),
+) -> ShardSetup | None:
     """Find the stages and preprocess the prelude; None where nvcc itself has to be asked.
 
     Args:
@@ -75,6 +85,7 @@ def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Sh
         options: all that decide how a source is compiled.
         front: the prelude.
         limit: seconds of wall time for the preprocessor.
+        defined: functions of the source that CUDA has none of.
     """
     stages = find_stages(nvcc, options)
     if stages is None:
@@ -88,7 +99,9 @@ def prepare(nvcc: str, options: tuple[str, ...], front: str, limit: float) -> Sh
             if not run(command, limit=limit, environment=stages.environment).ok:
                 return None
             found.append(read_text(result))
-    return ShardSetup(stages, *found)
+    text, macros = found
+    headers, forward = separated(text, defined)
+    return ShardSetup(stages, headers, macros, forward)
 
 
 @dataclass(slots=True)

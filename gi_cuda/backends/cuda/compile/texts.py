@@ -52,8 +52,14 @@ def pointers(kernels: Sequence[str], symbols: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = ()) -> str:
-    """The CUDA text of a shard: every variant in a namespace of its own after the prelude."""
+def shard_text(
+    front: str, shard: Sequence[Phenotype], namespaces: Sequence[str] = (), forward: str = ""
+) -> str:
+    """The CUDA text of a shard: every variant in a namespace of its own after the prelude.
+
+    Args:
+        forward: declarations for the begin of every variant.
+    """
     overloads = chain.from_iterable(one.overloads for one in shard)
     parts = [front, declared(namespaces), outside(overloads)]
     joint = joined(namespaces)
@@ -63,9 +69,8 @@ def shard_text(front: str, shard: Sequence[Phenotype], namespaces: Sequence[str]
         loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
         own = COUNTER.format(loops=max(loops) + 1) if loops else ""
         own += CHOICE if "gi_chosen" in text else ""
-        parts.append(
-            f'# 1 "{name}/begin"\nnamespace {name} {{{joint}{seen(phenotype.overloads)}{own}\n'
-        )
+        begin = f"{joint}{seen(phenotype.overloads)}{forward}{own}"
+        parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{begin}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')
     return "".join(parts)
 

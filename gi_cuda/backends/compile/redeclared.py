@@ -1,0 +1,86 @@
+"""Functions that a header declares and the source defines.
+
+In a batch the header's declaration stands in front of all variants and each definition in the
+namespace of its variant, so they are two functions. A call whose arguments are of a type of the
+headers finds both, and is ambiguous. So such declarations go into the variants; definitions in
+headers stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from gi_cuda.backends.compile.declarations import (
+    ScopeDeclaration,
+    Tokens,
+    declarations,
+    keys_of,
+    read,
+)
+from gi_cuda.backends.compile.items import is_plain_function
+from gi_cuda.backends.compile.overloads import said_as_functions
+
+
+def defined_functions(source: str) -> frozenset[str]:
+    """Names of the functions that a source defines outside of namespaces; none where its brackets
+    do not match."""
+    tokens = read(source)
+    if tokens is None:
+        return frozenset()
+    bodies = (item for item in declarations(tokens) if _has_body(item))
+    return frozenset[str]().union(*(_function(tokens, item) for item in bodies))
+
+
+class Separated(NamedTuple):
+    """The preprocessed text of headers.
+
+    Attributes:
+        headers: without declarations of functions that the source defines.
+        forward: these declarations, in one line, for the begin of every variant.
+    """
+
+    headers: str
+    forward: str = ""
+
+
+def separated(headers: str, defined: Iterable[str]) -> Separated:
+    """Take declarations of functions that a source defines out of the text of headers.
+
+    What a function of theirs calls stays, since that would not compile without.
+    """
+    names = said_as_functions(headers, frozenset(defined))
+    tokens = read(headers) if names else None
+    if tokens is None:
+        return Separated(headers)
+    taken: list[tuple[ScopeDeclaration, set[str]]] = []
+    called: set[str] = set()
+    for item in declarations(tokens):
+        own = _function(tokens, item) & names
+        if own and not _has_body(item):
+            taken.append((item, own))
+        elif "{" in item.words:
+            called |= tokens.names(item.begin, item.end) & names
+    left, forward, at = [], [], 0
+    for item, own in taken:
+        if not own & called:
+            first, last = tokens.starts[item.begin], tokens.ends[item.end - 1]
+            left += [headers[at:first], *tokens.directives_in(first, last)]
+            forward.append(" ".join(_without_linkage(tokens.words[item.begin : item.end])))
+            at = last
+    return Separated("".join([*left, headers[at:]]), " ".join(forward))
+
+
+def _without_linkage(words: Sequence[str]) -> Sequence[str]:
+    """A declaration without ``extern "C"``: what has that is in no namespace."""
+    return words[2:] if words[0] == "extern" and words[1].startswith('"') else words
+
+
+def _function(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
+    """The names of a function outside of namespaces; none of anything else."""
+    plain = not item.scope and is_plain_function(tokens, item)
+    return keys_of(tokens, item) if plain else set()
+
+
+def _has_body(item: ScopeDeclaration) -> bool:
+    return item.words[-1:] == ["{"]

@@ -1,4 +1,4 @@
-"""Declarations of headers whose functions the source defines go from the headers to the variants."""
+"""Declarations of headers whose functions the source defines go from headers to variants."""
 
 from __future__ import annotations
 

@@ -12,6 +12,12 @@ struct __nv_bfloat16_raw {
   __nv_bfloat16_raw(const __nv_bfloat16 &value) : x(value.__x) {}
   operator __nv_bfloat16() const { return __nv_bfloat16::bits(x); }
 };
+struct __nv_bfloat162_raw {
+  unsigned short x, y;
+  __nv_bfloat162_raw() = default;
+  __nv_bfloat162_raw(const __nv_bfloat162 &value) : x(value.x.__x), y(value.y.__x) {}
+  operator __nv_bfloat162() const { return __nv_bfloat162(__nv_bfloat16::bits(x), __nv_bfloat16::bits(y)); }
+};
 
 GI_SMALL_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16)
 static inline __nv_bfloat162 make_bfloat162(const __nv_bfloat16 x, const __nv_bfloat16 y) {

@@ -16,6 +16,12 @@ struct __half_raw {
   __half_raw(const __half &value) : x(value.__x) {}
   operator __half() const { return __half::bits(x); }
 };
+struct __half2_raw {
+  unsigned short x, y;
+  __half2_raw() = default;
+  __half2_raw(const __half2 &value) : x(value.x.__x), y(value.y.__x) {}
+  operator __half2() const { return __half2(__half::bits(x), __half::bits(y)); }
+};
 
 GI_SMALL_CONVERSIONS(__half, __half2, half)
 static inline __half2 make_half2(const __half x, const __half y) { return __half2(x, y); }

@@ -23,6 +23,7 @@ _BY_ITSELF: Final = frozenset(
 """Headers of C, which need none of the others."""
 _PARTS: Final = {
     "gi_ptx.hpp": re.compile(r"\basm\b|\b__asm|\b__cvta_|\b__is(?:Global|Shared|Local|Constant)\b"),
+    "gi_ptx_matrices.hpp": re.compile(r"\b(?:[ls][dt]matrix|mma)\b\s*\.\s*sync\b"),
     "gi_rounding.hpp": re.compile(r"\b__\w+_r[nzud]\b"),
     "gi_simd.hpp": re.compile(r"\b__(?:v\w+[24]|vi\w+|fns|dp[24]a\w*)\b"),
     "gi_special.hpp": re.compile(

@@ -1,4 +1,4 @@
-"""Floating-point numbers of 8 bits: every conversion is to the nearest, of two such ones to the even one."""
+"""Floating-point numbers of 8 bits: conversions are to the nearest, of two to the even one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,9 @@ def some_floats(kind: str) -> np.ndarray:
     rng = np.random.default_rng(1)
     known = sizes(kind)
     middle = (known[1:] + known[:-1]) / 2
-    close = np.concatenate([np.nextafter(np.float32(middle), np.float32(side)) for side in (0, 1e9)])
+    close = np.concatenate(
+        [np.nextafter(np.float32(middle), np.float32(side)) for side in (0, 1e9)]
+    )
     edges = [0.0, -0.0, np.inf, -np.inf, np.nan, 464, 465, 480, 1e9, 61439, 61440, 61441, 1e-30]
     spread = rng.standard_normal(1500) * 2.0 ** rng.integers(-20, 18, 1500)
     parts = [known, -known, middle, -middle, close, np.array(edges), spread]

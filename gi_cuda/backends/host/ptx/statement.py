@@ -9,6 +9,7 @@ from typing import Final
 
 from gi_cuda.backends.host.ptx.arithmetic import ARITHMETIC
 from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
+from gi_cuda.backends.host.ptx.matrices import MATRICES
 from gi_cuda.backends.host.ptx.memory import MEMORY
 from gi_cuda.backends.host.ptx.types import REGISTERS, of_register
 
@@ -161,12 +162,12 @@ def _one(text: str) -> Iterator[str]:
 
 def _cpp(one: Instruction) -> str:
     """An instruction as C++ statements."""
-    make = ARITHMETIC.get(one.name) or MEMORY.get(one.name)
+    make = ARITHMETIC.get(one.name) or MEMORY.get(one.name) or MATRICES.get(one.name)
     if make is None:
         raise Unknown(one.text)
     try:
         return make(one)
-    except (IndexError, ValueError):  # words or operands that it must have
+    except (IndexError, StopIteration, ValueError):  # words or operands that it must have
         raise Unknown(one.text) from None
 
 

@@ -20,8 +20,12 @@ DEFAULT_BLOCK = 128
 _BLOCKS = {1: (str(DEFAULT_BLOCK),), 2: ("16", "8"), 3: ("8", "4", "4")}
 _MOST_THREADS = 1024
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_WAITING = re.compile(r"\b(?:this_grid|grid_group)\b")
-"""What stands where blocks wait for each other."""
+_GRID = re.compile(
+    r"\bgrid_group\s*&?\s*(?P<declared>[A-Za-z_]\w*)|(?P<set>[A-Za-z_]\w*)\s*=[^;=]*\bthis_grid\s*\("
+)
+"""Where a name is given to the grid."""
+_WAITING = r"\b(?:{grids})\s*\.\s*(?:sync|barrier_\w+)\b|\bsync\s*\(\s*(?:{grids})\s*\)"
+"""Where blocks wait for each other; the names of the grid go in between."""
 
 _ACROSS = re.compile(r"(?i).*(?:w|width|cols?|columns|x)|n")
 """Names of what goes along x."""
@@ -77,7 +81,15 @@ def launching(
         sizes: what says how much data there is.
     """
     how = _launching(source, found, usable | {extent.name for extent in sizes}, sizes)
-    return replace(how, cooperative=any(map(_WAITING.search, source.texts)))
+    return replace(how, cooperative=blocks_wait(source.texts))
+
+
+def blocks_wait(functions: Sequence[str]) -> bool:
+    """Whether blocks wait for each other in some functions; a grid may only be asked its size."""
+    text = "\n".join(functions)
+    names = {found["declared"] or found["set"] for found in _GRID.finditer(text)}
+    grids = "|".join([r"this_grid\s*\(\s*\)", *sorted(names)])
+    return re.search(_WAITING.format(grids=grids), text) is not None
 
 
 def with_room(

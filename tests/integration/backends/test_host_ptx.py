@@ -225,3 +225,27 @@ def test_warps(host):
 def test_what_is_not_known_is_named(host, statement, said):
     with pytest.raises(RuntimeError, match=f"does not know this PTX: .*{said}"):
         host.compile(f"__global__ void k(unsigned *o) {{ {statement} }}", ["k"])
+
+
+@pytest.mark.parametrize(
+    ("statement", "off"),
+    [
+        ('"ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(x), "=r"(y) : "l"(in + AT)', 1),
+        ('"st.global.v4.u32 [%0], {%1, %1, %1, %1};" : : "l"(out + AT), "r"(x)', 2),
+        ('"cp.async.ca.shared.global [%0], [%1], 16;" : : "r"(to), "l"(in + AT)', 3),
+        ('"ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(x) : "r"(to + 4 * AT)', 1),
+    ],
+)  # fmt: skip
+def test_what_a_device_refuses_as_misaligned_fails(host, statement, off):
+    def ended(at):
+        text = f"""__global__ void k(const unsigned *in, unsigned *out) {{
+          __shared__ __align__(16) unsigned tile[64];
+          unsigned x = 0, y, to = __cvta_generic_to_shared(tile);
+          asm volatile({statement.replace("AT", str(at))});
+          out[threadIdx.x] = x;
+        }}"""
+        buffers = {"in": np.zeros(64, np.uint32), "out": np.zeros(64, np.uint32)}
+        return host.run(text, buffers, (1,), (32,))
+
+    assert ended(0).status == 0
+    assert "misaligned" in ended(off).report

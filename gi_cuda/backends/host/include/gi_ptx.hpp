@@ -75,9 +75,14 @@ static inline size_t __cvta_generic_to_local(const void *p) { return reinterpret
 static inline void *__cvta_global_to_generic(size_t p) { return reinterpret_cast<void *>(p); }
 static inline void *__cvta_constant_to_generic(size_t p) { return reinterpret_cast<void *>(p); }
 static inline void *__cvta_local_to_generic(size_t p) { return reinterpret_cast<void *>(p); }
+// An address that must be a multiple of what is moved there; where it is not, the access fails as one to nowhere.
+static inline uint64_t gi_ptx_aligned(uint64_t address, unsigned bytes) {
+  if (address % bytes) (void)*reinterpret_cast<volatile char *>(uint64_t(1) << 63);
+  return address;
+}
 static inline void gi_ptx_copy(uint64_t to, uint64_t from, unsigned count, unsigned given) {
-  unsigned char *target = reinterpret_cast<unsigned char *>(to);
-  const unsigned char *source = reinterpret_cast<const unsigned char *>(from);
+  unsigned char *target = reinterpret_cast<unsigned char *>(gi_ptx_aligned(to, count));
+  const unsigned char *source = reinterpret_cast<const unsigned char *>(gi_ptx_aligned(from, count));
   for (unsigned at = 0; at < count; ++at) target[at] = at < given ? source[at] : 0;
 }
 

@@ -10,12 +10,17 @@ static inline void gi_ptx_gather(uint64_t own, uint64_t (&all)[32]) {
   const gi_table &table = gi_gather(~0u, own);
   for (unsigned lane = 0; lane < 32; ++lane) all[lane] = table.values[lane];
 }
+template <unsigned count>
+static inline void gi_ptx_rows(uint64_t own, uint64_t (&all)[32]) {
+  gi_ptx_gather(own, all);
+  for (unsigned row = 0; row < 8 * count; ++row) gi_ptx_aligned(all[row], 16);
+}
 
 // Eight rows of 16 bytes each, whose addresses eight threads have; of several matrices the next eight have them.
 template <unsigned count, bool transposed>
 static inline void gi_ptx_load_matrices(uint64_t address, uint32_t (&to)[count]) {
   uint64_t rows[32];
-  gi_ptx_gather(address, rows);
+  gi_ptx_rows<count>(address, rows);
   const unsigned row = gi_lane() / 4, part = gi_lane() % 4;
   for (unsigned at = 0; at < count; ++at) {
     const uint64_t *own = rows + 8 * at;
@@ -27,7 +32,7 @@ static inline void gi_ptx_load_matrices(uint64_t address, uint32_t (&to)[count])
 template <unsigned count, bool transposed>
 static inline void gi_ptx_store_matrices(uint64_t address, const uint32_t (&from)[count]) {
   uint64_t rows[32];
-  gi_ptx_gather(address, rows);
+  gi_ptx_rows<count>(address, rows);
   const unsigned row = gi_lane() / 4, part = gi_lane() % 4;
   for (unsigned at = 0; at < count; ++at) {
     const uint64_t *own = rows + 8 * at;

@@ -10,7 +10,7 @@ from gi_cuda.backends.host.ptx.instruction import Instruction, Unknown
 
 def _loaded(one: Instruction) -> str:
     parts = one.vector(0)
-    base = one.address(1, one.space)
+    base = _aligned(one, 1, len(parts))
     volatile = "volatile " if "volatile" in one.words else ""
     place = f"reinterpret_cast<const {volatile}{one.kind} *>({base})"
     loads = [f"const {one.kind} gi_loaded_{at} = {place}[{at}];" for at in range(len(parts))]
@@ -20,9 +20,14 @@ def _loaded(one: Instruction) -> str:
 
 def _stored(one: Instruction) -> str:
     volatile = "volatile " if "volatile" in one.words else ""
-    place = f"reinterpret_cast<{volatile}{one.kind} *>({one.address(0, one.space)})"
     parts = one.vector(1)
+    place = f"reinterpret_cast<{volatile}{one.kind} *>({_aligned(one, 0, len(parts))})"
     return " ".join(f"{place}[{at}] = {one.taken(part)};" for at, part in enumerate(parts))
+
+
+def _aligned(one: Instruction, number: int, parts: int) -> str:
+    """An address, which has to be a multiple of all that is moved at once."""
+    return f"gi_ptx_aligned({one.address(number, one.space)}, {parts} * sizeof({one.kind}))"
 
 
 def _nothing(_: Instruction) -> str:

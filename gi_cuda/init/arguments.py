@@ -18,6 +18,7 @@ from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
 from gi_cuda.init.textures import is_object, memory_of
+from gi_cuda.spec.numbers import NumberType
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +176,7 @@ def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) 
 
 
 def _scalar(name: str, element: Element, use: LaunchSite | None) -> ProposedScalar:
+    element = replace(element, type=NumberType(element.type).dtype.name)
     computed = None if use is None or element.floating else use.computed.get(name)
     if computed is not None:
         return ProposedScalar(name, element, 0, source=True, computed=computed)

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gi_cuda.grammar.frontends.cuda.element_types import Member
+from gi_cuda.grammar.frontends.cuda.element_types import Element, Member
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.proposal import Proposal, python_name
+from gi_cuda.spec.numbers import NumberType
 
 
 def data_py(proposal: Proposal) -> str:
@@ -126,22 +127,27 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     if buffer.addresses and not element.fields:
         return _numbers_of_elements(proposal, buffer, items)
     if _zeros(buffer):
-        return f"np.zeros({size}, dtype=np.{element.type})"
+        return f"np.zeros({size}, dtype=np.{_numpy(element)})"
     if element.fields:
         return f"random_items({_layout_name(buffer)}, {items}, seed)"
     if _same(buffer) and buffer.fill is not None:
         low = buffer.fill.low
         made = f"full({size}, {low}" if low else f"zeros({size}"
-        return f"np.{made}, dtype=np.{element.type})"
-    if buffer.fill is not None and element.type.startswith("float"):
+        return f"np.{made}, dtype=np.{_numpy(element)})"
+    if buffer.fill is not None and element.floating:
         low, high = buffer.fill.low, buffer.fill.high
-        return f"rng.uniform({low}, {high}, {size}).astype(np.{element.type})"
-    if element.type in ("float32", "float64"):
-        return f"rng.random({size}, dtype=np.{element.type})"
+        return f"rng.uniform({low}, {high}, {size}).astype(np.{_numpy(element)})"
+    if _numpy(element) in ("float32", "float64"):
+        return f"rng.random({size}, dtype=np.{_numpy(element)})"
     if element.type == "float16":
         return f"rng.random({size}).astype(np.float16)"
     fill = buffer.fill or Fill(0, 2 if element.truth else 100)
     return f"rng.integers({fill.low}, {fill.high}, {size}, dtype=np.{element.type})"
+
+
+def _numpy(element: Element) -> str:
+    """The type of numbers in Python; what numpy has none of is given as floats."""
+    return "float32" if NumberType(element.type).small else element.type
 
 
 def _numbers_of_elements(proposal: Proposal, buffer: ProposedBuffer, items: str) -> str:

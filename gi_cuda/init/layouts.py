@@ -28,6 +28,8 @@ _SIGNED, _UNSIGNED, _FLOAT, _BOOL = (0x05, 0x06, 0x0D), (0x07, 0x08, 0x10), 0x04
 _STRUCTS = ("DW_TAG_structure_type", "DW_TAG_class_type", "DW_TAG_union_type")
 _SEEN_THROUGH = ("DW_TAG_const_type", "DW_TAG_volatile_type", "DW_TAG_restrict_type")
 _DEEPEST = 12
+_OURS = {"gi_small<gi_half_format>": "half", "gi_small<gi_bfloat_format>": "__nv_bfloat16"}
+"""Names of classes on the host that are others on a device: template arguments have no alias."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,8 @@ class _Reader:
             # All members lie in the same place: the largest one is as good as any.
             members = sorted(members, key=lambda one: -one[2].size)[:1]
         align = max([_number(entry, "DW_AT_alignment", 1), *(one.align for _, _, one in members)])
-        return Shape("struct", size, align, alias or _name(entry), members=tuple(members))
+        name = _name(entry)
+        return Shape("struct", size, align, alias or _OURS.get(name, name), members=tuple(members))
 
     def _members(self, entry: Any, depth: int) -> Iterator[tuple[str, int, Shape]]:
         for child in entry.iter_children():

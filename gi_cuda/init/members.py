@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.grammar.frontends.cuda.element_types import SMALL_FLOATS, Element
 from gi_cuda.init.access import UNKNOWN, Access, accesses, member_accesses
 from gi_cuda.init.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.layouts import Shape
-from gi_cuda.init.shapes import HALF, element_of, has_addresses
+from gi_cuda.init.shapes import element_of, has_addresses
 from gi_cuda.init.sources import Chosen
+from gi_cuda.spec.numbers import NumberType
 
 _FOLLOWED = 1
 """Pointers to pointers that are followed, from the first one on."""
@@ -131,7 +132,7 @@ def take_apart(source: Chosen, name: str, shape: Shape, taken: set[str]) -> Part
 
 def _leaves(shape: Shape, path: str, at: int) -> Iterator[tuple[str, int, Shape]]:
     """The parts of a type that are no structs: how one names each, its first byte, its type."""
-    if shape.kind == "struct" and shape.name not in HALF:
+    if shape.kind == "struct" and shape.name not in SMALL_FLOATS:
         for member, offset, inner in shape.members:
             yield from _leaves(inner, f"{path}.{member}".lstrip("."), at + offset)
     elif shape.kind == "array" and _values(shape) is None and shape.inner is not None:
@@ -146,8 +147,8 @@ def _values(shape: Shape) -> tuple[Element, int] | None:
     """What numbers a part of a struct is, and how many of them."""
     if shape.kind == "number":
         return Element(shape.name, truth=shape.truth), 1
-    if shape.name in HALF:
-        return Element("float16"), 1
+    if shape.name in SMALL_FLOATS:
+        return Element(NumberType(SMALL_FLOATS[shape.name]).dtype.name), 1
     if shape.kind == "array" and shape.inner is not None:
         inner = _values(shape.inner)
         return None if inner is None else (inner[0], inner[1] * (shape.size // shape.inner.size))

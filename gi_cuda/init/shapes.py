@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
-import numpy as np
-
-from gi_cuda.grammar.frontends.cuda.element_types import Element, ElementTypes, Member
+from gi_cuda.grammar.frontends.cuda.element_types import (
+    SMALL_FLOATS,
+    Element,
+    ElementTypes,
+    Member,
+)
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.init.layouts import Shape
 from gi_cuda.init.sources import Chosen
+from gi_cuda.spec.numbers import NumberType, bytes_of
 
 _CLASS = re.compile(r"\b(?:class|struct)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
 _VIRTUAL = re.compile(r"\bvirtual\b")
-HALF = ("half", "__half")
 _ALIGNED = {1: 1, 2: 2, 3: 1, 4: 4}
 """To how many parts a vector of so many is aligned, but no further than 16 bytes."""
 
@@ -34,8 +38,9 @@ def element_of(shape: Shape | None) -> Element:
     leaves = tuple(numbers(shape))
     kinds = {one.type for one in leaves}
     parts = sum(one.length for one in leaves)
-    if len(kinds) == 1 and parts * np.dtype(leaves[0].type).itemsize == shape.size:
+    if len(kinds) == 1 and parts * bytes_of(leaves[0].type) == shape.size:
         return Element(leaves[0].type, parts)
+    leaves = tuple(replace(one, type=NumberType(one.type).dtype.name) for one in leaves)
     return Element("uint8", shape.size, fields=leaves, addresses=has_addresses(shape))
 
 
@@ -52,8 +57,8 @@ def numbers(shape: Shape, name: str = "", at: int = 0) -> Iterator[Member]:
     """The numbers in a type: each with a name of its own, arrays of them as one."""
     if shape.kind == "number":
         yield Member(name or "value", shape.name, 1, at)
-    elif shape.name in HALF and shape.size == np.dtype("float16").itemsize:
-        yield Member(name or "value", "float16", 1, at)
+    elif shape.name in SMALL_FLOATS:
+        yield Member(name or "value", SMALL_FLOATS[shape.name], 1, at)
     elif shape.kind == "array" and shape.inner is not None and shape.inner.size:
         inner = shape.inner
         count = shape.size // inner.size

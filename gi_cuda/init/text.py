@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer
@@ -165,7 +163,7 @@ def _buffers(proposal: Proposal) -> Iterator[str]:
             size=Noted(size, buffer.notes.size or ("" if buffer.elements else proposal.mark)),
             role=Noted(buffer.role, buffer.notes.role or why),
             symbol=buffer.symbol or None,
-            item=parts * np.dtype(buffer.element.type).itemsize if buffer.addresses else None,
+            item=buffer.element.bytes if buffer.addresses else None,
             addresses=dict(buffer.addresses) or None,
             begin=Noted(times(buffer.begin, parts), _BEGINS) if buffer.begin else None,
         )
@@ -327,10 +325,15 @@ def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
     )
 
 
+_ACCURACY = {"float8_e5m2": 0.25, "float8_e4m3": 0.125, "bfloat16": 2e-2, "float16": 1e-2}
+"""The least accurate first."""
+
+
 def _accuracy(types: Sequence[str]) -> float:
     """How far numbers of the least accurate of these types may be off."""
-    if "float16" in types:
-        return 1e-2
+    known = [accuracy for kind, accuracy in _ACCURACY.items() if kind in types]
+    if known:
+        return known[0]
     return 1e-4 if "float32" in types else 1e-9
 
 

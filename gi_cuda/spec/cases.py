@@ -269,6 +269,8 @@ def _array(
             where=where,
             hint=f"Return numpy.array(..., dtype=numpy.{buffer.dtype}).",
         )
+    if buffer.type.small is not None and value.dtype.kind == "f":
+        value = buffer.type.small.codes(value)
     if value.dtype != buffer.dtype:
         raise UserError(
             f"the buffer {buffer.name!r} holds {value.dtype}, but is declared as {buffer.dtype}",

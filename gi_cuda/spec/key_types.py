@@ -15,6 +15,7 @@ from pydantic_core import core_schema
 
 from gi_cuda import BACKENDS
 from gi_cuda.spec.expression import Expression, ExpressionError, parse
+from gi_cuda.spec.numbers import SMALL_FLOATS, NumberType
 from gi_cuda.spec.table import did_you_mean, mistake
 
 TYPES = (
@@ -26,6 +27,11 @@ _C_TYPES = {
     **{"unsigned": "uint32", "unsigned int": "uint32", "size_t": "uint64", "bool": "uint8"},
     **{"half": "float16", "float": "float32", "double": "float64"},
 }
+_SMALL_IN_C = {
+    **{"__nv_bfloat16": "bfloat16", "nv_bfloat16": "bfloat16"},
+    **{"__nv_fp8_e4m3": "float8_e4m3", "__nv_fp8_e5m2": "float8_e5m2"},
+}
+_ALL_TYPES = (*TYPES, *SMALL_FLOATS)
 _LONGEST = 100
 """Bytes of a name that files are named after."""
 
@@ -84,7 +90,21 @@ def _type(text: str) -> np.dtype[Any]:
         return np.dtype(text)
     if text in _C_TYPES:
         raise mistake(f"{text!r} is a name in C, not in numpy", f"Write {_C_TYPES[text]!r}.")
+    if small := SMALL_FLOATS.get(text):
+        raise mistake(
+            f"only buffers are of type {text!r}", f"Write {small.dtype.name!r}, and give its bits."
+        )
     raise mistake(f"there is no type {text!r} here", did_you_mean(text, TYPES))
+
+
+def _number_type(text: str) -> NumberType:
+    if text in SMALL_FLOATS:
+        return NumberType(text)
+    if text in _SMALL_IN_C:
+        raise mistake(f"{text!r} is CUDA's name for it", f"Write {_SMALL_IN_C[text]!r}.")
+    if text not in TYPES and text not in _C_TYPES:
+        raise mistake(f"there is no type {text!r} here", did_you_mean(text, _ALL_TYPES))
+    return NumberType(_type(text).name)
 
 
 def _component_type(text: str) -> np.dtype[Any]:
@@ -232,6 +252,7 @@ Command = Annotated[str, BeforeValidator(_command)]
 Pattern = Annotated[Text, AfterValidator(_pattern)]
 GroupPattern = Annotated[Text, AfterValidator(_group_pattern)]
 Flag = Annotated[bool, Strict()]
+NumberKind = Annotated[NumberType, read_as(str, _number_type)]
 DType = Annotated[np.dtype[Any], read_as(str, _type)]
 ComponentType = Annotated[np.dtype[Any], read_as(str, _component_type)]
 Components = Annotated[int, Strict(), AfterValidator(_components)]

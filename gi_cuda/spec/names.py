@@ -301,7 +301,7 @@ def _check_swap(
                 "Inputs stay as they are, and symbols where they are.",
             )
     a, b = buffers[first], buffers[second]
-    if a.dtype != b.dtype or a.size != b.size or a.size is None:
+    if a.type != b.type or a.size != b.size or a.size is None:
         raise names.places.error(
             key,
             f"the buffers {first!r} and {second!r} differ in type or size",

@@ -210,7 +210,7 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
                 f"no oracle judges the output {name!r}",
                 "Add it to the `buffers` of one, or leave `buffers` out to judge all.",
             )
-    return Oracle(tuple(checks))
+    return Oracle(tuple(checks), {b.name: b.type for b in buffers if b.type.small})
 
 
 def _check_cases(target: Target, places: KeyLines) -> None:

@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
+
 from gi_cuda import BACKENDS
 from gi_cuda.spec.application import Application
 from gi_cuda.spec.expression import ExpressionError, parse
@@ -123,7 +125,7 @@ class Buffer(Table):
     """``[[buffer]]``: an array in device memory.
 
     Attributes:
-        dtype: type of one element.
+        type: of one element.
         size: number of elements, from parameters (scratch only) and scalars; None for an input
             that is as long as the case makes it.
         symbol: name of the ``__constant__`` or ``__device__`` variable that it is, if it is one.
@@ -133,10 +135,8 @@ class Buffer(Table):
             pointer lies; there the case gives the number of an element.
     """
 
-    __pydantic_config__ = renamed(dtype="type")
-
     name: key.Name
-    dtype: key.DType
+    type: key.NumberKind
     role: BufferRole
     size: key.IntExpression | None = None
     symbol: key.Text | None = None
@@ -144,6 +144,11 @@ class Buffer(Table):
     item: key.Count | None = None
     addresses: dict[key.Name, key.Offset] = field(default_factory=dict)
     line: int = 0
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of one element in memory."""
+        return self.type.dtype
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from gi_cuda.grammar.frontends.cuda.functions import Definition, function_declar
 from gi_cuda.spec import KernelStep, Target
 from gi_cuda.spec.kernel_names import overload
 from gi_cuda.spec.load import keys_of
+from gi_cuda.spec.numbers import NumberType
 from gi_cuda.subject import Subject
 
 _PLAIN = ElementTypes({}, {}, frozenset())
@@ -118,7 +119,7 @@ def _taken(argument: Argument, names: list[str], named: Mapping[str, str]) -> Ta
     plain = element is not None and element.parts == 1 and not argument.reference
     pointer = True if argument.pointers else False if element is not None else None
     same = plain and argument.pointers < 2 and element is not None
-    return Taken(text, pointer, np.dtype(element.type) if same and element else None)
+    return Taken(text, pointer, NumberType(element.type).dtype if same and element else None)
 
 
 def wrong_arguments(target: Target, taken: Mapping[str, Signature]) -> Iterator[Finding]:

@@ -18,6 +18,7 @@ from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_elem
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, of_source, signature
 from gi_cuda.spec import Buffer, Given, Target
 from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.numbers import NumberType
 from gi_cuda.subject import Subject
 
 _FEW = 64
@@ -133,5 +134,5 @@ def _layout(types: ElementTypes, kind: str) -> np.dtype[Any] | None:
         element = types.element(member_kind)
         if element is None or element.fields:
             return None
-        members.append((name, element.type, (element.parts * length,)))
+        members.append((name, NumberType(element.type).dtype, (element.parts * length,)))
     return np.dtype(members, align=True) if members else None

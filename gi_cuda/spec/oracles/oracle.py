@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from gi_cuda.spec.numbers import NumberType, seen
 from gi_cuda.spec.oracles.base import Judgement, OutputCheck, Outputs
-from gi_cuda.spec.oracles.compare import Mask
+from gi_cuda.spec.oracles.compare import Array, Mask
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +32,14 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Oracle:
-    """All checks of a target. Can be sent to another process."""
+    """All checks of a target. Can be sent to another process.
+
+    Attributes:
+        types: of buffers, by name.
+    """
 
     checks: tuple[OutputCheck, ...]
+    types: Mapping[str, NumberType] = field(default_factory=dict)
 
     @property
     def runs(self) -> int:
@@ -49,8 +55,8 @@ class Oracle:
         """What to judge against, from the outputs of at least `self.runs` reference runs."""
         if len(runs) < self.runs:
             raise ValueError(f"{self.runs} reference runs are needed, not {len(runs)}")
-        first = {name: np.ascontiguousarray(array) for name, array in runs[0].items()}
-        runs = [first, *runs[1:]]
+        runs = [self._seen(run) for run in runs]
+        first = runs[0]
         prepared = tuple(check.prepare(runs) for check in self.checks)
         return Reference(first, prepared, _undefined(runs))
 
@@ -65,7 +71,7 @@ class Oracle:
             outputs: every judged buffer, one-dimensional.
             reference: from `reference`, for the same case.
         """
-        outputs = {name: np.ascontiguousarray(array) for name, array in outputs.items()}
+        outputs = self._seen(outputs)
         for name, want in reference.outputs.items():
             got = outputs.get(name)
             if got is None:
@@ -83,6 +89,14 @@ class Oracle:
         reason = next((one.reason for one in judgements if not one.acceptable), "")
         whole = Judgement(math.fsum(one.penalty for one in judgements), reason).in_short()
         return _strange(outputs, reference) if whole.acceptable else whole
+
+    def _seen(self, outputs: Outputs) -> dict[str, Array]:
+        """Outputs in types that numpy has."""
+        found = {name: np.ascontiguousarray(array) for name, array in outputs.items()}
+        return {
+            name: seen(array, self.types[name]) if name in self.types else array
+            for name, array in found.items()
+        }
 
     def penalty(self, case: Mapping[str, Any], outputs: Outputs, reference: Reference) -> float:
         """The penalty alone; 0 is acceptable."""

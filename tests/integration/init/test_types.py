@@ -106,6 +106,20 @@ SOURCES = {
           {INDEX}
           if (i < n) {{ auto &one = values[i]; one = -one; }}
         }}""",
+    "small floats": f"""
+        #include <cuda_bf16.h>
+        #include <cuda_fp16.h>
+        #include <cuda_fp8.h>
+        template <typename T, int N> struct Pack {{ T item[N]; }};
+        template <typename T> __global__ void widen(const Pack<T, 2> *pairs, __nv_bfloat16 *sums,
+                                                    __nv_fp8_e4m3 *eighth, int n) {{
+          {INDEX}
+          if (i < n) sums[i] = __float2bfloat16(float(pairs[i].item[0]) + float(pairs[i].item[1]));
+          if (i < n) eighth[i] = __nv_fp8_e4m3(float(sums[i]) / 8);
+        }}
+        void run(Pack<half, 2> *pairs, __nv_bfloat16 *sums, __nv_fp8_e4m3 *eighth, int n) {{
+          widen<half><<<(n + 127) / 128, 128>>>(pairs, sums, eighth, n);
+        }}""",
     "names of python": f"""
         __global__ void add(float *def, int np, int seed) {{
           {INDEX}
@@ -180,6 +194,13 @@ def made_again(name: str, tmp_path: Path) -> Target:
     further = tmp_path / "further"
     further.mkdir()
     return made(name, further)
+
+
+def test_small_floats_are_floats(tmp_path: Path) -> None:
+    target = made("small floats", tmp_path)
+    types = {buffer.name: buffer.type.name for buffer in target.buffers}
+    assert types == {"pairs": "float16", "sums": "bfloat16", "eighth": "float8_e4m3"}
+    assert sizes(target)["pairs"] == "n * 2"
 
 
 def test_members_are_judged_one_by_one(tmp_path: Path) -> None:

@@ -391,6 +391,20 @@ MISTAKES = {
     ),
     "case twice": ('"other"', '"small"', line('"other"'), "case[1].name", "is taken"),
     "C type": ('"int32"', '"int"', line('"int32"'), "scalar[0].type", "Write 'int32'"),
+    "CUDA type": (
+        'name = "a"\ntype = "float32"',
+        'name = "a"\ntype = "__nv_bfloat16"',
+        line('name = "a"') + 1,
+        "buffer[0].type",
+        "Write 'bfloat16'",
+    ),
+    "small float by value": (
+        '"float32"',
+        '"bfloat16"',
+        line('"float32"'),
+        "scalar[1].type",
+        "Write 'uint16', and give its bits",
+    ),
     "no type": (
         '"float32"',
         '"float31"',

@@ -11,13 +11,20 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.spec.numbers import NumberType, bytes_of
 
+SMALL_FLOATS = {
+    **{"half": "float16", "__half": "float16", "nv_half": "float16", "__nv_half": "float16"},
+    **{"__nv_bfloat16": "bfloat16", "nv_bfloat16": "bfloat16"},
+    **{"__nv_fp8_e4m3": "float8_e4m3", "__nv_fp8_e5m2": "float8_e5m2"},
+}
+"""Classes of CUDA's headers that are numbers, and what a target calls these."""
 _FIXED = {
+    **SMALL_FLOATS,
     **{"bool": "uint8", "char": "int8", "uchar": "uint8", "byte": "uint8", "uint": "uint32"},
     **{"ushort": "uint16", "ulong": "uint64", "size_t": "uint64", "ssize_t": "int64"},
     **{"ptrdiff_t": "int64", "clock_t": "int64", "uintptr_t": "uint64", "float": "float32"},
-    **{"double": "float64", "half": "float16", "__half": "float16", "longlong": "int64"},
-    **{"ulonglong": "uint64", "__nv_bfloat16": "uint16", "schar": "int8"},
+    **{"double": "float64", "longlong": "int64", "ulonglong": "uint64", "schar": "int8"},
     **{f"{sign}int{bits}_t": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
 }
 _VECTOR = re.compile(r"(u?(?:char|short|int|long|longlong)|float|double|half)([1-4])")
@@ -47,7 +54,7 @@ class Element:
     """What an item of a buffer is made of, or what a scalar is.
 
     Attributes:
-        type: numpy's name of a part.
+        type: a part's name in a target.
         parts: parts in one item: 4 for ``float4``; for a struct its size in bytes.
         truth: whether it is a ``bool``.
         fields: for a struct, its members as far as they are numbers.
@@ -63,13 +70,13 @@ class Element:
     @property
     def bytes(self) -> int:
         """Size of an item."""
-        return np.dtype(self.type).itemsize * self.parts
+        return bytes_of(self.type) * self.parts
 
     @property
     def floating(self) -> bool:
         """Whether it holds floating-point numbers."""
         numbers = [one.type for one in self.fields] or [self.type]
-        return any(kind.startswith("float") for kind in numbers)
+        return any("float" in kind for kind in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +140,7 @@ class ElementTypes:
             return None
         if len({kind for _, kind, _ in members}) == 1:
             return Element(members[0][1], sum(count for _, _, count in members))
+        members = [(n, NumberType(t).dtype.name, c) for n, t, c in members]
         layout = np.dtype([(n, t, (c,)) for n, t, c in members], align=True)
         places = [layout.fields[name][1] for name, _, _ in members] if layout.fields else []
         fields = (Member(*one, at) for one, at in zip(members, places, strict=True))

@@ -62,13 +62,15 @@ def write(folder: Path, launches: Sequence[Made], plan: Plan | None = None) -> P
             one.device,
             one.flags,
             0,
-            one.nanoseconds,
+            number + 1,
         )
         ordinal = seen[one.kernel]
         seen[one.kernel] += 1
         if plan is not None and ordinal in plan.ordinals.get(one.kernel, ()):
             _write_taken(process, number, ordinal, one)
     records.tofile(process / "launches.bin")
+    times = [(number + 1, one.nanoseconds) for number, one in enumerate(launches)]
+    np.array(times[::-1], "<u8").tofile(process / "times.bin")
     return process
 
 

@@ -5,10 +5,10 @@
 #include "grid.h"
 
 #ifndef BLOCK_X
-#define BLOCK_X 32
+#define BLOCK_X 8
 #endif
 #ifndef BLOCK_Y
-#define BLOCK_Y 8
+#define BLOCK_Y 4
 #endif
 #ifndef THREADS
 #define THREADS 256

@@ -8,9 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.capture.capturing import Tell, Wish, observed_launches, proposed
+from gi_cuda.capture.capturing import Tell, observed_launches
+from gi_cuda.capture.fitted import step_name
 from gi_cuda.capture.folder import DATA, Captured, case_tables, told
 from gi_cuda.capture.observed import Observation
+from gi_cuda.capture.reading import Wish, read_kernels
 from gi_cuda.capture.running import Application
 from gi_cuda.capture.uses import KernelUse, chosen
 from gi_cuda.errors import UserError
@@ -36,17 +38,18 @@ def add(
     """
     target = load_target(folder)
     index = target.folder / DATA
-    if not index.is_file() or len(target.launches) != 1:
+    if not index.is_file():
         raise UserError(
             "it was not captured",
             where=str(folder),
             hint="write one: gi-cuda capture --kernel NAME --into FOLDER -- COMMAND",
         )
-    use = chosen(uses, target.kernels[0])
-    tell(f"reading the source of {use.name.shown}")
-    wish = replace(wish, source=target.source)
-    read, _ = proposed(application, use, wish)
-    found = observed_launches(application, use, wish, read, scratch, tell)
+    mine = [chosen(uses, name) for name in target.kernels]
+    tell(f"reading the source of {', '.join(use.name.shown for use in mine)}")
+    read, *others = read_kernels(application, mine, replace(wish, source=target.source))
+    if others:
+        raise _other(target, "its kernels do not take turns")
+    found = observed_launches(application, read, wish, scratch, tell)
     known = json.loads(index.read_text())
     run = 1 + len({name.rpartition("launch-")[0] for name in known})
     proposal = _with_roles(found.proposal, target)
@@ -96,11 +99,12 @@ def _with_roles(proposal: Proposal, target: Target) -> Proposal:
 
 def _numbers(target: Target, one: Observation) -> Iterator[tuple[str, int]]:
     """What the target has of a launch besides what the kernel gets."""
-    seen = {
-        **{f"grid_{axis}": one.taken.grid[i] for i, axis in enumerate(_AXES)},
-        **{f"block_{axis}": one.taken.block[i] for i, axis in enumerate(_AXES)},
-        "shared": one.taken.shared,
-    }
+    seen: dict[str, int] = {}
+    for number, taken in enumerate(one.taken.steps):
+        grid, block, shared = (step_name(what, number) for what in ("grid", "block", "shared"))
+        seen |= {f"{grid}_{axis}": taken.grid[i] for i, axis in enumerate(_AXES)}
+        seen |= {f"{block}_{axis}": taken.block[i] for i, axis in enumerate(_AXES)}
+        seen[shared] = taken.shared
     sizes = {b.name: b.dtype.itemsize for b in target.buffers}
     for name, piece in one.pieces.items():
         if name in sizes:
@@ -123,15 +127,14 @@ def _check(target: Target, one: Captured) -> None:
     }
     values = defaults(target)
     try:
-        launch = plan(target, values, scalars)[0]
+        launches = plan(target, values, scalars)
     except LaunchError as error:
         raise _other(target, error.what) from None
-    taken = one.observation.taken
-    made = (launch.grid, launch.block, launch.shared)
-    if made != (taken.grid, taken.block, taken.shared):
-        raise _other(
-            target, f"grid {taken.grid}, block {taken.block}, not {launch.grid}, {launch.block}"
-        )
+    for launch, taken in zip(launches, one.observation.taken.steps, strict=True):
+        if (launch.grid, launch.block, launch.shared) != (taken.grid, taken.block, taken.shared):
+            raise _other(
+                target, f"grid {taken.grid}, block {taken.block}, not {launch.grid}, {launch.block}"
+            )
     integers = {name: int(v) for name, v in scalars.items() if v.dtype.kind in "iu"}
     for buffer in target.buffers:
         piece = one.observation.pieces[buffer.name]

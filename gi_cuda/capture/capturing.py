@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import xxhash
 
-from gi_cuda.capture.finding import check_age, defined_as, find_files
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
 from gi_cuda.capture.noise import Allowed, allowed, coarsest, reals
@@ -18,49 +17,16 @@ from gi_cuda.capture.observed import (
     mangled_variable,
     observe,
     texture_names,
-    without_addresses,
 )
+from gi_cuda.capture.reading import Read, Wish, read_kernels
 from gi_cuda.capture.recording import Recording, Taken
+from gi_cuda.capture.rounds import BETWEEN, Rounds, taken_rounds
 from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.checks.finding import listed
-from gi_cuda.init import (
-    Compilation,
-    Proposal,
-    check_free,
-    find_source,
-    from_database,
-    joined,
-    propose,
-)
-from gi_cuda.init.sources import kernels_in, read_whole
+from gi_cuda.init import Proposal, check_free
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is wanted of an application's kernel.
-
-    Attributes:
-        database: a ``compile_commands.json`` to look in.
-        source: the file that it is in; None: it is looked for.
-        launches: ``FIRST..LAST``, from 1, or ``best``.
-        cases: how many launches become cases.
-        limit: bytes of device memory that may be kept.
-        repeat: runs that are compared where results are real numbers.
-        folder: where the target goes.
-    """
-
-    compilation: Compilation
-    database: Path | None
-    source: Path | None
-    launches: str
-    cases: int
-    limit: int
-    repeat: int
-    folder: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,60 +70,70 @@ def list_kernels(application: Application, scratch: Path) -> tuple[list[KernelUs
 
 
 def capture(
-    application: Application, use: KernelUse, wish: Wish, scratch: Path, tell: Tell
-) -> Capture:
-    """A target for one kernel of an application.
+    application: Application, uses: Sequence[KernelUse], wish: Wish, scratch: Path, tell: Tell
+) -> list[Capture]:
+    """Targets for kernels of an application: one for those of one source that take turns and share
+    memory, for each other one of its own.
 
     Args:
-        scratch: a folder for what is written down; nothing of this kernel is there.
+        scratch: a folder for what is written down; nothing of these kernels is there.
         tell: is told what is done next.
 
     Raises:
-        UserError: the source does not have the kernel, or another one; its launches cannot be
-            captured.
+        UserError: the source does not have a kernel, or another one; its launches cannot be
+            captured; several targets are to be in one folder.
     """
-    tell(f"reading the source of {use.name.shown}")
-    proposal, said = proposed(application, use, wish)
-    folder = wish.folder or Path("targets") / proposal.name
+    tell(f"reading the source of {', '.join(use.name.shown for use in uses)}")
+    every = read_kernels(application, uses, wish)
+    if wish.folder is not None and len(every) > 1:
+        raise UserError(
+            "--into names one folder, and these kernels are a target each: they stand in different"
+            " files, or do not take turns with the same memory",
+            where="--kernel",
+            hint="name one kernel, or leave --into out",
+        )
+    return [
+        _captured(application, one, wish, scratch / f"target-{number}", tell)
+        for number, one in enumerate(every)
+    ]
+
+
+def _captured(
+    application: Application, read: Read, wish: Wish, scratch: Path, tell: Tell
+) -> Capture:
+    """A target for what one target can hold."""
+    folder = wish.folder or Path("targets") / read.proposal.name
     check_free(folder, "--into")
-    fitted = observed_launches(application, use, wish, proposal, scratch, tell)
-    plan = _plan(use, fitted.source, wish)
+    fitted = observed_launches(application, read, wish, scratch, tell)
+    plan = _plan(replace(read, proposal=fitted.source), wish)
     runs = []
     real = [b for b in fitted.proposal.buffers if b.role in ("output", "inout")]
     real = [b for b in real if b.element.floating]
     for number in range(2, wish.repeat + 1 if real else 0):
         tell(f"running it again, to see what differs from run to run ({number} of {wish.repeat})")
-        runs.append(_taken(application, plan, scratch / f"run-{number}"))
+        runs.append(_taken(application, read, plan, scratch / f"run-{number}"))
     again = [{one.ordinal: one for one in run} for run in runs]
     tolerances = {one.name: _allowed(one.name, fitted, again) for one in real}
-    found = captured(application, use, folder, fitted, tolerances)
-    return replace(found, lines=(*said, *found.lines))
+    found = _target(application, read.rounds, folder, fitted, tolerances)
+    return replace(found, lines=(*read.said, *found.lines))
 
 
 def observed_launches(
-    application: Application,
-    use: KernelUse,
-    wish: Wish,
-    proposal: Proposal,
-    scratch: Path,
-    tell: Tell,
+    application: Application, read: Read, wish: Wish, scratch: Path, tell: Tell
 ) -> Fitted:
-    """The launches of a kernel that become cases, and a proposal that agrees with them.
-
-    Args:
-        proposal: as it is read from the source.
+    """The launches of kernels that become cases, and a proposal that agrees with them.
 
     Others and errors: see :func:`capture`.
     """
     tell("running the application, and keeping what its launches get")
-    taken = _taken(application, _plan(use, proposal, wish), scratch / "run-1")
-    fitted = fit(proposal, [observe(proposal, one) for one in _whole(taken, wish)])
+    taken = _taken(application, read, _plan(read, wish), scratch / "run-1")
+    fitted = fit(read.proposal, [observe(read.proposal, one) for one in _whole(taken, wish)])
     return _different(fitted)
 
 
-def captured(
+def _target(
     application: Application,
-    use: KernelUse,
+    rounds: Rounds,
     folder: Path,
     fitted: Fitted,
     tolerances: Mapping[str, Allowed],
@@ -168,47 +144,40 @@ def captured(
     if len(cases) == 1:
         cases.append(named(fitted, ["held-out"], f"`{application.shown}`", "again")[0])
     written = files(fitted, cases, tolerances, application.shown, folder)
-    lines = list(_lines(use, fitted, cases, folder))
+    lines = list(_lines(rounds, fitted, cases, folder))
     return Capture(folder, written, fitted.proposal, tuple(cases), tolerances, tuple(lines))
 
 
-def proposed(
-    application: Application, use: KernelUse, wish: Wish
-) -> tuple[Proposal, tuple[str, ...]]:
-    """What the source of a kernel says of it, and what is to be said of how that was chosen.
-
-    Raises:
-        UserError: the source is not found, was changed, or does not have the kernel.
-    """
-    here, program = Path.cwd(), application.program
-    source, *others = [wish.source] if wish.source else find_files(use.name, here, program)
-    check_age(use.name, source, application.program)
-    compilation = wish.compilation
-    if wish.database is not None:
-        compilation = joined(compilation, from_database(wish.database, source))
-    built = find_source(source, compilation)
-    code = read_whole(built.source, built.compilation)
-    shown = [one.shown for one in kernels_in(code, built.compilation.fragment)]
-    wanted = defined_as(use.name, source, shown)
-    read = propose(built.source, wanted, built.compilation, templates=use.name.templates)
-    how = replace(read.launching, cooperative=use.cooperative)
-    names = listed([str(path) for path in others])
-    said = (f"  also defined in {names}; --source FILE takes another",) if others else ()
-    return without_addresses(replace(read, launching=how)), said
-
-
-def _plan(use: KernelUse, proposal: Proposal, wish: Wish) -> Plan:
-    among = launches_from(wish.launches, len(use.launches))
-    ordinals = best(use, among, wish.cases)
+def _plan(read: Read, wish: Wish) -> Plan:
+    proposal, (first, *_), every = read.proposal, read.rounds.uses, read.rounds.every
+    among = launches_from(wish.launches, len(every))
+    rounds = {every[number][0]: every[number] for number in among}
+    wanted = [rounds[number] for number in best(first, [*rounds], wish.cases)]
     symbols = {b.symbol: mangled_variable(b) for b in proposal.buffers if b.symbol}
     textures = [proposal.arguments.index(name) for name in texture_names(proposal)]
-    return Plan({use.name.mangled: ordinals}, textures, symbols, wish.limit)
+    ordinals = {
+        use.name.mangled: [one[which] for one in wanted]
+        for which, use in enumerate(read.rounds.uses)
+    }
+    return Plan(ordinals, textures, symbols, wish.limit)
 
 
-def _taken(application: Application, plan: Plan, folder: Path) -> list[Taken]:
+def _taken(application: Application, read: Read, plan: Plan, folder: Path) -> list[Taken]:
     """What launches got, of the first process that made them."""
-    found, _ = application.run(plan, folder, quiet=True)
-    return next((taken for taken in map(Recording.taken, found) if taken), [])
+    found, status = application.run(plan, folder, quiet=True)
+    first = next((taken for taken in map(Recording.taken, found) if taken), [])
+    taken = [*taken_rounds(read.rounds, first)]
+    if status and not taken:
+        printed = (folder / "output").read_text(errors="replace").split("\n")
+        last = next((line for line in reversed(printed) if line.strip()), "nothing")
+        raise UserError(
+            f"run once more, it ended with status {status} before any launch was kept; it said"
+            f" last: {last.strip()}",
+            where=application.shown,
+            hint="it must do the same each time; if it dies only when its launches are kept, take"
+            " others (--launches FIRST..LAST) or another kernel",
+        )
+    return taken
 
 
 def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
@@ -224,8 +193,8 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
     word, _, number = taken[0].trouble.partition(" ")
     if word == "limit":
         raise UserError(
-            f"a launch got {int(number) / 2e9:.3g} GB, before and after {int(number) / 1e9:.3g} GB,"
-            f" and {wish.limit / 1e9:.3g} GB may be kept",
+            f"a launch got {int(number) / 2**21:,.2f} MiB, to be kept before and after it, and"
+            f" {wish.limit / 2**20:,.2f} MiB may be kept in all",
             hint=f"allow more, --limit {-(-int(number) // 2**30)}G, or give the application less"
             " to do",
         )
@@ -234,11 +203,13 @@ def _whole(taken: Sequence[Taken], wish: Wish) -> list[Taken]:
         "cluster": "is one of clusters of blocks, and such launches are not captured",
         "texture": "got a texture with several levels, or none at all",
         "unreadable": "got memory that cannot be read, as that of another device",
+        BETWEEN: "and those behind it share memory that something else changes between them",
         "disk": "could not be kept: the disk is full, or its folder cannot be written (TMPDIR)",
     }.get(word, f"failed (CUDA's error {number})")
     raise UserError(
         f"launch {taken[0].ordinal + 1} of the kernel {said}",
-        hint="take others: --launches FIRST..LAST, or another kernel",
+        hint="take others: --launches FIRST..LAST, or another kernel"
+        + (", or each by itself" if word == BETWEEN else ""),
     )
 
 
@@ -282,10 +253,13 @@ def _different(fitted: Fitted) -> Fitted:
 
 
 def _lines(
-    use: KernelUse, fitted: Fitted, cases: Sequence[Captured], folder: Path
+    rounds: Rounds, fitted: Fitted, cases: Sequence[Captured], folder: Path
 ) -> Iterator[str]:
     launches = [str(one.taken.ordinal + 1) for one in fitted.launches]
-    yield f"captured {len(launches)} of {len(use.launches)} launches: {', '.join(launches)}"
+    names = [use.name.shown for use in rounds.uses]
+    if len(names) > 1:
+        yield f"each launch is one of {', then '.join(names)}"
+    yield f"captured {len(launches)} of {len(rounds.every)} launches: {', '.join(launches)}"
     if fitted.alike:
         yield f"  {fitted.alike} more got the same as one of these, and are left out"
     if fitted.left_out:

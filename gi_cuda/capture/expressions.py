@@ -82,8 +82,10 @@ def _sizes(values: Sequence[int], names: Sequence[Names]) -> Iterator[str]:
 
 
 def _products(names: Sequence[Names]) -> Iterator[tuple[str, int]]:
-    """Products of scalars, and their values in the first case; the shortest first."""
+    """Products of scalars, and their values in the first case; the shortest first, those of
+    different ones before squares."""
     first = {name: value for name, value in names[0].items() if value > 1}
     for count in range(1, _FACTORS + 1):
-        for chosen in combinations_with_replacement(list(first)[:_MOST_SCALARS], count):
+        every = combinations_with_replacement(list(first)[:_MOST_SCALARS], count)
+        for chosen in sorted(every, key=lambda names: -len(set(names))):
             yield " * ".join(chosen), prod(first[name] for name in chosen)

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.capture.expressions import Names, agrees, blocks_of, size_of
 from gi_cuda.capture.observed import Observation
+from gi_cuda.capture.recording import Taken
 from gi_cuda.errors import UserError
 from gi_cuda.grammar.frontends.cuda.element_types import Element
-from gi_cuda.init import Proposal
+from gi_cuda.init import Proposal, Step
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import SEEN, Image, Notes, ProposedBuffer
 from gi_cuda.init.geometry import Launching
 from gi_cuda.init.members import ProposedScalar
-from gi_cuda.init.sizes import Extent
+from gi_cuda.init.sizes import Extent, bracketed
 
 _AXES = "xyz"
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _FORMATS = {
     **{1: "uint8", 2: "uint16", 3: "uint32", 8: "int8", 9: "int16", 10: "int32"},
     **{16: "float16", 32: "float32"},
@@ -75,16 +78,22 @@ def fit(proposal: Proposal, observations: Sequence[Observation]) -> Fitted:
     return Fitted(fitted, proposal, launches, fitter.numbers, len(observations) - len(launches))
 
 
+def step_name(what: str, number: int) -> str:
+    """What a step's numbers are called that become scalars: ``grid``, of the second ``grid2``."""
+    return f"{what}{number + 1}" if number else what
+
+
 class _Fitter:
     """Finds expressions for what was seen; what has none becomes a number that each case gives."""
 
     def __init__(self, proposal: Proposal, launches: Sequence[Observation]) -> None:
         self._proposal, self._launches = proposal, launches
-        defaults = {p.name: p.default for p in proposal.parameters if p.active}
+        self._defaults = {p.name: p.default for p in proposal.parameters if p.active}
         self._scalars = [one.integers for one in launches]
-        self._names: list[Names] = [{**defaults, **one} for one in self._scalars]
+        self._names: list[Names] = [{**self._defaults, **one} for one in self._scalars]
         self._own: dict[str, list[int]] = {}
         self._extents: list[Extent] = []
+        self._grids: list[str] = []
 
     @property
     def numbers(self) -> tuple[dict[str, int], ...]:
@@ -95,10 +104,11 @@ class _Fitter:
     def fitted(self) -> Proposal:
         """The proposal as the launches were."""
         proposal, first = self._proposal, self._launches[0]
-        launching = self._launching(proposal.launching)
+        steps = [self._step(number, step) for number, step in enumerate(proposal.steps)]
         gone = first.same.keys() | first.nowhere
         kept = [self._buffer(one) for one in proposal.buffers if one.name not in gone]
-        nulls = [self._null(name) for name in proposal.arguments if name in first.nowhere]
+        named = dict.fromkeys(name for step in proposal.steps for name in step.arguments)
+        nulls = [self._null(name) for name in named if name in first.nowhere]
         buffers = _judged(tuple(kept), proposal)
         structs = tuple(
             replace(one, members=tuple(self._members(one.members))) for one in proposal.structs
@@ -108,10 +118,10 @@ class _Fitter:
             buffers=buffers,
             scalars=(*(replace(s, computed=None, source=True) for s in proposal.scalars), *nulls),
             structs=structs,
-            arguments=tuple(first.same.get(name, name) for name in proposal.arguments),
+            arguments=steps[0].arguments,
             extents=tuple(self._extents),
-            launching=launching,
-            further=(),
+            launching=steps[0].launching,
+            further=tuple(steps[1:]),
             mark="confirm",
         )
 
@@ -134,9 +144,15 @@ class _Fitter:
         note = "a null pointer"
         return ProposedScalar(name, Element("uint64"), 0, source=True, computed="0", note=note)
 
-    def _launching(self, read: Launching) -> Launching:
-        taken = [one.taken for one in self._launches]
-        block = self._extent("block", read.block, [one.block for one in taken], size_of)
+    def _step(self, number: int, read: Step) -> Step:
+        same = self._launches[0].same
+        taken = [one.taken.steps[number] for one in self._launches]
+        arguments = tuple(same.get(name, name) for name in read.arguments)
+        return Step(read.kernel, self._launching(number, read.launching, taken), arguments)
+
+    def _launching(self, number: int, read: Launching, taken: Sequence[Taken]) -> Launching:
+        names = [step_name(what, number) for what in ("grid", "block", "shared")]
+        block = self._extent(names[1], read.block, [one.block for one in taken], size_of)
         by = [*block, *["1"] * 3]
         grids = [one.grid for one in taken]
         found: list[str] = []
@@ -144,8 +160,11 @@ class _Fitter:
         def blocks(values: Sequence[int], names: Sequence[Names]) -> str | None:
             return blocks_of(values, names, by[len(found)])
 
-        grid = self._extent("grid", read.grid, grids, blocks, found)
-        shared = self._shown("shared", read.shared, [one.shared for one in taken], size_of)
+        grid = self._extent(names[0], read.grid, grids, blocks, found)
+        many = " * ".join(map(bracketed, (one for one in grid if one != "1")))
+        # Sizes do not change with parameters.
+        self._grids.append(_NAME.sub(lambda name: str(self._defaults.get(name[0], name[0])), many))
+        shared = self._shown(names[2], read.shared, [one.shared for one in taken], size_of)
         as_read = (grid, block, shared) == (read.grid, read.block, read.shared)
         place = read.place if as_read else None
         return Launching(grid, block, shared, place, seen=True, cooperative=read.cooperative)
@@ -179,6 +198,14 @@ class _Fitter:
             return read
         return guess(values, self._scalars) or self._scalar(name, values)
 
+    def _items(self, values: Sequence[int], names: Sequence[Names]) -> str | None:
+        """How many items a buffer has: one of each block, where the number says nothing more."""
+        found = size_of(values, names)
+        if found is not None and not found.isdecimal():
+            return found
+        grids = (text for text in self._grids if agrees(text, values, self._names))
+        return next(grids, found)
+
     def _scalar(self, name: str, values: Sequence[int]) -> str:
         proposal = self._proposal
         taken = {one.name for one in proposal.buffers} | {one.name for one in proposal.scalars}
@@ -201,7 +228,7 @@ class _Fitter:
         items = [one.ahead // size for one in pieces]
         if buffer.symbol is None:
             read = buffer.elements
-            elements = self._shown(f"{buffer.name}_size", read, items, size_of)
+            elements = self._shown(f"{buffer.name}_size", read, items, self._items)
         else:
             elements = str(items[0])
         begin = ""
@@ -247,6 +274,8 @@ class _Fitter:
             deep = [one.size[2] for one in seen]
             layers = self._shown(f"{buffer.texture}_layers", None, deep, size_of)
         modes = tuple(_MODES[mode] for mode in first.address[: max(1, count)])
+        if first.linear:
+            modes = ("clamp",)  # as where nothing is said: it has none
         image = Image(
             size=sizes,
             layers=layers,

@@ -37,7 +37,7 @@ def build_library(cache: Path | None = None) -> Path:
         driver = path.with_name("libcuda.so.1")
         empty = path.with_name("empty.cpp")
         empty.write_text("")
-        shared = [compiler, "-shared", "-fPIC"]
+        shared = [compiler, "-shared", "-fPIC", *_own_library(compiler)]
         output_of([*shared, "-Wl,-soname,libcuda.so.1", "-o", str(driver), str(empty)], compiler)
         command = [*shared, "-std=c++17", "-O2", f"-I{include}", f"-I{headers}", str(SOURCE)]
         command += ["-o", str(path), "-Wl,--no-as-needed", str(driver), str(library)]
@@ -50,6 +50,16 @@ def build_library(cache: Path | None = None) -> Path:
     for file in (library.resolve(), headers / "cuda.h"):
         digest.update(f"{file} {file.stat().st_mtime_ns}".encode())
     return cached(f"capture-{digest.hexdigest()}.so", compile_library, cache)
+
+
+def _own_library(compiler: str) -> list[str]:
+    """Options by which it has a C++ library of its own, as far as there is one to link with: that
+    of the application may be older, or another one."""
+    name = "libstdc++.a"
+    found = output_of([compiler, f"-print-file-name={name}"], compiler).strip()
+    if found in ("", name):
+        return []
+    return ["-static-libstdc++", "-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,-Bsymbolic"]
 
 
 def header_folders() -> tuple[Path, Path]:

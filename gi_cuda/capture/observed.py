@@ -91,16 +91,26 @@ def observe(proposal: Proposal, taken: Taken) -> Observation:
     addresses: dict[str, tuple[int, int, int]] = {}
     named = {s.name: s for s in proposal.scalars}
     for name, parameter, at in parts:
+        got = taken.parameters[parameter]
         if name in named:
-            scalars[name] = _value(named[name], taken.parameters[parameter], at)
+            value = _value(named[name], got, at)
+            alike = np.array_equal(scalars.setdefault(name, value), value)
         else:
-            addresses[name] = (parameter, at, _address(taken.parameters[parameter], at))
+            place = (parameter, at, _address(got, at))
+            alike = addresses.setdefault(name, place)[2] == place[2]
+        if not alike:
+            raise UserError(
+                f"the kernels get {name} for another thing each, though the source has one name for"
+                " both",
+                where=str(proposal.source),
+                hint="capture each by itself: one --kernel in a command",
+            )
     places = {(one.parameter, one.at): one for one in taken.pointers}
     pointers: dict[str, Pointer] = {}
     for name, (parameter, at, address) in addresses.items():
         if (parameter, at) in places:
             pointers[name] = places[parameter, at]
-        elif address and name in proposal.arguments:
+        elif address and any(name in step.arguments for step in proposal.steps):
             raise UserError(
                 f"the kernel got {address:#x} for {name}, which is no address in memory that can"
                 " be read",
@@ -128,9 +138,8 @@ def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
     sizes = {s.name: np.dtype(s.element.type).itemsize * s.count for s in proposal.scalars}
     structs = {one.name: one for one in proposal.structs}
     textures = texture_names(proposal)
-    expected = [
-        structs[name].size if name in structs else sizes.get(name, 8) for name in proposal.arguments
-    ]
+    arguments = [name for step in proposal.steps for name in step.arguments]
+    expected = [structs[name].size if name in structs else sizes.get(name, 8) for name in arguments]
     found = [len(one) for one in taken.parameters]
     if expected != found:
         raise UserError(
@@ -139,7 +148,7 @@ def _parts(proposal: Proposal, taken: Taken) -> Iterator[tuple[str, int, int]]:
             where=str(proposal.source),
             hint="build the program from this source, or name the right one: --source FILE",
         )
-    for index, name in enumerate(proposal.arguments):
+    for index, name in enumerate(arguments):
         if name in textures:
             continue
         if name in structs:

@@ -24,7 +24,10 @@ RECORD = np.dtype(
         ("nanoseconds", "<u8"),
     ]
 )
-"""A launch in ``launches.bin``; one of zeros is none."""
+"""A launch in ``launches.bin``; one of zeros is none. There, the last number is that by which
+``times.bin`` knows it."""
+
+_TIME = np.dtype([("launch", "<u8"), ("nanoseconds", "<u8")])
 
 COOPERATIVE, GRAPH, CLUSTER = 1, 2, 4
 """What a launch was besides."""
@@ -64,8 +67,7 @@ class Memory:
         base: its first address.
         symbol: the variable that it is; "" where it is none.
         addresses: how many words of it are addresses in memory of the device, up to 16.
-        file: of what it held, without the end.
-        changed: whether the kernel changed it.
+        before, after: files of what it held; the same where the kernel changed nothing.
         texture: that it is read through, if it is.
     """
 
@@ -73,14 +75,18 @@ class Memory:
     size: int
     symbol: str
     addresses: int
-    file: Path
-    changed: bool
+    before: Path
+    after: Path
     texture: SeenTexture | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether the kernel changed it."""
+        return self.before != self.after
 
     def read(self, *, after: bool) -> NDArray[np.uint8]:
         """What it held before the launch or after it."""
-        end = "after" if after and self.changed else "before"
-        return np.fromfile(self.file.with_name(f"{self.file.name}.{end}"), np.uint8)
+        return np.fromfile(self.after if after else self.before, np.uint8)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +116,8 @@ class Taken:
         kernel: mangled.
         trouble: why not all is there; "" where it is.
         parameters: the bytes of each.
+        further: launches of other kernels behind it, where all are taken for one: parameters,
+            pointers and memories are those of all.
     """
 
     sequence: int
@@ -122,6 +130,12 @@ class Taken:
     parameters: tuple[bytes, ...]
     pointers: tuple[Pointer, ...]
     memories: tuple[Memory, ...]
+    further: tuple[Taken, ...] = ()
+
+    @property
+    def steps(self) -> tuple[Taken, ...]:
+        """All launches, in order."""
+        return (self, *self.further)
 
 
 @dataclass(frozen=True)
@@ -141,11 +155,22 @@ class Recording:
 
     @cached_property
     def launches(self) -> NDArray[Any]:
-        """All launches, in order."""
+        """All launches, in order, with their times: 0 where none is known."""
         whole = (self.folder / "launches.bin").stat().st_size // RECORD.itemsize
         found = np.fromfile(self.folder / "launches.bin", RECORD, whole)
+        found["nanoseconds"] = self._times(found["nanoseconds"])
         graphs = (found["flags"] & GRAPH) > 0
         return found[(found["block"][:, 0] > 0) | graphs]
+
+    def _times(self, numbers: NDArray[Any]) -> NDArray[Any]:
+        file = self.folder / "times.bin"
+        known = np.fromfile(file, _TIME, file.stat().st_size // _TIME.itemsize)
+        if not len(known):
+            return np.zeros_like(numbers)
+        known.sort(order="launch")
+        places = np.minimum(np.searchsorted(known["launch"], numbers), len(known) - 1)
+        times = known["nanoseconds"][places]
+        return np.where(known["launch"][places] == numbers, times, 0)
 
     def of(self, kernel: str) -> NDArray[Any]:
         """The launches of a kernel, in order."""
@@ -199,8 +224,8 @@ def _memories(name: Path, told: Sequence[Mapping[str, Any]]) -> list[Memory]:
             one["size"],
             one["symbol"],
             one["addresses"],
-            Path(f"{name}-{index}"),
-            one["changed"],
+            Path(f"{name}-{index}.before"),
+            Path(f"{name}-{index}.{'after' if one['changed'] else 'before'}"),
             _texture(one["texture"]) if "texture" in one else None,
         )
         for index, one in enumerate(told)

@@ -27,11 +27,13 @@ class KernelUse:
 
     Attributes:
         launches: in order.
+        places: their numbers among all launches of the run.
         share: of the time of all kernels; 0 where no time is known.
     """
 
     name: KernelName
     launches: NDArray[Any]
+    places: NDArray[Any]
     share: float
 
     @property
@@ -54,10 +56,11 @@ def uses(recording: Recording) -> list[KernelUse]:
     """The kernels of an application, the one that takes most time first."""
     whole = float(recording.launches["nanoseconds"].sum()) or 1.0
     found = []
-    for mangled in recording.kernels:
-        launches = recording.of(mangled)
+    for number, mangled in enumerate(recording.kernels):
+        places = np.flatnonzero(recording.launches["kernel"] == number)
+        launches = recording.launches[places]
         share = float(launches["nanoseconds"].sum()) / whole
-        found.append(KernelUse(name_of(mangled), launches, share))
+        found.append(KernelUse(name_of(mangled), launches, places, share))
     return sorted(found, key=lambda one: (-one.share, -len(one.launches)))
 
 
@@ -127,7 +130,7 @@ def launches_from(text: str, count: int) -> range:
     return range(first - 1, last)
 
 
-def best(use: KernelUse, among: range, most: int) -> list[int]:
+def best(use: KernelUse, among: Sequence[int], most: int) -> list[int]:
     """The launches that are worth a case: on the device of the first one, of each geometry, those
     that take long before others, and spread over the run."""
     launches = use.launches

@@ -8,14 +8,13 @@ from typing import Annotated
 import typer
 
 from gi_cuda.backends.compile.code_cache import size_of
-from gi_cuda.capture import CASES, Application, Wish, capture, list_kernels
+from gi_cuda.capture import CASES, Application, Capture, Wish, capture, list_kernels
 from gi_cuda.capture.adding import add
 from gi_cuda.capture.uses import chosen
 from gi_cuda.cli.console import console
 from gi_cuda.cli.files import scratch_folder
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import CompileCommands, Headers, Macros
-from gi_cuda.errors import UserError
 from gi_cuda.init import check_free, from_options, write_folder
 from gi_cuda.report.capture import captured_lines, kernels_table, worth_most
 from gi_cuda.report.progress import Steps
@@ -33,7 +32,8 @@ def command(
         list[str] | None,
         typer.Option(
             "--kernel",
-            help="Write a target for this kernel. Several: a target each.",
+            help="Write a target for this kernel. Several in one file that take turns on the same"
+            " memory are one target, others a target each.",
             metavar="NAME",
         ),
     ] = None,
@@ -89,8 +89,6 @@ def command(
     compilation = from_options(include or (), define or ())
     named = tuple(kernel or ())
     if into is not None:
-        if len(named) > 1:
-            raise UserError("--into names one folder", where="--kernel", hint="name one kernel")
         check_free(into, "--into")
     wish = Wish(
         compilation, database, source, launches, cases, size_of(limit, "--limit"), repeat, into
@@ -98,12 +96,12 @@ def command(
     with scratch_folder() as scratch, Steps(console) as tell:
         tell("running the application, and listing its kernels")
         uses, lines = list_kernels(program, scratch)
-        found = []
+        found: list[Capture] = []
         if add_to is not None:
             lines += add(program, uses, add_to, wish, scratch, tell)
-        for number, name in enumerate(named):
-            place = scratch / f"kernel-{number}"
-            found.append(capture(program, chosen(uses, name), wish, place, tell))
+        if named:
+            wanted = [chosen(uses, name) for name in dict.fromkeys(named)]
+            found = capture(program, wanted, wish, scratch, tell)
     for one in found:
         write_folder(one.folder, one.files)
         lines += captured_lines(one)

@@ -4,9 +4,9 @@ from gi_cuda.init.choosing import Choice, Untried, first_that_passes, or_another
 from gi_cuda.init.compilation import Compilation, from_database, from_options, joined
 from gi_cuda.init.examples import copy_example, examples
 from gi_cuda.init.fragments import Built, find_source
-from gi_cuda.init.proposal import Proposal, propose
+from gi_cuda.init.proposal import Proposal, Step, propose
 from gi_cuda.init.ranking import Ranked
-from gi_cuda.init.several import propose_several, said_of_several
+from gi_cuda.init.several import join, propose_several, said_of_several
 from gi_cuda.init.text import files
 from gi_cuda.init.write import check_free, write_folder
 from gi_cuda.spec.load import MARK
@@ -18,6 +18,7 @@ __all__ = [
     "Compilation",
     "Proposal",
     "Ranked",
+    "Step",
     "Untried",
     "check_free",
     "copy_example",
@@ -27,6 +28,7 @@ __all__ = [
     "first_that_passes",
     "from_database",
     "from_options",
+    "join",
     "joined",
     "or_another",
     "propose",

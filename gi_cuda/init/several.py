@@ -41,7 +41,16 @@ def propose_several(
         UserError: as of each one alone; two of them take a buffer as different types.
     """
     names = [*dict.fromkeys(wanted)]
-    first, *others = _in_order([propose(path, name, compilation, hosts) for name in names])
+    return join(_in_order([propose(path, name, compilation, hosts) for name in names]))
+
+
+def join(each: Sequence[Proposal]) -> Proposal:
+    """Kernels that are launched in this order, as one proposal.
+
+    Raises:
+        UserError: two of them take a buffer as different types.
+    """
+    first, *others = each
     joined = _Joined(first, dict(_keys(first)))
     for one in others:
         joined = _join(joined, one)

@@ -39,10 +39,11 @@ def captured_lines(found: Capture) -> Iterator[str]:
         f" ({size / 1e6:.1f} MB)"
     )
     proposal = found.proposal
-    yield f"kernel {proposal.kernel} of {proposal.source}"
+    yield f"kernel {', '.join(step.kernel for step in proposal.steps)} of {proposal.source}"
     yield from found.lines
-    grid = " x ".join(map(bracketed, proposal.launching.grid))
-    yield f"  grid {grid}, block {' x '.join(proposal.launching.block)}"
+    for step in proposal.steps:
+        grid = " x ".join(map(bracketed, step.launching.grid))
+        yield f"  grid {grid}, block {' x '.join(step.launching.block)}"
     for buffer in proposal.buffers:
         yield f"  {buffer.name}: {buffer.role}, {buffer.notes.role}; {buffer.elements} items"
     for name, one in found.tolerances.items():

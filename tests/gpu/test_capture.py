@@ -14,7 +14,7 @@ from gi_cuda.errors import UserError
 from tests.gpu.test_device_cli import cli
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "heat"
-ARGUMENTS = ("512", "384", "12")
+ARGUMENTS = ("1024", "768", "12")
 
 
 @pytest.fixture(scope="module")

@@ -3,15 +3,18 @@
 // GI_CUDA_CAPTURE names a folder. Each process that uses CUDA makes a folder of its own in it:
 //   kernels.txt    a mangled name in each line
 //   launches.bin   a Record for each launch, in order
+//   times.bin      a Time for each kernel that ended, in any order
 //   launch-N.json  what launch N got, if the plan asks for it; buffers lie beside it as N-I.before
 //                  and, where the kernel changed them, N-I.after
 //   trouble.txt    why nothing can be written down
+// C's files only: an application brings its own C++ library, which may not go with ours.
 // The file `plan` in GI_CUDA_CAPTURE says what is asked for, in lines:
 //   take ORDINAL NAME      the launch of that number, from 0, of the kernel of that mangled name
 //   texture NUMBER         a parameter, from 0, that is a texture object
 //   symbol NAME NAMES...   a variable of the device, and how its name may be mangled
 //   limit BYTES            so much may be kept
-// Without takes, kernels are timed. Records lie in shared memory, so they outlive a process that dies.
+// Without takes, kernels are timed. With takes, nothing is followed any more once all are taken.
+// Records lie in shared memory, so they outlive a process that dies.
 
 #include <cuda.h>
 #include <cupti.h>
@@ -20,15 +23,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -43,9 +45,13 @@ constexpr uint32_t NO_KERNEL = 0xffffffff;  // of a graph, whose kernels are not
 
 struct Record {
     uint32_t kernel, grid[3], block[3], shared, device, flags;
-    uint64_t stream, nanoseconds;
+    uint64_t stream, correlation;
 };
 static_assert(sizeof(Record) == 56, "as capture/recording.py reads it");
+
+struct Time {
+    uint64_t correlation, nanoseconds;  // of the launch, by CUPTI's number for it
+};
 
 struct Pointer {
     size_t parameter, at, memory, offset;
@@ -72,19 +78,21 @@ struct State {
     std::string folder;
     pid_t pid = 0;
     FILE *kernels = nullptr;
-    int launches = -1;
+    int launches = -1, times = -1;
     bool full = false, told = false;
+    std::atomic<bool> followed{true};  // whether launches still count
+    CUpti_SubscriberHandle subscriber = nullptr;
     Record *page = nullptr;
     uint64_t count = 0;
     std::unordered_map<std::string, uint32_t> numbers;
     std::unordered_map<CUfunction, std::pair<const char *, uint32_t>> known;  // by name's place
-    std::unordered_map<uint32_t, uint64_t> untimed;  // by correlation, the launch
-    std::vector<std::vector<uint32_t>> wanted;       // ordinals by kernel
+    std::vector<std::vector<uint32_t>> wanted;  // ordinals by kernel
     std::vector<uint32_t> seen;
     std::map<std::string, std::vector<uint32_t>> takes;
     std::vector<Symbol> symbols;
     std::vector<size_t> textures;
     uint64_t limit = 0, kept = 0;
+    size_t left = 0;  // takes that did not happen yet
     Taken taken;
     bool taking = false;
 };
@@ -97,7 +105,10 @@ State &state() {
 constexpr uint64_t PAGE = 1 << 16;  // records
 
 void trouble(const std::string &text) {
-    std::ofstream(state().folder + "/trouble.txt", std::ios::app) << text << "\n";
+    FILE *file = fopen((state().folder + "/trouble.txt").c_str(), "a");
+    if (!file) return;
+    fprintf(file, "%s\n", text.c_str());
+    fclose(file);
 }
 
 Record *record(uint64_t index) {
@@ -163,12 +174,14 @@ std::string file_of(uint64_t sequence, size_t index, const char *when) {
     return std::to_string(sequence) + "-" + std::to_string(index) + "." + when;
 }
 
-bool write(const std::string &name, const std::vector<char> &bytes) {
-    std::ofstream file(state().folder + "/" + name, std::ios::binary);
-    file.write(bytes.data(), bytes.size());
-    file.close();
-    if (!file) unlink((state().folder + "/" + name).c_str());
-    return bool(file);
+bool write(const std::string &name, const char *bytes, size_t count) {
+    std::string path = state().folder + "/" + name;
+    FILE *file = fopen(path.c_str(), "wb");
+    if (!file) return false;
+    bool whole = fwrite(bytes, 1, count, file) == count;
+    whole = !fclose(file) && whole;
+    if (!whole) unlink(path.c_str());
+    return whole;
 }
 
 void take(const Launch &launch, Taken *taken) {
@@ -215,7 +228,8 @@ void take(const Launch &launch, Taken *taken) {
         Memory &memory = taken->memories[i];
         if (!read(memory, &memory.before))
             taken->trouble = "unreadable";
-        else if (!write(file_of(taken->sequence, i, "before"), memory.before))
+        else if (!write(file_of(taken->sequence, i, "before"), memory.before.data(),
+                        memory.before.size()))
             taken->trouble = "disk";
         if (!taken->trouble.empty()) return;
         memory.addresses = addresses_in(memory.before, taken->memories);
@@ -232,46 +246,62 @@ std::string hex(const std::vector<unsigned char> &bytes) {
     return text;
 }
 
-void describe(const Texture &one, std::ostream &out) {
-    out << ", \"texture\": {\"parameter\": " << one.parameter << ", \"format\": " << one.format
-        << ", \"channels\": " << one.channels << ", \"size\": [" << one.width << ", " << one.height
-        << ", " << one.depth << "], \"layered\": " << one.layered
-        << ", \"linear\": " << (one.resource.resType == CU_RESOURCE_TYPE_LINEAR)
-        << ", \"address\": [" << one.how.addressMode[0] << ", " << one.how.addressMode[1] << ", "
-        << one.how.addressMode[2] << "], \"filter\": " << one.how.filterMode
-        << ", \"flags\": " << one.how.flags << "}";
+// `[1, 2]`
+template <class Numbers>
+std::string list(const Numbers &numbers) {
+    std::string text;
+    for (auto number : numbers) text += (text.empty() ? "[" : ", ") + std::to_string(number);
+    return text + "]";
+}
+
+std::string described(const Texture &one) {
+    auto &how = one.how;
+    auto modes = how.addressMode;
+    return ", \"texture\": {\"parameter\": " + std::to_string(one.parameter) +
+           ", \"format\": " + std::to_string(one.format) +
+           ", \"channels\": " + std::to_string(one.channels) +
+           ", \"size\": " + list(std::vector<size_t>{one.width, one.height, one.depth}) +
+           ", \"layered\": " + std::to_string(one.layered) +
+           ", \"linear\": " + std::to_string(one.resource.resType == CU_RESOURCE_TYPE_LINEAR) +
+           ", \"address\": " + list(std::vector<int>{modes[0], modes[1], modes[2]}) +
+           ", \"filter\": " + std::to_string(how.filterMode) +
+           ", \"flags\": " + std::to_string(how.flags) + "}";
+}
+
+std::string described(const Memory &one, bool changed) {
+    std::string text = "{\"base\": " + std::to_string(one.base) +
+                       ", \"size\": " + std::to_string(one.size) + ", \"symbol\": \"" + one.name +
+                       "\", \"addresses\": " + std::to_string(one.addresses) +
+                       ", \"changed\": " + (changed ? "true" : "false");
+    for (const Texture &its : one.texture) text += described(its);
+    return text + "}";
 }
 
 void describe(const Taken &taken, const std::vector<bool> &changed) {
-    std::ostringstream out;
-    const unsigned *g = taken.launch.grid, *b = taken.launch.block;
-    out << "{\"sequence\": " << taken.sequence << ", \"ordinal\": " << taken.ordinal
-        << ", \"kernel\": \"" << taken.kernel << "\", \"grid\": [" << g[0] << ", " << g[1] << ", "
-        << g[2] << "], \"block\": [" << b[0] << ", " << b[1] << ", " << b[2]
-        << "], \"shared\": " << taken.launch.shared << ", \"trouble\": \"" << taken.trouble
-        << "\",\n \"parameters\": [";
-    for (size_t i = 0; i < taken.parameters.size(); i++)
-        out << (i ? ",\n  " : "\n  ") << "\"" << hex(taken.parameters[i].bytes) << "\"";
-    out << "],\n \"pointers\": [";
-    for (size_t i = 0; i < taken.pointers.size(); i++) {
-        const Pointer &one = taken.pointers[i];
-        out << (i ? ",\n  " : "\n  ") << "{\"parameter\": " << one.parameter
-            << ", \"at\": " << one.at << ", \"memory\": " << one.memory
-            << ", \"offset\": " << one.offset << "}";
-    }
-    out << "],\n \"memories\": [";
-    for (size_t i = 0; i < taken.memories.size(); i++) {
-        const Memory &one = taken.memories[i];
-        out << (i ? ",\n  " : "\n  ") << "{\"base\": " << one.base << ", \"size\": " << one.size
-            << ", \"symbol\": \"" << one.name
-            << "\", \"addresses\": " << one.addresses << ", \"changed\": " << (i < changed.size() && changed[i] ? "true" : "false");
-        for (const Texture &its : one.texture) describe(its, out);
-        out << "}";
-    }
-    out << "]}\n";
-    std::string name = state().folder + "/launch-" + std::to_string(taken.sequence) + ".json";
-    std::ofstream(name + ".part") << out.str();
-    rename((name + ".part").c_str(), name.c_str());
+    std::string parameters, pointers, memories;
+    for (const Parameter &one : taken.parameters)
+        parameters += (parameters.empty() ? "\n  \"" : ",\n  \"") + hex(one.bytes) + "\"";
+    for (const Pointer &one : taken.pointers)
+        pointers += (pointers.empty() ? "\n  " : ",\n  ") + ("{\"parameter\": " +
+                    std::to_string(one.parameter)) + ", \"at\": " + std::to_string(one.at) +
+                    ", \"memory\": " + std::to_string(one.memory) +
+                    ", \"offset\": " + std::to_string(one.offset) + "}";
+    for (size_t i = 0; i < taken.memories.size(); i++)
+        memories += (i ? ",\n  " : "\n  ") +
+                    described(taken.memories[i], i < changed.size() && changed[i]);
+    std::string text = "{\"sequence\": " + std::to_string(taken.sequence) +
+                       ", \"ordinal\": " + std::to_string(taken.ordinal) + ", \"kernel\": \"" +
+                       taken.kernel + "\", \"grid\": " + list(taken.launch.grid) +
+                       ", \"block\": " + list(taken.launch.block) +
+                       ", \"shared\": " + std::to_string(taken.launch.shared) +
+                       ", \"trouble\": \"" + taken.trouble + "\",\n \"parameters\": [" + parameters +
+                       "],\n \"pointers\": [" + pointers + "],\n \"memories\": [" + memories + "]}\n";
+    std::string name = "launch-" + std::to_string(taken.sequence) + ".json", part = name + ".part";
+    const std::string &folder = state().folder;
+    if (write(part, text.data(), text.size()))
+        rename((folder + "/" + part).c_str(), (folder + "/" + name).c_str());
+    else
+        trouble("there is no room on the disk");
 }
 
 void finish(Taken *taken) {
@@ -284,7 +314,7 @@ void finish(Taken *taken) {
         if (!memory.texture.empty()) continue;
         if (!read(memory, &after)) taken->trouble = "unreadable";
         changed[i] = taken->trouble.empty() && after != memory.before;
-        if (changed[i] && !write(file_of(taken->sequence, i, "after"), after))
+        if (changed[i] && !write(file_of(taken->sequence, i, "after"), after.data(), after.size()))
             taken->trouble = "disk";
     }
     describe(*taken, changed);
@@ -292,7 +322,6 @@ void finish(Taken *taken) {
 
 void begin(const Launch &launch, const CUpti_CallbackData *data) {
     State &s = state();
-    if (!s.takes.empty()) s.one_launch.lock();
     std::lock_guard<std::mutex> guard(s.mutex);
     CUdevice device = 0;
     cuCtxGetDevice(&device);
@@ -311,7 +340,7 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
                          {launch.block[0], launch.block[1], launch.block[2]},
                          launch.shared,   uint32_t(device),
                          launch.flags,    uint64_t(launch.stream),
-                         0};
+                         data->correlationId};
         *into = filled;
         s.count++;
     } else if (!s.told) {
@@ -319,7 +348,6 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
         trouble("there is no room on the disk");
     }
     if (!launch.known) return;
-    if (s.takes.empty()) s.untimed[data->correlationId] = sequence;
     uint32_t ordinal = s.seen[kernel]++;
     for (uint32_t wanted : s.wanted[kernel]) {
         if (wanted != ordinal) continue;
@@ -333,9 +361,26 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
     }
 }
 
+const CUpti_CallbackId LAUNCHES[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
+                                     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
+                                     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
+                                     CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
+                                     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
+                                     CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
+                                     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
+                                     CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
+
+CUptiResult follow(bool on) {
+    CUptiResult failed = CUPTI_SUCCESS;
+    for (CUpti_CallbackId id : LAUNCHES)
+        if (!failed)
+            failed = cuptiEnableCallback(on, state().subscriber, CUPTI_CB_DOMAIN_DRIVER_API, id);
+    return failed;
+}
+
 void end(const CUpti_CallbackData *data) {
     State &s = state();
-    if (s.takes.empty()) return;
+    bool last = false;
     {
         std::lock_guard<std::mutex> guard(s.mutex);
         if (s.taking) {
@@ -345,18 +390,39 @@ void end(const CUpti_CallbackData *data) {
             finish(&s.taken);
             s.taken = Taken();
             s.taking = false;
+            last = --s.left == 0;
         }
     }
-    s.one_launch.unlock();
+    if (last) {
+        s.followed = false;
+        follow(false);
+    }
 }
 
+thread_local int inside = 0;  // launches that this thread is in, and waits for others in
+
 void CUPTIAPI launched(void *, CUpti_CallbackDomain, CUpti_CallbackId id, const void *given) {
+    State &s = state();
     auto data = static_cast<const CUpti_CallbackData *>(given);
-    if (getpid() != state().pid) return;  // a child that was forked
-    if (data->callbackSite == CUPTI_API_ENTER)
-        begin(launch_of(id, data->functionParams), data);
-    else
+    if (getpid() != s.pid) return;  // a child that was forked
+    if (s.takes.empty()) {
+        if (data->callbackSite == CUPTI_API_ENTER) begin(launch_of(id, data->functionParams), data);
+        return;
+    }
+    if (data->callbackSite == CUPTI_API_ENTER) {
+        if (!s.followed) return;
+        s.one_launch.lock();
+        if (s.followed) {
+            inside++;
+            begin(launch_of(id, data->functionParams), data);
+        } else {
+            s.one_launch.unlock();  // nobody would come back here to do so
+        }
+    } else if (inside) {
+        inside--;
         end(data);
+        s.one_launch.unlock();
+    }
 }
 
 void CUPTIAPI give_room(uint8_t **buffer, size_t *size, size_t *records) {
@@ -367,21 +433,16 @@ void CUPTIAPI give_room(uint8_t **buffer, size_t *size, size_t *records) {
 
 void CUPTIAPI timed(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid) {
     State &s = state();
-    std::lock_guard<std::mutex> guard(s.mutex);
+    std::vector<Time> found;
     CUpti_Activity *one = nullptr;
     while (getpid() == s.pid && cuptiActivityGetNextRecord(buffer, valid, &one) == CUPTI_SUCCESS) {
         if (one->kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL) continue;
         // Later versions of this struct only have more behind it.
         auto kernel = reinterpret_cast<CUpti_ActivityKernel4 *>(one);
-        auto found = s.untimed.find(kernel->correlationId);
-        if (found == s.untimed.end()) continue;
-        Record filled;
-        off_t at = found->second * sizeof(Record);
-        s.untimed.erase(found);
-        if (pread(s.launches, &filled, sizeof filled, at) != sizeof filled) continue;
-        filled.nanoseconds = kernel->end - kernel->start;
-        if (pwrite(s.launches, &filled, sizeof filled, at) != sizeof filled) break;
+        found.push_back({kernel->correlationId, kernel->end - kernel->start});
     }
+    size_t bytes = found.size() * sizeof(Time);  // appended at once: several threads may do so
+    if (bytes && ::write(s.times, found.data(), bytes) != ssize_t(bytes)) s.times = -1;
     free(buffer);
 }
 
@@ -389,46 +450,37 @@ void ending() {
     if (getpid() == state().pid) cuptiActivityFlushAll(1);
 }
 
-void read_plan(const std::string &path) {
+bool read_plan(const std::string &path) {
     State &s = state();
-    std::ifstream file(path);
-    std::string line;
-    while (std::getline(file, line)) {
-        std::istringstream words(line);
-        std::string word, name;
-        words >> word;
-        if (word == "take") {
-            uint32_t ordinal;
-            words >> ordinal >> name;
-            s.takes[name].push_back(ordinal);
-        } else if (word == "symbol") {
-            Symbol symbol;
-            words >> symbol.name;
-            while (words >> name) symbol.mangled.push_back(name);
-            s.symbols.push_back(symbol);
-        } else if (word == "texture") {
-            size_t number;
-            words >> number;
-            s.textures.push_back(number);
-        } else if (word == "limit") {
-            words >> s.limit;
+    FILE *file = fopen(path.c_str(), "r");
+    char *line = nullptr;
+    size_t room = 0;
+    while (file && getline(&line, &room, file) >= 0) {
+        std::vector<std::string> words;
+        char *rest = nullptr;
+        for (char *word = strtok_r(line, " \n", &rest); word; word = strtok_r(nullptr, " \n", &rest))
+            words.push_back(word);
+        if (words.size() < 2) continue;
+        const std::string &what = words[0];
+        if (what == "take" && words.size() == 3) {
+            s.takes[words[2]].push_back(strtoul(words[1].c_str(), nullptr, 10));
+            s.left++;
+        } else if (what == "symbol") {
+            s.symbols.push_back({words[1], {words.begin() + 2, words.end()}});
+        } else if (what == "texture") {
+            s.textures.push_back(strtoul(words[1].c_str(), nullptr, 10));
+        } else if (what == "limit") {
+            s.limit = strtoull(words[1].c_str(), nullptr, 10);
         }
     }
+    free(line);
+    if (file) fclose(file);
+    return file;
 }
 
 bool subscribe() {
-    const CUpti_CallbackId wanted[] = {CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel,
-                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernel_ptsz,
-                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx,
-                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchKernelEx_ptsz,
-                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel,
-                                       CUPTI_DRIVER_TRACE_CBID_cuLaunchCooperativeKernel_ptsz,
-                                       CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch,
-                                       CUPTI_DRIVER_TRACE_CBID_cuGraphLaunch_ptsz};
-    CUpti_SubscriberHandle handle;
-    CUptiResult failed = cuptiSubscribe(&handle, launched, nullptr);
-    for (CUpti_CallbackId id : wanted)
-        if (!failed) failed = cuptiEnableCallback(1, handle, CUPTI_CB_DOMAIN_DRIVER_API, id);
+    CUptiResult failed = cuptiSubscribe(&state().subscriber, launched, nullptr);
+    if (!failed) failed = follow(true);
     if (failed) {
         const char *text = nullptr;
         cuptiGetResultString(failed, &text);
@@ -450,11 +502,12 @@ extern "C" int InitializeInjection() {
                    std::to_string(again);
     s.kernels = fopen((s.folder + "/kernels.txt").c_str(), "w");
     s.launches = open((s.folder + "/launches.bin").c_str(), O_RDWR | O_CREAT | O_TRUNC, 0666);
-    if (!s.kernels || s.launches < 0) {
+    s.times = open((s.folder + "/times.bin").c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
+    if (!s.kernels || s.launches < 0 || s.times < 0) {
         s.pid = -1;
         return 1;
     }
-    read_plan(std::string(folder) + "/plan");
+    if (!read_plan(std::string(folder) + "/plan")) trouble("the plan cannot be read");
     if (!subscribe()) return 1;
     if (s.takes.empty()) {
         CUptiResult failed = cuptiActivityRegisterCallbacks(give_room, timed);

@@ -115,8 +115,8 @@ def heat(width: int, height: int, steps: int, noise: float = 0.0) -> tuple[Made,
         found.append(
             Made(
                 "_Z7diffuse4GridPKfS1_Pf",
-                (-(-width // 32), -(-height // 8), 1),
-                (32, 8, 1),
+                (-(-width // 8), -(-height // 4), 1),
+                (8, 4, 1),
                 [struct.pack("iif", width, height, 0.2), POINTER, POINTER, POINTER],
                 [(1, 0, 0, 0), (2, 0, 1, 0), (3, 0, 2, 0)],
                 [(plate, plate), (conductivity, conductivity), (other, after)],
@@ -124,6 +124,35 @@ def heat(width: int, height: int, steps: int, noise: float = 0.0) -> tuple[Made,
         )
         plate, other = after, plate
     return tuple(found)
+
+
+def heat_and_change(width: int, height: int, steps: int, *, between: float = 0.0) -> list[Made]:
+    """All launches of the example in one run.
+
+    Args:
+        between: what the host adds to a plate while the device waits for its second kernel.
+    """
+    cells, found = width * height, []
+    blocks = -(-cells // 256)
+    largest = np.zeros(blocks, np.float32)
+    for one in heat(width, height, steps):
+        before, to = one.memories[0][0], one.memories[2][1] + np.float32(between)
+        off = np.zeros(blocks * 256, np.float32)
+        off[:cells] = np.abs(to - before).ravel()
+        after = off.reshape(blocks, 256).max(axis=1)
+        found += [
+            one,
+            Made(
+                "_Z6changePKfS0_Pfi",
+                (blocks, 1, 1),
+                (256, 1, 1),
+                [POINTER, POINTER, POINTER, struct.pack("i", cells)],
+                [(0, 0, 0, 0), (1, 0, 2, 0), (2, 0, 3, 0)],
+                [(before, before), one.memories[1], (to, to), (largest, after)],
+            ),
+        ]
+        largest = after
+    return found
 
 
 def _spread(plate: np.ndarray, conductivity: np.ndarray) -> np.ndarray:

@@ -18,7 +18,17 @@ from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.init import write_folder
 from gi_cuda.spec import load_case, load_target
 from tests.command import gi_cuda
-from tests.integration.capture.made import HEAT, SOURCES, heat, rows, sample, smooth, weigh, wish
+from tests.integration.capture.made import (
+    HEAT,
+    SOURCES,
+    heat,
+    heat_and_change,
+    rows,
+    sample,
+    smooth,
+    weigh,
+    wish,
+)
 from tests.recorded import Made, Recorded
 
 MIXED = SOURCES / "mixed.cu"
@@ -30,7 +40,7 @@ def took(
     """A target for a kernel, captured and written."""
     application = Recorded((program, "1"), runs=tuple(map(tuple, runs)))
     uses, _ = list_kernels(application, folder / "scratch")
-    found = capture(application, chosen(uses, kernel), wanted, folder / "kept", in_silence)
+    found = capture(application, [chosen(uses, kernel)], wanted, folder / "kept", in_silence)[0]
     write_folder(found.folder, found.files)
     return found
 
@@ -69,6 +79,42 @@ def test_the_example_becomes_a_target_without_an_editor(tmp_path: Path) -> None:
     assert "confirm" not in str(found.files["target.toml"])
     said = checked(tmp_path / "t")
     assert said.count("passes its oracle; the answers known") == 4
+
+
+def test_kernels_that_take_turns_are_one_target(tmp_path: Path) -> None:
+    application = Recorded(("./heat", "1"), runs=(tuple(heat_and_change(100, 70, 5)),))
+    uses, _ = list_kernels(application, tmp_path / "scratch")
+    kernels = [chosen(uses, "change"), chosen(uses, "diffuse")]
+    wanted = wish(HEAT / "kernels.cu", tmp_path / "t", cases=2)
+    (found,) = capture(application, kernels, wanted, tmp_path / "kept", in_silence)
+    write_folder(found.folder, found.files)
+    target = load_target(tmp_path / "t")
+    assert [one.steps[0].kernel for one in target.launches] == ["diffuse", "change"]
+    assert target.launches[1].steps[0].args == ("from", "to", "largest", "cells")
+    assert {b.name: b.role.value for b in target.buffers} == {
+        "from": "input",
+        "conductivity": "input",
+        "to": "inout",
+        "largest": "output",
+    }
+    assert [one.name for one in target.cases] == ["launch-1", "launch-5"]
+    assert checked(tmp_path / "t").count("the answers known") == 2
+    other = Recorded(("./heat", "2"), runs=(tuple(heat_and_change(33, 20, 1)),))
+    uses, _ = list_kernels(other, tmp_path / "other")
+    wanted = wish(None, tmp_path / "t")
+    add(other, uses, tmp_path / "t", wanted, tmp_path / "added", in_silence)
+    target = load_target(tmp_path / "t")
+    assert load_case(target, target.cases[2]).buffers["to"].size == 660
+
+
+def test_kernels_that_take_no_turns_are_a_target_each(tmp_path: Path) -> None:
+    runs = [smooth(300, 1), weigh(100, 2), weigh(100, 3), smooth(200, 4)]
+    application = Recorded(("./app", "1"), runs=(tuple(runs),))
+    uses, _ = list_kernels(application, tmp_path / "scratch")
+    kernels = [chosen(uses, "smooth"), chosen(uses, "weigh")]
+    wanted = wish(MIXED, tmp_path / "t")
+    with pytest.raises(UserError, match="a target each"):
+        capture(application, kernels, wanted, tmp_path / "kept", in_silence)
 
 
 def test_null_pointers_variables_and_templates(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def test_a_target_passes_on_the_host(driver: Path, tmp_path: Path, kernel: str) 
     application = Driven((str(driver), "5"))
     uses, _ = list_kernels(application, tmp_path / "scratch")
     wanted = wish(SOURCES / "mixed.cu", tmp_path / "t", cases=3)
-    found = capture(application, chosen(uses, kernel), wanted, tmp_path / "kept", in_silence)
+    found = capture(application, [chosen(uses, kernel)], wanted, tmp_path / "kept", in_silence)[0]
     write_folder(found.folder, found.files)
     assert len(load_target(tmp_path / "t").cases) == 3
     done = gi_cuda("check", tmp_path / "t", "--backend", "host", "--no-cache")

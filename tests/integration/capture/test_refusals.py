@@ -16,7 +16,7 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import in_silence
 from tests.command import gi_cuda
-from tests.integration.capture.made import SOURCES, rows, smooth, weigh, wish
+from tests.integration.capture.made import HEAT, SOURCES, heat_and_change, rows, smooth, weigh, wish
 from tests.recorded import Made, Recorded
 
 MIXED = SOURCES / "mixed.cu"
@@ -27,7 +27,7 @@ def refused(folder: Path, wanted: Wish, run: Sequence[Made], again: Sequence[Mad
     application = Recorded(("./app",), runs=(tuple(run), tuple(again or run)))
     uses, _ = list_kernels(application, folder / "scratch")
     with pytest.raises(UserError) as error:
-        capture(application, chosen(uses, "smooth"), wanted, folder / "kept", in_silence)
+        capture(application, [chosen(uses, "smooth")], wanted, folder / "kept", in_silence)
     assert not wanted.folder or not wanted.folder.exists()
     return str(error.value)
 
@@ -52,7 +52,16 @@ def test_pointers_of_the_device_in_memory(tmp_path: Path) -> None:
     uses, _ = list_kernels(application, tmp_path / "scratch")
     wanted, kept = wish(MIXED, tmp_path / "t"), tmp_path / "kept"
     with pytest.raises(UserError, match="pointers in memory, all, and what that leads to"):
-        capture(application, chosen(uses, "rows"), wanted, kept, in_silence)
+        capture(application, [chosen(uses, "rows")], wanted, kept, in_silence)
+
+
+def test_memory_that_changes_between_kernels_that_take_turns(tmp_path: Path) -> None:
+    application = Recorded(("./heat",), runs=(tuple(heat_and_change(40, 30, 2, between=1.0)),))
+    uses, _ = list_kernels(application, tmp_path / "scratch")
+    wanted, kept = wish(HEAT / "kernels.cu", tmp_path / "t"), tmp_path / "kept"
+    with pytest.raises(UserError, match="something else changes between") as error:
+        capture(application, uses, wanted, kept, in_silence)
+    assert "each by itself" in str(error.value)
 
 
 def test_an_application_that_does_something_else_when_run_again(tmp_path: Path) -> None:
@@ -91,7 +100,7 @@ def test_a_source_is_found_where_one_stands(
     application = Recorded(("./app",), runs=((smooth(300, 1), smooth(20, 2)),))
     uses, _ = list_kernels(application, tmp_path / "scratch")
     wanted = wish(None, tmp_path / "t")
-    found = capture(application, chosen(uses, "smooth"), wanted, tmp_path / "k", in_silence)
+    found = capture(application, [chosen(uses, "smooth")], wanted, tmp_path / "k", in_silence)[0]
     assert found.proposal.source == tmp_path / "src" / "mixed.cu"
 
 
@@ -107,7 +116,7 @@ def test_of_several_sources_the_one_called_like_the_program(
     application = Recorded(("./app",), runs=((smooth(300, 1), smooth(20, 2)),))
     uses, _ = list_kernels(application, tmp_path / "scratch")
     wanted = wish(None, tmp_path / "t")
-    found = capture(application, chosen(uses, "smooth"), wanted, tmp_path / "k", in_silence)
+    found = capture(application, [chosen(uses, "smooth")], wanted, tmp_path / "k", in_silence)[0]
     assert found.proposal.source == tmp_path / "app.cu"
     assert "another.cu; --source FILE" in found.lines[0]
 
@@ -128,7 +137,7 @@ def test_a_source_that_was_changed_after_the_program_was_built(
     application = Recorded(("./app",), runs=(tuple(run),))
     uses, _ = list_kernels(application, tmp_path / "scratch-2")
     wanted = wish(tmp_path / "mixed.cu", tmp_path / "t")
-    capture(application, chosen(uses, "smooth"), wanted, tmp_path / "kept-2", in_silence)
+    capture(application, [chosen(uses, "smooth")], wanted, tmp_path / "kept-2", in_silence)
 
 
 def test_launches_that_change_nothing(tmp_path: Path) -> None:
@@ -138,7 +147,7 @@ def test_launches_that_change_nothing(tmp_path: Path) -> None:
     uses, _ = list_kernels(application, tmp_path / "scratch")
     wanted, kept = wish(MIXED, tmp_path / "t"), tmp_path / "kept"
     with pytest.raises(UserError, match="changed anything"):
-        capture(application, chosen(uses, "rows"), wanted, kept, in_silence)
+        capture(application, [chosen(uses, "rows")], wanted, kept, in_silence)
 
 
 def test_without_a_gpu_that_is_said(tmp_path: Path) -> None:

@@ -1,0 +1,116 @@
+"""What the source says of kernels that are launched, and which of them one target holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gi_cuda.capture.finding import check_age, defined_as, find_files
+from gi_cuda.capture.observed import without_addresses
+from gi_cuda.capture.rounds import Rounds, rounds_of
+from gi_cuda.capture.running import Application
+from gi_cuda.capture.uses import KernelUse
+from gi_cuda.evaluate.checks.finding import listed
+from gi_cuda.init import (
+    Compilation,
+    Proposal,
+    find_source,
+    from_database,
+    join,
+    joined,
+    propose,
+)
+from gi_cuda.init.sources import kernels_in, read_whole
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is wanted of an application's kernel.
+
+    Attributes:
+        database: a ``compile_commands.json`` to look in.
+        source: the file that it is in; None: it is looked for.
+        launches: ``FIRST..LAST``, from 1, or ``best``.
+        cases: how many launches become cases.
+        limit: bytes of device memory that may be kept.
+        repeat: runs that are compared where results are real numbers.
+        folder: where the target goes.
+    """
+
+    compilation: Compilation
+    database: Path | None
+    source: Path | None
+    launches: str
+    cases: int
+    limit: int
+    repeat: int
+    folder: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """Kernels that one target holds.
+
+    Attributes:
+        proposal: of what the source says of them.
+        said: how that was chosen, for people.
+    """
+
+    rounds: Rounds
+    proposal: Proposal
+    said: tuple[str, ...] = ()
+
+
+def read_kernels(application: Application, uses: Sequence[KernelUse], wish: Wish) -> list[Read]:
+    """What the sources of kernels say: together of those in one file that take turns and share
+    memory, of each other one by itself.
+
+    Raises:
+        UserError: a source is not found, was changed, or does not have the kernel.
+    """
+    by_source: dict[Path, list[Read]] = {}
+    for use in uses:
+        source, said = _source(application, use, wish)
+        read = Read(rounds_of([use]), _proposed(use, source, wish), said)
+        by_source.setdefault(source.resolve(), []).append(read)
+    return [one for every in by_source.values() for one in _together(every)]
+
+
+def _together(every: Sequence[Read]) -> Iterator[Read]:
+    """Kernels of one source."""
+    rounds = rounds_of([use for one in every for use in one.rounds.uses])
+    if len(every) == 1 or not rounds.every:
+        yield from every
+        return
+    proposals = {one.rounds.uses[0].name.mangled: one.proposal for one in every}
+    proposal = join([proposals[use.name.mangled] for use in rounds.uses])
+    names = {one.name for one in proposal.buffers}
+    first, *others = (names & {*step.arguments} for step in proposal.steps)
+    whole = all(one & first for one in others)
+    if whole and not any(one.texture for one in proposal.buffers):
+        yield Read(rounds, proposal, tuple(line for one in every for line in one.said))
+    else:
+        yield from every
+
+
+def _source(application: Application, use: KernelUse, wish: Wish) -> tuple[Path, tuple[str, ...]]:
+    here, program = Path.cwd(), application.program
+    source, *others = [wish.source] if wish.source else find_files(use.name, here, program)
+    check_age(use.name, source, program)
+    names = listed([str(path) for path in others])
+    said = (f"  also defined in {names}; --source FILE takes another",) if others else ()
+    return source, said
+
+
+def _proposed(use: KernelUse, source: Path, wish: Wish) -> Proposal:
+    compilation = wish.compilation
+    if wish.database is not None:
+        compilation = joined(compilation, from_database(wish.database, source))
+    built = find_source(source, compilation)
+    code = read_whole(built.source, built.compilation)
+    shown = [one.shown for one in kernels_in(code, built.compilation.fragment)]
+    wanted = defined_as(use.name, source, shown)
+    read = propose(built.source, wanted, built.compilation, templates=use.name.templates)
+    how = replace(read.launching, cooperative=use.cooperative)
+    return without_addresses(replace(read, launching=how))

@@ -1,0 +1,90 @@
+"""Kernels that an application launches in turn: each round of them is taken for one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gi_cuda.capture.recording import Memory, Pointer, Taken
+from gi_cuda.capture.uses import KernelUse
+
+BETWEEN = "between"
+"""The trouble of a round in which something else changed what its kernels share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """Kernels that take turns, or one by itself.
+
+    Attributes:
+        uses: in the order of their launches.
+        every: of each round the number of each kernel's launch, from 0.
+    """
+
+    uses: tuple[KernelUse, ...]
+    every: tuple[tuple[int, ...], ...]
+
+
+def rounds_of(uses: Sequence[KernelUse]) -> Rounds:
+    """The rounds of kernels: each begins with the kernel that is launched first, and has one launch
+    of every other, in the order of the first round. Launches that are in none are left out."""
+    launches = sorted(
+        (place, which, number)
+        for which, use in enumerate(uses)
+        for number, place in enumerate(use.places.tolist())
+    )
+    found: list[list[tuple[int, int]]] = []
+    for _, which, number in launches:
+        if which == launches[0][1]:
+            found.append([])
+        found[-1].append((which, number))
+    whole = [one for one in found if sorted(which for which, _ in one) == [*range(len(uses))]]
+    order = [which for which, _ in whole[0]] if whole else [*range(len(uses))]
+    alike = [one for one in whole if [which for which, _ in one] == order]
+    every = tuple(tuple(number for _, number in one) for one in alike)
+    return Rounds(tuple(uses[which] for which in order), every)
+
+
+def taken_rounds(rounds: Rounds, taken: Sequence[Taken]) -> Iterator[Taken]:
+    """The rounds of which all launches were taken, each as one launch."""
+    known = {(one.kernel, one.ordinal): one for one in taken}
+    names = [use.name.mangled for use in rounds.uses]
+    for numbers in rounds.every:
+        found = [known.get(one) for one in zip(names, numbers, strict=True)]
+        parts = [one for one in found if one is not None]
+        if len(parts) == len(names):
+            yield parts[0] if len(parts) == 1 else _one(parts)
+
+
+def _one(parts: Sequence[Taken]) -> Taken:
+    """Launches as one: what memory held before it was before the first of them that got it."""
+    first = parts[0]
+    trouble = next((one.trouble for one in parts if one.trouble), "")
+    parameters: list[bytes] = []
+    pointers: list[Pointer] = []
+    memories: dict[tuple[int, int, str], Memory] = {}
+    for part in parts:
+        keys = [(one.base, one.size, one.symbol) for one in part.memories]
+        for key, then in zip(keys, part.memories, strict=True):
+            before = memories.setdefault(key, then)
+            if before is then:
+                continue
+            held, got = before.after, then.before
+            if not trouble and held.read_bytes() != got.read_bytes():
+                trouble = BETWEEN
+            if before.changed or then.changed:
+                memories[key] = replace(before, after=then.after)
+        places = [[*memories].index(key) for key in keys]
+        pointers += [
+            replace(one, parameter=len(parameters) + one.parameter, memory=places[one.memory])
+            for one in part.pointers
+        ]
+        parameters += part.parameters
+    return replace(
+        first,
+        trouble=trouble,
+        parameters=tuple(parameters),
+        pointers=tuple(pointers),
+        memories=tuple(memories.values()),
+        further=tuple(parts[1:]),
+    )

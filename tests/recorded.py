@@ -130,4 +130,5 @@ class Recorded(Application):
         self.plans.append(plan)
         folder.mkdir(parents=True)
         write(folder, runs, plan)
+        (folder / "output").write_text("it says something\n\n")
         return recordings(folder), self.status

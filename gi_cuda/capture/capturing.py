@@ -127,8 +127,9 @@ def observed_launches(
     """
     tell("running the application, and keeping what its launches get")
     taken = _taken(application, read, _plan(read, wish), scratch / "run-1")
-    fitted = fit(read.proposal, [observe(read.proposal, one) for one in _whole(taken, wish)])
-    return _different(fitted)
+    whole = _whole(taken, wish)
+    fitted = fit(read.proposal, [observe(read.proposal, one) for one in whole])
+    return replace(_different(fitted), not_kept=len(taken) - len(whole))
 
 
 def _target(
@@ -260,6 +261,8 @@ def _lines(
     if len(names) > 1:
         yield f"each launch is one of {', then '.join(names)}"
     yield f"captured {len(launches)} of {len(rounds.every)} launches: {', '.join(launches)}"
+    if fitted.not_kept:
+        yield f"  {fitted.not_kept} more could not be kept: too much memory (--limit), or they failed"
     if fitted.alike:
         yield f"  {fitted.alike} more got the same as one of these, and are left out"
     if fitted.left_out:

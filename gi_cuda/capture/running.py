@@ -131,7 +131,7 @@ class Application:
                     hint="make room where TMPDIR is; no other profiler (nsys, ncu,"
                     " compute-sanitizer) may run it meanwhile",
                 )
-        if every and len(every[0].launches):
+        if every and (len(every[0].launches) or every[0].kernels):
             return every
         how = f" and ended with status {status}" if status else ""
         raise UserError(

@@ -2,7 +2,7 @@
 //
 // GI_CUDA_CAPTURE names a folder. Each process that uses CUDA makes a folder of its own in it:
 //   kernels.txt    a mangled name in each line
-//   launches.bin   a Record for each launch, in order
+//   launches.bin   a Record for each launch, in order; none with takes
 //   times.bin      a Time for each kernel that ended, in any order
 //   launch-N.json  what launch N got, if the plan asks for it; buffers lie beside it as N-I.before
 //                  and, where the kernel changed them, N-I.after
@@ -13,7 +13,7 @@
 //   texture NUMBER         a parameter, from 0, that is a texture object
 //   symbol NAME NAMES...   a variable of the device, and how its name may be mangled
 //   limit BYTES            so much may be kept
-// Without takes, kernels are timed. With takes, nothing is followed any more once all are taken.
+// Without takes, kernels are timed. With takes, launches are only counted until all are taken.
 // Records lie in shared memory, so they outlive a process that dies.
 
 #include <cuda.h>
@@ -320,11 +320,25 @@ void finish(Taken *taken) {
     describe(*taken, changed);
 }
 
+void note(const Launch &launch, uint32_t kernel, uint64_t sequence, uint64_t correlation) {
+    State &s = state();
+    CUdevice device = 0;
+    cuCtxGetDevice(&device);
+    if (Record *into = record(sequence)) {
+        *into = {kernel,          {launch.grid[0], launch.grid[1], launch.grid[2]},
+                 {launch.block[0], launch.block[1], launch.block[2]},
+                 launch.shared,   uint32_t(device),
+                 launch.flags,    uint64_t(launch.stream),
+                 correlation};
+    } else if (!s.told) {
+        s.told = true;
+        trouble("there is no room on the disk");
+    }
+}
+
 void begin(const Launch &launch, const CUpti_CallbackData *data) {
     State &s = state();
     std::lock_guard<std::mutex> guard(s.mutex);
-    CUdevice device = 0;
-    cuCtxGetDevice(&device);
     const char *name = data->symbolName;
     if (launch.known && !name) cuFuncGetName(&name, launch.function);
     if (!name) name = "?";
@@ -334,20 +348,9 @@ void begin(const Launch &launch, const CUpti_CallbackData *data) {
         if (before.first != name) before = {name, number_of(name)};
         kernel = before.second;
     }
-    uint64_t sequence = s.count;
-    if (Record *into = record(sequence)) {
-        Record filled = {kernel,          {launch.grid[0], launch.grid[1], launch.grid[2]},
-                         {launch.block[0], launch.block[1], launch.block[2]},
-                         launch.shared,   uint32_t(device),
-                         launch.flags,    uint64_t(launch.stream),
-                         data->correlationId};
-        *into = filled;
-        s.count++;
-    } else if (!s.told) {
-        s.told = true;
-        trouble("there is no room on the disk");
-    }
-    if (!launch.known) return;
+    uint64_t sequence = s.count++;
+    if (s.takes.empty()) note(launch, kernel, sequence, data->correlationId);
+    if (s.takes.empty() || !launch.known) return;
     uint32_t ordinal = s.seen[kernel]++;
     for (uint32_t wanted : s.wanted[kernel]) {
         if (wanted != ordinal) continue;

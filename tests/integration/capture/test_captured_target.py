@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -16,7 +17,9 @@ from gi_cuda.capture.uses import chosen
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import in_silence
 from gi_cuda.init import write_folder
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.spec import load_case, load_target
+from gi_cuda.store import Store
 from tests.command import gi_cuda
 from tests.integration.capture.made import (
     HEAT,
@@ -79,6 +82,27 @@ def test_the_example_becomes_a_target_without_an_editor(tmp_path: Path) -> None:
     assert "confirm" not in str(found.files["target.toml"])
     said = checked(tmp_path / "t")
     assert said.count("passes its oracle; the answers known") == 4
+
+
+def test_from_what_was_captured_to_a_mail_without_a_gpu(tmp_path: Path) -> None:
+    example = Path(shutil.copytree(HEAT, tmp_path / "heat"))
+    who = ("-c", "user.email=a@example.org", "-c", "user.name=A")
+    for words in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "heat"]):
+        subprocess.run(["git", *words], cwd=example, check=True)
+    wanted = wish(example / "kernels.cu", example / "targets" / "diffuse")
+    took(tmp_path, "diffuse", wanted, heat(65, 34, 4), program="./heat")
+    words = ("evolve", "targets/diffuse", "--run", "runs/d", "--preset", "tune", "--no-cache")
+    done = gi_cuda(*words, "--population", 4, "--generations", 1, cwd=example)
+    assert done.returncode == 0, done.stderr
+    with Store(example / "runs" / "d" / DATABASE) as store:
+        known = store.evaluations()
+        right = [one.ident for one in store.individuals() if known[one.ident].ratio is not None]
+    words = ("--individual", right[-1], "--as-found", "--format", "mail", "-o", "d.mbox")
+    done = gi_cuda("patch", "runs/d", *words, cwd=example)
+    assert done.returncode == 0, done.stderr
+    subprocess.run(["git", *who, "am", "-q", "d.mbox"], cwd=example, check=True)
+    changed = subprocess.check_output(["git", "diff", "--name-only", "HEAD~"], cwd=example)
+    assert changed.split() == [b"kernels.cu"]
 
 
 def test_kernels_that_take_turns_are_one_target(tmp_path: Path) -> None:

@@ -55,6 +55,26 @@ def test_pointers_of_the_device_in_memory(tmp_path: Path) -> None:
         capture(application, [chosen(uses, "rows")], wanted, kept, in_silence)
 
 
+def test_a_second_run_that_fails_before_the_launches(tmp_path: Path) -> None:
+    application = Recorded(("./app",), runs=((smooth(300, 1),), (weigh(100, 1),)), status=3)
+    uses, lines = list_kernels(application, tmp_path / "scratch")
+    assert "the application ended with status 3" in lines
+    wanted, kept = wish(MIXED, tmp_path / "t"), tmp_path / "kept"
+    with pytest.raises(UserError, match="status 3 before any launch was kept") as error:
+        capture(application, uses, wanted, kept, in_silence)
+    assert "it says something" in str(error.value)
+
+
+def test_launches_that_could_not_be_kept_are_told(tmp_path: Path) -> None:
+    runs = (smooth(300, 1), dataclasses.replace(smooth(150, 2), trouble="limit 9"))
+    application = Recorded(("./app",), runs=(runs,))
+    uses, _ = list_kernels(application, tmp_path / "scratch")
+    wanted, kept = wish(MIXED, tmp_path / "t"), tmp_path / "kept"
+    (found,) = capture(application, uses, wanted, kept, in_silence)
+    assert "captured 1 of 2 launches: 1" in found.lines
+    assert any("1 more could not be kept" in line for line in found.lines)
+
+
 def test_memory_that_changes_between_kernels_that_take_turns(tmp_path: Path) -> None:
     application = Recorded(("./heat",), runs=(tuple(heat_and_change(40, 30, 2, between=1.0)),))
     uses, _ = list_kernels(application, tmp_path / "scratch")

@@ -3,6 +3,7 @@
 #include <cuda.h>
 #include <cupti.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -188,12 +189,15 @@ CUptiResult cuptiActivityRegisterCallbacks(CUpti_BuffersCallbackRequestFunc requ
 CUptiResult cuptiActivityEnable(CUpti_ActivityKind) { return CUPTI_SUCCESS; }
 
 CUptiResult cuptiActivityFlushAll(uint32_t) {
-    uint8_t *buffer = nullptr;
-    size_t size = 0, most = 0, bytes = timed.size() * sizeof(timed[0]);
-    room(&buffer, &size, &most);
-    if (bytes > size) return CUPTI_ERROR_UNKNOWN;
-    memcpy(buffer, timed.data(), bytes);
-    complete(nullptr, 0, buffer, size, bytes);
+    for (size_t given = 0; given < timed.size();) {
+        uint8_t *buffer = nullptr;
+        size_t size = 0, most = 0;
+        room(&buffer, &size, &most);
+        size_t count = std::min(size / sizeof(timed[0]), timed.size() - given);
+        memcpy(buffer, &timed[given], count * sizeof(timed[0]));
+        complete(nullptr, 0, buffer, size, count * sizeof(timed[0]));
+        given += count;
+    }
     return CUPTI_SUCCESS;
 }
 

@@ -262,7 +262,7 @@ def _lines(
         yield f"each launch is one of {', then '.join(names)}"
     yield f"captured {len(launches)} of {len(rounds.every)} launches: {', '.join(launches)}"
     if fitted.not_kept:
-        yield f"  {fitted.not_kept} more could not be kept: too much memory (--limit), or they failed"
+        yield f"  {fitted.not_kept} more could not be kept: too much (--limit), or they failed"
     if fitted.alike:
         yield f"  {fitted.alike} more got the same as one of these, and are left out"
     if fitted.left_out:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 
@@ -55,11 +56,18 @@ class TableEvaluator:
         return found
 
     def evaluate(
-        self, batch: Mapping[int, Row], stop: Callable[[], bool]
+        self,
+        batch: Mapping[int, Row],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, Row]] = dict,
     ) -> Generator[tuple[int, Evaluation], None, None]:
-        """Look a batch up, in the order of its numbers."""
-        for ident, row in batch.items():
+        """Look individuals up in the order in which they come."""
+        left = deque(batch.items())
+        while left:
+            ident, row = left.popleft()
             yield ident, self.look_up(row)
+            if left:
+                left.extend(more().items())
 
     def look_up(self, row: Row) -> Evaluation:
         """What measuring gives."""

@@ -6,20 +6,36 @@ import random
 from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from xxhash import xxh3_128_digest
 
-from benchmarks.search.landscapes import Effect, Landscape, effects_of
+from benchmarks.search.landscapes import Effect, effects_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, lost, not_built
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import LEAST_FLOOR, Verdict
+from gi_cuda.subject import Subject
 
 NOISE = 0.003
 """Standard deviation of a measured ratio."""
 
 WIDTH = 1.96 * NOISE
 """Half of its 95 % interval."""
+
+
+class Truth(Protocol):
+    """What variants truly take."""
+
+    @property
+    def subject(self) -> Subject:
+        """Whose they are."""
+
+    def ratio(self, effects: frozenset[Effect]) -> float | None:
+        """The ratio of a variant's time to the reference's; None where it is wrong."""
+
+    def share(self, ratio: float) -> float:
+        """How much of the best that can be had a ratio is, as logarithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +57,7 @@ class TableEvaluator:
         spent: evaluations so far.
     """
 
-    landscape: Landscape
+    landscape: Truth
     seed: int
     curve: list[tuple[int, float]] = field(default_factory=lambda: [(0, 0.0)])
     spent: int = 0

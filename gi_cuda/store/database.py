@@ -319,14 +319,15 @@ class Store:
         ).fetchone()
         return row and float(row["ratio"])
 
-    def least_rank(self, generation: int) -> float | None:
-        """The smallest rank among a generation's selectable individuals."""
-        row = self._db.execute(
-            "SELECT MIN(rank) FROM evaluation JOIN individual ON individual = id"
-            " WHERE generation = ? AND selectable",
-            (generation,),
+    def reached(self, cohorts: int) -> tuple[int, float | None]:
+        """How many evaluations had come before more than so many cohorts were bred, and the
+        smallest rank among those that are selectable."""
+        count, rank = self._db.execute(
+            "SELECT COUNT(*), MIN(rank) FILTER (WHERE selectable) FROM evaluation"
+            " WHERE cohorts <= ?",
+            (cohorts,),
         ).fetchone()
-        return None if row[0] is None else float(row[0])
+        return count, None if rank is None else float(rank)
 
     def best(
         self, count: int, verdict: Verdict | None = None

@@ -183,6 +183,10 @@ def test_a_generation_is_bred_in_cohorts_and_what_came_between_them_is_known(sto
     ]
     found = [[one.ident for one, _ in store.came(cohorts)] for cohorts in range(5)]
     assert found == [[], [2], [4], [1], []]
+    assert [store.reached(cohorts) for cohorts in range(4)] == [
+        (0, None),
+        *((count, FASTER.rank) for count in (1, 2, 3)),
+    ]
     assert [one.ident for one in store.pending()] == [3, 5]
     store.add_phases(1, Phases(), finished=False)
     assert not any(one.finished for one in store.generations())

@@ -66,7 +66,7 @@ class Builder:
         }
 
     def evaluate(
-        self, batch: Mapping[int, Trial], stop: object
+        self, batch: Mapping[int, Trial], stop: object, more: object
     ) -> Generator[tuple[int, Evaluation], None, None]:
         """Build a batch; good parents are those with an even number."""
         for ident, trial in batch.items():

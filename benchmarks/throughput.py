@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import os
+import resource
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
@@ -63,6 +64,12 @@ def _taken(before: _Ticks | None, after: _Ticks | None) -> str:
     return f"; {share:.1%} of all processor time was taken by others on the machine's host"
 
 
+def _computed() -> float:
+    """Processor seconds of this process and of all that ended of those it started."""
+    mine, theirs = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return mine.ru_utime + mine.ru_stime + theirs.ru_utime + theirs.ru_stime
+
+
 def _alone(run: Run) -> str:
     """What the last generation takes where nothing else is done: compiling it as it was compiled,
     and the launches of what was right."""
@@ -108,6 +115,9 @@ def main() -> None:
     parser.add_argument("--population", type=int, default=100)
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
+    parser.add_argument(
+        "--cohorts", type=int, help="of a generation; the preset has its own number"
+    )
     parser.add_argument("--level", choices=LEVELS, default="source")
     parser.add_argument("--edits", choices=EDIT_SETS, default="paper")
     parser.add_argument(
@@ -117,16 +127,17 @@ def main() -> None:
     options = parser.parse_args()
     cores = len(os.sched_getaffinity(0))
     settings = PRESETS[options.preset].settings.having(options.population, options.generations)
+    settings = replace(settings, cohorts=options.cohorts or settings.cohorts)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
         subject = open_subject(options.target, options.backend, options.level, edits=options.edits)
         workers = open_backend(options.backend).workers(0, cores)
         plan = Plan(options.preset, settings, options.seed, workers, cores)
         with create_run(subject, Path(scratch) / "run", plan) as run:
-            before = _Ticks.now()
+            before, computed = _Ticks.now(), _computed()
             for _ in run.evolution().run():
                 pass
-            after = _Ticks.now()
+            after, computed = _Ticks.now(), _computed() - computed
             generations = run.store.generations()
             best = [run.store.best_ratio(g.number) for g in generations]
             device = run.tools.backend.device()
@@ -141,7 +152,8 @@ def main() -> None:
         f"{number / total.wall:.1f} new individuals/s on {device}, compiled on {cores} cores;"
         f" the search's own work"
         f" {total.search / total.wall:.1%}, {total.idle / total.wall:.1%} while all else waits;"
-        f" {1 - unbuilt / number:.1%} compiled; {deaths} workers died"
+        f" {1 - unbuilt / number:.1%} compiled; {deaths} workers died;"
+        f" {computed / total.wall / cores:.1%} of the cores taken by compilers and the search"
         f"{_taken(before, after)}{alone}",
         highlight=False,
     )

@@ -5,6 +5,8 @@ the real loop and a real run database; nothing is compiled or measured. Printed 
 evaluations what is planted was found, beside the first search: Vargha and Delaney's A12 (0.5: no
 difference; 1: always sooner) and the p of Mann and Whitney's test. ``--ablation`` compares
 ``adaptive`` with itself, each part switched off; ``--figure`` draws how much was found when.
+``--table`` takes what real runs measured in place of what is planted (see
+:mod:`benchmarks.search.recorded`).
 
 It needs scipy: ``pip install gi-cuda[bench]``.
 """
@@ -99,13 +101,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--search", nargs="+", choices=tuple(PRESETS), default=["adaptive"])
     parser.add_argument("--landscape", nargs="+", choices=tuple(PLANTED), default=list(PLANTED))
+    parser.add_argument("--table", nargs="+", type=Path, help="folders of runs, in their place")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=4000, help="evaluations at most")
     parser.add_argument("--ablation", action="store_true", help="adaptive without each part")
     parser.add_argument("--figure", type=Path, help="draw what was found when")
     options = parser.parse_args()
     searches = contestants([BESIDE, *options.search], options.ablation)
-    races = run(searches, options.landscape, options.seeds, options.budget)
+    landscapes = [str(one) for one in options.table or options.landscape]
+    races = run(searches, landscapes, options.seeds, options.budget)
     first = next(iter(searches))
     Console(width=110).print(table(races, list(searches), first))
     if options.figure:

@@ -82,14 +82,14 @@ class Landscape:
             rest -= plant.effects
             if plant.effects <= effects:
                 ratio *= plant.ratio
-        for effect in rest:
+        free = sorted(rest)  # in this order: a product depends on it in its last digit
+        for effect in free:
             found = self.alone(effect)
             if found is None:
                 return None
             ratio *= found
         if any(plant.effects & effects and plant.spoils & effects for plant in self.plants):
             return None
-        free = sorted(rest)
         if any(self._chance("clash", *a, *b) < CLASH for a in free for b in free if a < b):
             return None
         return ratio

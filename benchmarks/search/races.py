@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks.search.landscapes import FOUND, planted
-from benchmarks.search.table import TableEvaluator
+from benchmarks.search.landscapes import FOUND, PLANTED, planted
+from benchmarks.search.recorded import Recorded, recorded
+from benchmarks.search.table import TableEvaluator, Truth
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.results.generation import Phases
 from gi_cuda.search.loop import Evolution
@@ -39,14 +40,25 @@ def subject() -> Subject:
     return open_subject(TARGET, "host")
 
 
+@cache
+def _read(folder: str) -> Recorded:
+    return recorded(Path(folder), 0)
+
+
+def table(folder: str, seed: int) -> Recorded:
+    """What a run measured; each seed draws anew what was not measured."""
+    return replace(_read(folder), seed=seed)
+
+
 def race(preset: Preset, name: str, seed: int, budget: int) -> Race:
     """Search a landscape until what is planted is found, or a number of evaluations is spent.
 
     Args:
-        name: of the landscape.
+        name: of the landscape, or the folder of a run whose measurements are one.
         seed: of the search, and of where it is planted.
     """
-    evaluator = TableEvaluator(planted(subject(), name, seed), seed)
+    landscape: Truth = planted(subject(), name, seed) if name in PLANTED else table(name, seed)
+    evaluator = TableEvaluator(landscape, seed)
     settings = preset.settings.having(None, budget)
     with Store(Path(":memory:"), create=True) as store:
         search = Evolution(
@@ -54,7 +66,7 @@ def race(preset: Preset, name: str, seed: int, budget: int) -> Race:
             evaluator=evaluator,
             phases=Phases,
             strategy=preset.strategy(settings),
-            variation=preset.vary(subject()),
+            variation=preset.vary(landscape.subject),
             settings=settings,
             seed=seed,
             stop=lambda: evaluator.spent >= budget or evaluator.curve[-1][1] >= FOUND,

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import random
+from collections import deque
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from xxhash import xxh3_128_digest
 
-from benchmarks.search.landscapes import Effect, Landscape, effects_of
+from benchmarks.search.landscapes import Effect, effects_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, lost, not_built
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import LEAST_FLOOR, Verdict
+from gi_cuda.subject import Subject
 
 NOISE = 0.003
 """Standard deviation of a measured ratio."""
 
 WIDTH = 1.96 * NOISE
 """Half of its 95 % interval."""
+
+
+class Truth(Protocol):
+    """What variants truly take."""
+
+    @property
+    def subject(self) -> Subject:
+        """Whose they are."""
+
+    def ratio(self, effects: frozenset[Effect]) -> float | None:
+        """The ratio of a variant's time to the reference's; None where it is wrong."""
+
+    def share(self, ratio: float) -> float:
+        """How much of the best that can be had a ratio is, as logarithms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +57,7 @@ class TableEvaluator:
         spent: evaluations so far.
     """
 
-    landscape: Landscape
+    landscape: Truth
     seed: int
     curve: list[tuple[int, float]] = field(default_factory=lambda: [(0, 0.0)])
     spent: int = 0
@@ -55,11 +72,18 @@ class TableEvaluator:
         return found
 
     def evaluate(
-        self, batch: Mapping[int, Row], stop: Callable[[], bool]
+        self,
+        batch: Mapping[int, Row],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, Row]] = dict,
     ) -> Generator[tuple[int, Evaluation], None, None]:
-        """Look a batch up, in the order of its numbers."""
-        for ident, row in batch.items():
+        """Look individuals up in the order in which they come."""
+        left = deque(batch.items())
+        while left:
+            ident, row = left.popleft()
             yield ident, self.look_up(row)
+            if left:
+                left.extend(more().items())
 
     def look_up(self, row: Row) -> Evaluation:
         """What measuring gives."""

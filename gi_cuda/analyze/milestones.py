@@ -11,7 +11,8 @@ from gi_cuda.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Milestone:
-    """How far a search was at the end of a generation.
+    """How far a search was at the end of a generation: where generations overlap, when the next one
+    was begun.
 
     Attributes:
         evaluations: finished until then.
@@ -49,11 +50,9 @@ def search_of(store: Store) -> Search:
 
 def milestones(store: Store) -> Iterator[Milestone]:
     """How far a stored search was at the end of each of its generations."""
-    evaluations, seconds = 0, 0.0
-    best: float | None = None
+    cohorts, seconds = 0, 0.0
     for generation in store.generations():
-        evaluations += sum(generation.outcomes.values())
+        cohorts += generation.cohorts
         seconds += generation.phases.wall
-        here = store.least_rank(generation.number)
-        best = min((one for one in (here, best) if one), default=None)
+        evaluations, best = store.reached(cohorts)
         yield Milestone(evaluations, seconds, 1 / best if best else None)

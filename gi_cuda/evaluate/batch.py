@@ -1,4 +1,4 @@
-"""One batch of individuals from their compiler's input to their records.
+"""A batch of individuals from their compiler's input to their records; it may grow meanwhile.
 
 Everything that happens, something built, a worker's answer or its death, comes to one loop, which
 decides at once: what goes to the workers next, what is measured again, which record is done.
@@ -27,7 +27,7 @@ from gi_cuda.evaluate.passes import (
     Trial,
     TrialBuilder,
 )
-from gi_cuda.evaluate.rehearsal import FirstRun
+from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal
 from gi_cuda.evaluate.scheduler import Answer, Answered
 from gi_cuda.evaluate.schemata import SchemaBuilder
 from gi_cuda.genome import Edit
@@ -103,7 +103,8 @@ class Batch:
     """Builds and measures trials beside the reference, once.
 
     Those that rehearse are first built confined, and those of them whose answers are right then are
-    built and measured as they are; while the first are measured, the last are still compiled.
+    built and measured as they are; while the first are measured, the last are still compiled. What
+    a trial takes is given back when it is over.
 
     Args:
         equipment: to do it with.
@@ -112,9 +113,6 @@ class Batch:
         sampling: how they are measured.
         memory: is asked and told.
         first: which of them rehearse, if any do.
-
-    Attributes:
-        spent: wall time by phase, once it is over.
     """
 
     def __init__(
@@ -126,37 +124,69 @@ class Batch:
         memory: PastResults,
         first: FirstRun | None = None,
     ) -> None:
-        self.spent = Phases()
         self._equipment = equipment
-        self._trials = {REFERENCE: reference, **trials}
+        self._trials = {REFERENCE: reference}
         self._memory = memory
-        numbers, lent = count(1), LentKernels()
+        self._numbers, self._lent = count(1), LentKernels()
         self._measuring = Pass(
             equipment,
-            TrialBuilder(equipment.compiler, self._trials, lent),
+            TrialBuilder(equipment.compiler, self._trials, self._lent),
             equipment.folder / "measured",
             sampling,
             memory.codes,
-            numbers,
+            self._numbers,
         )
         self._rehearsing: Pass | None = None
-        self._actors = first.actors if first else frozenset[int]()
-        if first is not None:
-            how = first.how
-            self._schemata = SchemaBuilder(
-                how.compiler, self._trials, lent, how.subject, first.groups
-            )
-            self._rehearsing = Pass(
-                equipment,
-                self._schemata,
-                equipment.folder / "rehearsed",
-                how.sampling,
-                memory.rehearsed,
-                numbers,
-            )
+        self._waiting: dict[int, Trial] = {}
+        self._first: FirstRun | None = None
         self._right: list[int] = []
         self._evidence: DeviceEvidence[Held] = DeviceEvidence()
         self._run = self._verify = 0.0
+        self._spent = Phases()
+        self.add(trials, first)
+
+    def add(self, trials: Mapping[int, Trial], first: FirstRun | None) -> None:
+        """Take more trials.
+
+        Args:
+            first: which of them rehearse, if any do.
+        """
+        self._waiting |= trials
+        if first is not None:
+            groups = self._first.groups if self._first else ()
+            self._first = replace(first, groups=(*groups, *first.groups))
+
+    def _begin(self) -> None:
+        """Begin to build what was added. Where compiling disturbs what is timed, it waits until all
+        before it is over: there, one is done after the other."""
+        if not self._waiting or (self._equipment.compiler.disturbs and not self._settled):
+            return
+        trials, first = self._waiting, self._first
+        self._waiting, self._first = {}, None
+        self._trials |= trials
+        others = self._in_order(trials)
+        actors = first.actors if first else frozenset[int]()
+        if first is not None:
+            if self._rehearsing is None:
+                self._rehearsing = self._rehearsals(first.how)
+            self._schemata.gather(first.groups)
+            self._rehearsing.build([one for one in others if one in actors])
+        direct = [one for one in others if one not in actors]
+        if direct or not self._measuring.begun:
+            self._measuring.build(direct)
+        # Workers that are not there yet open the device beside the compiler.
+        self._equipment.pool.restock()
+
+    def _rehearsals(self, how: Rehearsal) -> Pass:
+        self._schemata = SchemaBuilder(how.compiler, self._trials, self._lent, how.subject)
+        return Pass(
+            self._equipment,
+            self._schemata,
+            self._equipment.folder / "rehearsed",
+            how.sampling,
+            self._memory.rehearsed,
+            self._numbers,
+        )
 
     @property
     def _passes(self) -> list[Pass]:
@@ -172,51 +202,69 @@ class Batch:
         Raises:
             DeviceLost: nothing works on the device any more, not even the reference.
         """
-        pool, paused = self._equipment.pool, 0.0
-        begun = time.perf_counter()
+        pool = self._equipment.pool
         try:
-            others = self._in_order()
-            if self._rehearsing is not None:
-                self._rehearsing.build([REFERENCE, *filter(self._actors.__contains__, others)])
-            direct = (one for one in others if one not in self._actors)
-            self._measuring.build([REFERENCE, *direct])
-            # Workers that are not there yet open the device beside the compiler.
-            pool.restock()
-            while not self._over and not stop():
+            since = time.perf_counter()
+            self._begin()
+            while not (self._settled and not self._waiting) and not stop():
+                compiling = self.compiles
                 news = [descriptor for one in self._passes for descriptor in one.news]
                 answers = pool.wait(STOP_ASKED, *news)
                 records = [record for one in self._passes for record in self._taken(one)]
                 records += [record for answer in answers for record in self._answered(*answer)]
                 self._promote()
                 self._feed()
-                compiles = any(one.compiles for one in self._passes)
-                for record in records:
-                    away = time.perf_counter()
-                    yield record
-                    paused += time.perf_counter() - away if not compiles else 0.0
+                since = self._account(since, compiling=compiling)
+                for ident, evaluation in records:
+                    self._forget(ident)
+                    yield ident, evaluation
+                    self._begin()
+                self._begin()
+                if not self.compiles:
+                    since = time.perf_counter()  # nothing went on but what the caller did
         except DeviceLost as error:
             raise self._evidence.lost(error.said) from None
         finally:
             pool.abandon()
             for one in self._passes:
                 one.close()
-            whole = max(0.0, time.perf_counter() - begun - paused)
-            until = max(one.compiled_until for one in self._passes)
-            compiling = min(whole, max(0.0, until - begun))
-            rest = whole - compiling
-            share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
-            self.spent = Phases(compile=compiling, run=rest * (1 - share), verify=rest * share)
+
+    def _account(self, since: float, *, compiling: bool) -> float:
+        """Enter the time since a moment; now."""
+        now = time.perf_counter()
+        if compiling:
+            self._spent += Phases(compile=now - since)
+        else:
+            self._spent += Phases(run=now - since)
+        return now
+
+    def take_spent(self) -> Phases:
+        """Wall time since the last call, by phase."""
+        spent, self._spent = self._spent, Phases()
+        share = self._verify / (self._run + self._verify) if self._run + self._verify else 0.0
+        return replace(spent, run=spent.run * (1 - share), verify=spent.run * share)
 
     @property
-    def _over(self) -> bool:
-        """Whether all that was built is measured, and can be believed."""
+    def compiles(self) -> bool:
+        """Whether something is being compiled."""
+        return any(one.compiles for one in self._passes)
+
+    def _forget(self, ident: int) -> None:
+        """A trial is over."""
+        for one in self._passes:
+            one.forget(ident)
+        self._lent.forget(ident)
+        del self._trials[ident]
+
+    @property
+    def _settled(self) -> bool:
+        """Whether all that was begun is measured, and can be believed."""
         idle = all(one.idle for one in self._passes)
         return idle and not self._right and not self._evidence.held
 
     def _feed(self) -> None:
         """Send the workers what they can take."""
-        pool = self._equipment.pool
-        compiling = any(one.compiles for one in self._passes)
+        pool, compiling = self._equipment.pool, self.compiles
         for one in self._passes:
             while pool.has_room and (task := one.next(compiling=compiling)):
                 self._evidence.begun(task.key)
@@ -228,12 +276,11 @@ class Batch:
             sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
             pool.submit(Task(number, Measure(base, base, sampling), alone=True))
 
-    def _in_order(self) -> list[int]:
-        """The batch, those first that will probably crash: while one is cleared away nothing can be
-        measured, but there is still much to compile."""
-        others = (ident for ident in self._trials if ident != REFERENCE)
+    def _in_order(self, trials: Mapping[int, Trial]) -> list[int]:
+        """Some trials, those first that will probably crash: while one is cleared away nothing can
+        be measured, but there is still much to compile."""
         fatal = self._memory.fatal_edits
-        return sorted(others, key=lambda i: fatal.of(self._trials[i].edits) is None)
+        return sorted(trials, key=lambda ident: fatal.of(trials[ident].edits) is None)
 
     def _promote(self) -> None:
         """Have those compiled as they are that were right in their rehearsal, as soon as they are

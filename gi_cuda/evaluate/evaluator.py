@@ -10,7 +10,7 @@ from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.evaluate.batch import Batch, PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.passes import REFERENCE, Equipment, Record, Trial
-from gi_cuda.evaluate.rehearsal import Rehearsal, Rehearsals, rehearsal_of
+from gi_cuda.evaluate.rehearsal import FirstRun, Rehearsal, Rehearsals, rehearsal_of
 from gi_cuda.genome import Genotype
 from gi_cuda.results.generation import Phases
 from gi_cuda.subject import Subject
@@ -48,11 +48,12 @@ class Evaluator:
     _rehearsals: Rehearsals = field(default_factory=Rehearsals)
     _how: tuple[Rehearsal | None] | None = None
     _spent: Phases = field(default_factory=Phases)
+    _work: Batch | None = None
 
     def take_phases(self) -> Phases:
         """Wall time spent since the last call, by phase."""
         spent, self._spent = self._spent, Phases()
-        return spent
+        return spent + self._work.take_spent() if self._work else spent
 
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """Render individuals with loop guards, as the search runs them, and preprocess them."""
@@ -67,14 +68,18 @@ class Evaluator:
         begun, launch_values = time.perf_counter(), self.subject.launch_values
         variants = [one.variant(ident) for ident, one in sources.items()]
         found = self.equipment.compiler.preprocess(variants)
-        self._spent += Phases(preprocess=time.perf_counter() - begun)
+        if self._work is None or not self._work.compiles:  # else nothing waited for it
+            self._spent += Phases(preprocess=time.perf_counter() - begun)
         return {
             i: Trial(one.configuration, found[i], launch_values(one.configuration), batch.get(i))
             for i, one in sources.items()
         }
 
     def evaluate(
-        self, batch: Mapping[int, Trial], stop: Callable[[], bool] = lambda: False
+        self,
+        batch: Mapping[int, Trial],
+        stop: Callable[[], bool] = lambda: False,
+        more: Callable[[], Mapping[int, Trial]] = dict,
     ) -> Generator[Record, None, None]:
         """Build and measure a batch with the reference in front; yields records as they end.
 
@@ -87,24 +92,30 @@ class Evaluator:
 
         Args:
             stop: asked now and then; if true, there are no more records.
+            more: asked after each record while there is more to come; what is to be evaluated
+                besides, which goes to the compilers while the rest is compiled and measured.
         """
         if not batch:
             return
-        how = self._rehearsal()
-        work = Batch(
-            self.equipment,
-            self.unmodified(),
-            batch,
-            self.bounds.sampling,
-            self.memory,
-            self._rehearsals.first_run(how, batch) if how else None,
-        )
+        how, left = self._rehearsal(), dict(batch)
+
+        def first_run(trials: Mapping[int, Trial]) -> FirstRun | None:
+            beside = len(left) - len(trials)
+            return self._rehearsals.first_run(how, trials, beside) if how else None
+
+        reference, sampling = self.unmodified(), self.bounds.sampling
+        work = Batch(self.equipment, reference, batch, sampling, self.memory, first_run(batch))
+        self._work = work
         try:
             for ident, evaluation in work.run(stop):
-                self._rehearsals.enter(batch[ident], evaluation)
+                self._rehearsals.enter(left.pop(ident), evaluation)
                 yield ident, evaluation
+                if left and (added := more()):
+                    left |= added
+                    work.add(added, first_run(added))
         finally:
-            self._spent += work.spent
+            self._spent += work.take_spent()
+            self._work = None
 
     def _rehearsal(self) -> Rehearsal | None:
         """How variants rehearse, if they can; found out once."""

@@ -105,6 +105,10 @@ class LentKernels:
         self._known.update((one.ident, one) for one in compiler.without_lent(new, reference))
         return [self._known.get(ident, one) for ident, one in own.items()]
 
+    def forget(self, ident: int) -> None:
+        """A trial is over."""
+        self._known.pop(ident, None)
+
 
 class TrialBuilder:
     """Builds trials of a batch, each lent those kernels of the reference that it does not change.
@@ -123,6 +127,9 @@ class TrialBuilder:
     def trial(self, ident: int) -> Trial:
         """The trial of a number."""
         return self.trials[ident]
+
+    def forget(self, ident: int) -> None:
+        """A trial is over."""
 
     def built(self, idents: Sequence[int], folder: Path) -> Iterator[Built]:
         """What becomes of some of the trials."""
@@ -173,6 +180,7 @@ class Pass:
         self._folder = folder
         self._known = known
         self._builds: list[BackgroundBuild] = []
+        self._needed: dict[Path, set[int]] = {}
         self._numbers = count()
         self.base: Program | None = None
         self._early: list[Binary] = []
@@ -184,29 +192,44 @@ class Pass:
         return self._builder.trial(ident)
 
     def build(self, idents: Sequence[int]) -> None:
-        """Begin to build some of the trials as one batch."""
-        folder = self._folder / str(next(self._numbers))
+        """Begin to build some of the trials as one batch; the first one has the reference in it."""
+        number = next(self._numbers)
+        idents = idents if number else (REFERENCE, *idents)
+        folder = self._folder / str(number)
+        if needing := {ident for ident in idents if ident in self._builder.trials}:
+            self._needed[folder] = needing
         self._builds.append(BackgroundBuild(self._builder.built(tuple(idents), folder)))
+
+    def forget(self, ident: int) -> None:
+        """A trial is over; binaries that nothing else needs are removed."""
+        self._builder.forget(ident)
+        self._binaries.pop(ident, None)
+        self.scheduler.forget(ident)
+        for folder, needing in list(self._needed.items()):
+            needing.discard(ident)
+            if not needing:
+                del self._needed[folder]
+                shutil.rmtree(folder, ignore_errors=True)
 
     @property
     def news(self) -> list[int]:
         """Descriptors that can be read when something was built."""
-        return [one.news for one in self._builds if not one.ended]
+        return [one.news for one in self._builds]
 
     @property
     def compiles(self) -> bool:
         """Whether something is being compiled."""
-        return any(not one.ended for one in self._builds)
+        return bool(self._builds)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything was ever built."""
+        return self.base is not None or self.compiles
 
     @property
     def idle(self) -> bool:
         """Whether nothing is being compiled or measured."""
         return not self.compiles and self.scheduler.idle
-
-    @property
-    def compiled_until(self) -> float:
-        """When the last build ended, by :func:`time.perf_counter`."""
-        return max((one.finished for one in self._builds), default=0.0)
 
     def close(self) -> None:
         """End what is being compiled."""
@@ -216,8 +239,8 @@ class Pass:
     def take(self) -> Iterator[Record | BuildFailure]:
         """Enter what has been built: failures, and records of what has machine code that was
         measured before. All else is to be measured."""
-        for build in self._builds:
-            for one in build.take() if not build.ended else ():
+        for build in list(self._builds):
+            for one in build.take():
                 if isinstance(one, BuildFailure):
                     yield one
                     continue
@@ -225,6 +248,9 @@ class Pass:
                 if one.ident == REFERENCE:
                     self.base = self._program(self._early.pop())
                     self._equipment.pool.ready_for(self.base)
+            if build.ended:
+                self._builds.remove(build)
+                build.close()
         while self.base and self._early:
             yield from self._ready(self._early.pop(0), self.base)
 

@@ -97,9 +97,13 @@ class FirstRun:
         return frozenset(member for group in self.groups for member in group)
 
 
-def of_all(how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun:
-    """All trials of a batch rehearse."""
-    return FirstRun(how, tuple(grouped(how.subject, trials, how.compiler)))
+def of_all(how: Rehearsal, trials: Mapping[int, Trial], beside: int = 0) -> FirstRun:
+    """All of some trials rehearse.
+
+    Args:
+        beside: other trials that there are at the same time.
+    """
+    return FirstRun(how, tuple(grouped(how.subject, trials, how.compiler, beside)))
 
 
 @dataclass(slots=True)
@@ -147,10 +151,16 @@ class Rehearsals:
         """What became of a variant, rehearsed or not."""
         self._tallies[bool(trial.edits)].enter(evaluation)
 
-    def first_run(self, how: Rehearsal, trials: Mapping[int, Trial]) -> FirstRun | None:
-        """Those of a batch that are to rehearse, if there are any."""
+    def first_run(
+        self, how: Rehearsal, trials: Mapping[int, Trial], beside: int
+    ) -> FirstRun | None:
+        """Those of some trials that are to rehearse, if there are any.
+
+        Args:
+            beside: other trials that there are at the same time.
+        """
         found = []
-        for group in of_all(how, trials).groups:
+        for group in of_all(how, trials, beside).groups:
             edited = any(trials[member].edits for member in group)
             balance = how.together if len(group) > 1 else how.alone
             if self._tallies[edited].favours(balance):

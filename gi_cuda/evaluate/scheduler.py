@@ -22,6 +22,10 @@ CONFIRMED = 4
 """Times as many variants as share other measurements that share one which confirms what they seemed
 to be: they are right, and every fresh worker takes time to open the device."""
 
+PATIENCE = 16
+"""Other measurements that are begun before what looks faster waits no longer for company: where
+there is always more to come nothing else would end its waiting."""
+
 Answer = Measurement | Lost | Refused
 """What became of one variant in one measurement."""
 
@@ -81,6 +85,7 @@ class MeasurementScheduler:
         self._doubted: deque[int] = deque()
         self._looked_faster: set[int] = set()
         self._begun: dict[int, _Group] = {}
+        self._waited = 0
         self._numbers = numbers
 
     @property
@@ -96,6 +101,11 @@ class MeasurementScheduler:
         """Have a variant measured."""
         self._requests[ident] = request
         self._new.append(ident)
+
+    def forget(self, ident: int) -> None:
+        """Nothing will be asked about a variant any more."""
+        self._requests.pop(ident, None)
+        self._looked_faster.discard(ident)
 
     def repeat(self, ident: int) -> None:
         """Measure a variant again, alone in a fresh worker."""
@@ -116,13 +126,15 @@ class MeasurementScheduler:
         """
         if self._again:
             return self._task(self._again.popleft())
-        to_come = more or self._new or self._begun
+        to_come = (more or self._new or self._begun) and self._waited < PATIENCE
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
+            self._waited = 0
             return self._task(_Group(self._first(self._doubted, crowd), fresh=True))
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
+        self._waited += bool(self._doubted)
         return self._task(_Group(self._first(self._new, self._together)))
 
     def _first(self, waiting: deque[int], most: int) -> tuple[int, ...]:

@@ -23,12 +23,17 @@ from gi_cuda.subject import Subject
 SMALLEST, LARGEST = 4, 32
 """Variants in a schema, where so many go together: as many as leave something to each compiler."""
 
+FIRST = 10**9
+"""The number of the first schema; individuals never come to so many."""
+
 
 Group: TypeAlias = tuple[int, ...]
 """Numbers of variants that are one text, in their order there."""
 
 
-def grouped(subject: Subject, trials: Mapping[int, Trial], compiler: Compiler) -> list[Group]:
+def grouped(
+    subject: Subject, trials: Mapping[int, Trial], compiler: Compiler, beside: int = 0
+) -> list[Group]:
     """Trials in groups that can be one text; what cannot be with others is a group of its own.
 
     Neighbours in a group change the same kernels, so that what they leave to the reference is left
@@ -38,6 +43,7 @@ def grouped(subject: Subject, trials: Mapping[int, Trial], compiler: Compiler) -
         subject: whose variants they are.
         trials: by number.
         compiler: of schemata.
+        beside: other trials that there are at the same time, so that compilers have more to do.
     """
     alike: dict[object, list[tuple[int, int]]] = {}
     groups: list[Group] = []
@@ -54,7 +60,7 @@ def grouped(subject: Subject, trials: Mapping[int, Trial], compiler: Compiler) -
         options = compiler.deciding(subject.options(trial.configuration))
         first = min((subject.order[name] for name in expansions), default=0)
         alike.setdefault((macros, options), []).append((first, ident))
-    size = sum(map(len, alike.values())) // compiler.jobs
+    size = (sum(map(len, alike.values())) + beside) // compiler.jobs
     size = min(max(size, SMALLEST), LARGEST)
     for found in alike.values():
         members = tuple(ident for _, ident in sorted(found))
@@ -69,7 +75,7 @@ class SchemaBuilder(TrialBuilder):
     Args:
         compiler, trials, lent: see :class:`~gi_cuda.evaluate.passes.TrialBuilder`.
         subject: whose variants they are.
-        groups: those that are one text.
+        groups: those that are one text; see :meth:`gather`.
     """
 
     def __init__(
@@ -78,13 +84,24 @@ class SchemaBuilder(TrialBuilder):
         trials: Mapping[int, Trial],
         lent: LentKernels,
         subject: Subject,
-        groups: Iterable[Group],
+        groups: Iterable[Group] = (),
     ) -> None:
         super().__init__(compiler, trials, lent)
         self._subject = subject
-        self._wanted = {member: group for group in groups for member in group if len(group) > 1}
-        self._numbers = count(max(trials) + 1)
+        self._wanted: dict[int, Group] = {}
+        self._numbers = count(FIRST)
         self._schemata: dict[int, _Schema] = {}
+        self.gather(groups)
+
+    def gather(self, groups: Iterable[Group]) -> None:
+        """Take further trials that are one text."""
+        self._wanted |= {member: group for group in groups for member in group if len(group) > 1}
+
+    def forget(self, ident: int) -> None:
+        """A trial is over; with the last one of a schema that is, too."""
+        schema = self._schemata.pop(ident, None)
+        if schema and not any(member in self._schemata for member in schema.group):
+            self._schemata.pop(schema.binary.ident, None)
 
     def trial(self, ident: int) -> Trial:
         """The trial of a number; of a schema's own, what it is where no variant is chosen."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from threading import Event, Thread
@@ -30,9 +30,23 @@ _SHARE, _ENOUGH = 0.02, 50
 """The share of a search, or the individuals, after which its pace says how long it will take."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How far a generation is: how many there are to be evaluated of it, and what became of
+    them."""
+
+    size: int = 0
+    counts: Counter[Outcome] = field(default_factory=Counter)
+
+    @property
+    def over(self) -> bool:
+        return self.counts.total() >= self.size
+
+
 @dataclass(slots=True)
 class Score:
-    """What is known of a running search.
+    """What is known of a running search. Several of its generations may be under way: it is about
+    the one that just ended, or else about the first of them.
 
     Attributes:
         generations: how many there will be.
@@ -46,28 +60,49 @@ class Score:
     best: tuple[int, Evaluation] | None = None
     behind: float = 0.0
     generation: int = 0
-    size: int = 0
-    done: int = 0
     evaluated: int = 0
-    counts: Counter[Outcome] = field(default_factory=Counter)
     began: float = field(default_factory=time.monotonic)
+    _newest: int = -1
+    _standings: Mapping[int, _Standing] = field(default_factory=dict)
 
     def take(self, progress: Progress) -> None:
         """Take one step of the search into account."""
-        if progress.generation != self.generation or progress.ident is None:
-            self.generation, self.done = progress.generation, 0
-            self.counts = Counter()
-        self.size = progress.size
+        number, standings = progress.generation, self._standings
+        counts = standings[number].counts if number in standings else Counter[Outcome]()
+        if progress.evaluation is not None:
+            counts = counts + Counter([progress.evaluation.outcome])
+        standing = _Standing(progress.size, counts)
+        others = {other: one for other, one in standings.items() if not one.over}
+        self._standings = {**others, number: standing}
+        self.generation = number if standing.over else min(self._standings)
+        self._newest = max(self._newest, number)
         if progress.ident is None or progress.evaluation is None:
             return
-        self.done += 1
         self.evaluated += 1
-        self.counts[progress.evaluation.outcome] += 1
         ratio = progress.evaluation.rank
         if progress.evaluation.selectable and ratio is not None:
             best = self.best[1].rank if self.best else None
             if best is None or ratio < best:
                 self.best = (progress.ident, progress.evaluation)
+
+    @property
+    def _standing(self) -> _Standing:
+        return self._standings.get(self.generation, _Standing())
+
+    @property
+    def size(self) -> int:
+        """How many there are to be evaluated of the generation."""
+        return self._standing.size
+
+    @property
+    def done(self) -> int:
+        """How many of them are."""
+        return self._standing.counts.total()
+
+    @property
+    def counts(self) -> Counter[Outcome]:
+        """What became of these."""
+        return self._standing.counts
 
     @property
     def share(self) -> float:
@@ -76,8 +111,8 @@ class Score:
 
     @property
     def _bred(self) -> float:
-        part = self.done / self.size if self.size else 0.0
-        bred = (self.generation + part) / self.generations if self.generations else 1.0
+        left = sum(1 - one.counts.total() / one.size for one in self._standings.values())
+        bred = (self._newest + 1 - left) / self.generations if self.generations else 1.0
         return max(self.behind, min(1.0, bred))
 
     @property

@@ -15,9 +15,9 @@ class Phases:
     Attributes:
         search: processor time of this process; much of it passes while others work.
         preprocess: wall time of the preprocessors.
-        compile: wall time until the last binary of each batch was there.
-        run, verify: wall time after that until the last measurement was there, split as the
-            workers' time between running and verifying.
+        compile: wall time in which something was being compiled.
+        run, verify: wall time besides in which something was measured, split as the workers' time
+            between running and verifying.
         wall: all of it.
     """
 
@@ -75,10 +75,11 @@ class Individual:
 
 @dataclass(frozen=True, slots=True)
 class Generation:
-    """One generation's counts and times."""
+    """One generation's counts and times; ``cohorts``: how many it was bred in so far."""
 
     number: int
     finished: bool
     tally: Tally
     phases: Phases
     outcomes: Mapping[Outcome, int]
+    cohorts: int = 1

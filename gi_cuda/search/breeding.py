@@ -1,4 +1,4 @@
-"""Breeding a generation of individuals that are all new, in genotype and in phenotype."""
+"""Breeding individuals that are all new, in genotype and in phenotype."""
 
 from __future__ import annotations
 
@@ -35,6 +35,12 @@ class Tabu:
         new = (self._new_genotypes, self._new_phenotypes)
         self._new_genotypes, self._new_phenotypes = [], []
         return new
+
+    def drop_new(self) -> None:
+        """Take out again what was entered since what is new was last taken."""
+        genotypes, phenotypes = self.take_new()
+        self.genotypes.difference_update(genotypes)
+        self.phenotypes.difference_update(phenotypes)
 
 
 def _add(key: bytes, known: set[bytes], new: list[bytes]) -> bool:
@@ -73,18 +79,23 @@ class FitnessEvaluator(Protocol[P]):
         """Make genotypes ready to be evaluated."""
 
     def evaluate(
-        self, batch: Mapping[int, P], stop: Callable[[], bool]
+        self,
+        batch: Mapping[int, P],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, P]],
     ) -> Generator[tuple[int, Evaluation], None, None]:
         """Evaluate what was made ready; yields each individual's number and record when it is done.
 
         Args:
             stop: asked now and then; if true, the rest is left.
+            more: asked after each record while there is more to come; what is to be evaluated
+                besides, if anything.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Offspring(Generic[P]):
-    """A bred generation.
+    """A bred cohort.
 
     Attributes:
         children: the new individuals by number.

@@ -9,27 +9,28 @@ from gi_cuda.search.recipes import Keys, Member, Variation
 
 
 class Lessons(Protocol):
-    """What a strategy makes of the generations, taken one after the other.
+    """What a strategy makes of what was evaluated, taken as it came.
 
-    It must follow from them alone, so that a search that is resumed knows what it knew.
+    It must follow from that alone, so that a search that is resumed knows what it knew.
     """
 
     def take(self, members: Sequence[Member]) -> None:
-        """Take the next generation."""
+        """Take what came next: as a rule the next generation."""
 
 
 L = TypeVar("L", bound=Lessons)
 
 
 class History:
-    """The generations of a search so far, all of them evaluated.
+    """What was evaluated in a search so far.
 
     Args:
         variation: how its genotypes vary.
         seed: of the search.
-        known: keys of the genotypes that were tried.
-        read: gives the members of a generation by its number.
-        bred: how many generations there are.
+        known: keys of the genotypes that were tried, or are about to be.
+        read: gives what came after a cohort was bred and before the next one was, by its number.
+            Where a cohort is a generation, that is the generation.
+        bred: how many cohorts there are.
     """
 
     def __init__(
@@ -48,11 +49,11 @@ class History:
         self._lessons: dict[object, tuple[Lessons, int]] = {}
 
     def latest(self) -> Sequence[Member]:
-        """The generation before; none where there is none."""
+        """What came since the last cohort was bred; where that is a generation, all of it."""
         return self._read(self.bred - 1) if self.bred else ()
 
     def lessons(self, make: Callable[[Variation], L]) -> L:
-        """What was learned from all generations; each is taken once.
+        """What was learned from all that came, which is taken once.
 
         Args:
             make: what learns, before it has learned anything; there is one for each.

@@ -1,4 +1,13 @@
-"""The evolution loop. All its state is in the run database, so it can stop and go on anywhere."""
+"""The evolution loop. All its state is in the run database, so it can stop and go on anywhere.
+
+Individuals are bred in cohorts. As a rule a cohort is a generation, and is bred once the one before
+is evaluated. Where a generation has several, the search is asynchronous: the next cohort is bred as
+soon as so many are evaluated that there is room for it, and neither compilers nor devices wait for
+the last ones of a generation, which then is no more than what is counted by.
+
+What a cohort is depends on the seed, on its number, and on what had been evaluated when it was
+bred: the database says of each evaluation how many cohorts there were before it came.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +23,8 @@ from typing import Any
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases, Tally
-from gi_cuda.search.breeding import FitnessEvaluator, Tabu, breed
+from gi_cuda.search.breeding import FitnessEvaluator, Offspring, Tabu, breed
+from gi_cuda.search.course import Cohort, Course
 from gi_cuda.search.history import History
 from gi_cuda.search.preset import Settings, Strategy
 from gi_cuda.search.recipes import Member, Variation
@@ -31,7 +41,10 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """One finished evaluation, or (``ident`` None) a generation that was just bred."""
+    """One finished evaluation, or (``ident`` None) a cohort that was just bred.
+
+    ``size``: how many of its generation there are to be evaluated.
+    """
 
     generation: int
     ident: int | None
@@ -62,59 +75,86 @@ class Evolution:
     seed: int
     stop: Callable[[], bool]
     end: End | None = None
-    _genotypes: dict[str, Genotype] = field(default_factory=dict)
+    _course: Course = field(init=False)
+    _tabu: Tabu = field(init=False)
+    _history: History = field(init=False)
+    _genotypes: dict[int, Genotype] = field(default_factory=dict)
+    _news: list[Progress] = field(default_factory=list)
+    _since: tuple[float, float] = (0.0, 0.0)
 
     def run(self) -> Iterator[Progress]:
         """Evolve until done or stopped; yields as things happen."""
-        tabued = self.store.tabu()
-        tabu = Tabu(tabued.genotypes, tabued.phenotypes)
-        done = self.store.generations()
-        if not done:
-            self._forbid_reference(tabu)
-        number = len(done) - 1
-        history = History(self.variation, self.seed, tabu.genotypes, self._members)
-        if done:
-            work, wall = time.process_time(), time.perf_counter()
-            pending = {one.ident: self._read(one.genotype) for one in self.store.pending(number)}
-            prepared = self.evaluator.prepare(pending) if pending else {}
-            yield from self._evaluate(number, prepared, work, wall)
-        while self.end is None:
-            number += 1
-            history.bred = number
-            if number >= self.settings.generations:
-                self.end = End.COMPLETE
-            elif self.stop():
-                self.end = End.STOPPED
-            else:
-                yield from self._generation(number, history, tabu)
+        batch = self._open()
+        try:
+            while self.end is None:
+                if not batch and self._course.next and self.stop():
+                    self.end = End.STOPPED
+                elif batch := batch | self._due():
+                    yield from self._evaluate(batch)
+                    batch = {}
+                    self.end = End.STOPPED if self._course.under_way else None
+                else:
+                    self.end = End.USED_UP if self._course.barren else End.COMPLETE
+        finally:
+            self._account()
 
-    def _forbid_reference(self, tabu: Tabu) -> None:
+    def _open(self) -> dict[int, Any]:
+        """Read how far the search has come; what is bred and not evaluated."""
+        self._since = time.process_time(), time.perf_counter()
+        generations, pending = self.store.generations(), self.store.pending()
+        self._course = Course(self.settings, generations, pending)
+        tabued = self.store.tabu()
+        self._tabu = Tabu(tabued.genotypes, tabued.phenotypes)
+        if not generations:
+            self._forbid_reference()
+        self._history = History(self.variation, self.seed, self._tabu.genotypes, self._members)
+        self._genotypes = {one.ident: self._read(one) for one in pending}
+        return dict(self.evaluator.prepare(self._genotypes)) if pending else {}
+
+    def _forbid_reference(self) -> None:
         """The reference counts as tried, in genotype and in phenotype."""
         original = self.variation.original
-        tabu.add_genotype(self.variation.subject.key(original))
+        self._tabu.add_genotype(self.variation.subject.key(original))
         phenotype = self.evaluator.prepare({0: original})[0].key
         if phenotype is not None:
-            tabu.add_phenotype(phenotype)
+            self._tabu.add_phenotype(phenotype)
 
-    def _generation(self, number: int, history: History, tabu: Tabu) -> Iterator[Progress]:
-        work, wall = time.process_time(), time.perf_counter()
-        rng = random.Random(f"{self.seed}/{number}")
+    def _due(self) -> dict[int, Any]:
+        """Breed all cohorts that there is room for; what is to be evaluated of them."""
+        made: dict[int, Any] = {}
+        while cohort := self._course.due:
+            made |= self._bred(cohort)
+        return made
+
+    def _bred(self, cohort: Cohort) -> Mapping[int, Any]:
+        if cohort.generation > self._course.newest >= 0:
+            self._account()
+        rng = random.Random(f"{self.seed}/{cohort.number}")
+        self._history.bred = cohort.number
+        recipes = self.strategy.recipes(self._history, rng)[: cohort.places]
         offspring = breed(
-            self.strategy.recipes(history, rng),
+            recipes,
             self.variation,
             self.evaluator,
-            tabu,
+            self._tabu,
             self.settings,
             rng,
             first=self.store.next_ident(),
         )
         if not offspring.children:
-            self.end = End.USED_UP
-            return
+            # As if it had not been tried: it will be again, if there is anything to come.
+            self._tabu.drop_new()
+            self._course.barren = True
+            return {}
+        self._enter(cohort, offspring)
+        return offspring.prepared
+
+    def _enter(self, cohort: Cohort, offspring: Offspring[Any]) -> None:
+        """Store a cohort that was bred."""
         individuals = [
             Individual(
                 ident,
-                number,
+                cohort.generation,
                 str(child.genotype),
                 child.key,
                 offspring.prepared[ident].key,
@@ -123,64 +163,60 @@ class Evolution:
             )
             for ident, child in offspring.children.items()
         ]
-        self._genotypes = {
-            str(child.genotype): child.genotype for child in offspring.children.values()
-        }
-        genotypes, phenotypes = tabu.take_new()
+        genotypes, phenotypes = self._tabu.take_new()
         tally = Tally(
             offspring.created, offspring.genotype_duplicates, offspring.phenotype_duplicates
         )
-        self.store.add_generation(
-            number, tally, individuals, Tabued(frozenset(genotypes), frozenset(phenotypes))
-        )
-        yield Progress(number, None, len(individuals))
-        yield from self._evaluate(number, offspring.prepared, work, wall)
+        tabued = Tabued(frozenset(genotypes), frozenset(phenotypes))
+        self.store.add_generation(cohort.generation, tally, individuals, tabued)
+        kept = {ident: self._genotypes[ident] for ident in self._course.under_way}
+        self._genotypes = kept | {i: child.genotype for i, child in offspring.children.items()}
+        self._course.begin(cohort, individuals)
+        size = self._course.size(cohort.generation)
+        self._news.append(Progress(cohort.generation, None, size))
 
-    def _evaluate(
-        self, number: int, batch: Mapping[int, Any], work: float, wall: float
-    ) -> Iterator[Progress]:
-        """Evaluate what a generation has left; account for the time since ``work`` and ``wall``."""
-        finished = False
-        try:
-            if batch:
-                # What it spent is known once it is closed.
-                with closing(self.evaluator.evaluate(batch, self.stop)) as evaluations:
-                    for ident, evaluation in evaluations:
-                        self.store.add_evaluation(ident, evaluation)
-                        yield Progress(number, ident, len(batch), evaluation)
-                        if self.stop():
-                            break
-            finished = not self.store.pending(number)
-            if not finished:
-                self.end = End.STOPPED
-        finally:
-            # What the search itself did is what this process computed; the rest is waiting.
-            phases = replace(
-                self.phases(),
-                search=time.process_time() - work,
-                wall=time.perf_counter() - wall,
-            )
-            self.store.add_phases(number, phases, finished=finished)
+    def _evaluate(self, batch: Mapping[int, Any]) -> Iterator[Progress]:
+        """Evaluate a batch, and whatever is bred meanwhile."""
+        yield from self._told()
+        # What it spent is known once it is closed.
+        with closing(self.evaluator.evaluate(batch, self.stop, self._due)) as evaluations:
+            for ident, evaluation in evaluations:
+                self.store.add_evaluation(ident, evaluation)
+                number = self._course.end(ident)
+                yield from self._told()
+                yield Progress(number, ident, self._course.size(number), evaluation)
+                if self.stop():
+                    break
 
-    def _read(self, text: str) -> Genotype:
-        """The genotype of a stored text; those of the generation at hand are kept."""
-        if text not in self._genotypes:
-            self._genotypes[text] = self.variation.subject.read(text)
-        return self._genotypes[text]
+    def _told(self) -> Iterator[Progress]:
+        """What was bred since the last call."""
+        news, self._news = self._news, []
+        yield from news
+
+    def _account(self) -> None:
+        """Enter the time since the last call with the newest generation."""
+        work, wall = self._since
+        self._since = time.process_time(), time.perf_counter()
+        # What the search itself did is what this process computed; the rest is waiting.
+        phases = replace(self.phases(), search=self._since[0] - work, wall=self._since[1] - wall)
+        newest = self._course.newest
+        whole = not self._course.left or self.end is End.USED_UP
+        finished = whole and newest not in self._course.under_way.values()
+        self.store.add_phases(newest, phases, finished=finished)
+
+    def _read(self, one: Individual) -> Genotype:
+        """An individual's genotype; what is under way, or just was, need not be read."""
+        known = self._genotypes.get(one.ident)
+        return self.variation.subject.read(one.genotype) if known is None else known
 
     def _members(self, number: int) -> list[Member]:
-        evaluations = self.store.evaluations(number)
-        return [
-            self._member(one, evaluations[one.ident])
-            for one in self.store.individuals(number)
-            if one.ident in evaluations
-        ]
+        """What came after a cohort was bred, and before the next one."""
+        return [self._member(*one) for one in self.store.came(number + 1)]
 
     def _member(self, one: Individual, evaluation: Evaluation) -> Member:
-        genotype = self._read(one.genotype)
         return Member(
             one.ident,
-            genotype,
+            self._read(one),
             math.inf if evaluation.rank is None else evaluation.rank,
             evaluation.selectable,
             evaluation.right,

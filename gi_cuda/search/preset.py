@@ -24,6 +24,9 @@ class Settings:
         tries: how often a child is made anew while it comes out tabu.
         rounds: how often a generation is topped up after phenotypic duplicates were dropped.
         depth: most mutations that a random mutant gets.
+        cohorts: how many a generation is bred in. With more than one a search is asynchronous: as
+            many as a generation has are under way at any time, and as soon as a cohort's number of
+            them is evaluated, whichever these are, the next cohort is bred from all that is known.
     """
 
     population: int
@@ -32,6 +35,12 @@ class Settings:
     tries: int
     rounds: int
     depth: int
+    cohorts: int = 1
+
+    @property
+    def cohort(self) -> int:
+        """New individuals in a cohort; the last one of a generation may have fewer."""
+        return -(-self.population // self.cohorts)
 
     def having(self, population: int | None, generations: int | None) -> Settings:
         """These settings with what a user asked for in their place; None: as they are."""
@@ -43,10 +52,10 @@ class Settings:
 
 
 class Strategy(Protocol):
-    """From what was evaluated to the next generation."""
+    """From what was evaluated to the next cohort, which is a generation as a rule."""
 
     def recipes(self, history: History, rng: random.Random) -> list[Recipe]:
-        """One recipe for every place in the next generation."""
+        """One recipe for every place in the next cohort."""
 
 
 def _demand_nothing(subject: Subject) -> None:

@@ -39,6 +39,9 @@ _BUSY = 30.0
 _WAITS = 1.0
 """Seconds of these in which no signal is heard."""
 
+_PENDING = "FROM individual LEFT JOIN evaluation ON individual = id WHERE individual IS NULL"
+"""Those that are not evaluated."""
+
 
 class Store:
     """A run's database. One of an earlier version is brought up to date when it is opened.
@@ -178,21 +181,32 @@ class Store:
     def add_generation(
         self, number: int, tally: Tally, individuals: Sequence[Individual], tabu: Tabued
     ) -> None:
-        """Store a bred generation and the tabu keys that breeding it added, all or nothing."""
+        """Store a bred generation, or one more cohort of it, and the tabu keys that breeding it
+        added, all or nothing."""
+        adds = ", ".join(
+            f"{name} = {name} + excluded.{name}" for name in (*_TALLIES.names, "cohorts")
+        )
         with self._transaction():
-            self._insert("generation", [{"number": number, **_TALLIES.row(tally)}])
+            row = {"number": number, **_TALLIES.row(tally), "cohorts": 1}
+            self._insert("generation", [row], f" ON CONFLICT (number) DO UPDATE SET {adds}")
             self._insert("individual", map(_INDIVIDUALS.row, individuals))
             rows = [("genotype", k) for k in tabu.genotypes]
             rows += [("phenotype", k) for k in tabu.phenotypes]
             self._db.executemany("INSERT OR IGNORE INTO tabu VALUES (?, ?)", rows)
 
     def add_phases(self, number: int, phases: Phases, *, finished: bool) -> None:
-        """Add times to a generation's and say whether all of it is evaluated."""
+        """Add times to a generation's and say whether all of it is evaluated; those before it are
+        finished, too, as soon as all of them is."""
         sets = ", ".join(f"{name} = {name} + :{name}" for name in _PHASES.names)
         with self._transaction():
             self._db.execute(
                 f"UPDATE generation SET {sets}, finished = :finished WHERE number = :number",
                 {**_PHASES.row(phases), "finished": finished, "number": number},
+            )
+            self._db.execute(
+                "UPDATE generation SET finished = 1 WHERE number < ? AND NOT finished"
+                f" AND NOT EXISTS (SELECT 1 {_PENDING} AND generation = number)",
+                (number,),
             )
 
     def generations(self) -> list[Generation]:
@@ -211,6 +225,7 @@ class Store:
                 _TALLIES.read(row),
                 _PHASES.read(row),
                 outcomes.get(row["number"], Counter()),
+                row["cohorts"],
             )
             for row in rows
         ]
@@ -226,14 +241,20 @@ class Store:
     # -- individuals and evaluations ---------------------------------------------------------
 
     def add_evaluation(self, ident: int, evaluation: Evaluation) -> None:
-        """Store one finished evaluation; a second one of the same individual is an error."""
+        """Store one finished evaluation, and how many cohorts had been bred before it came; a
+        second one of the same individual is an error."""
         with self._transaction():
-            self._insert("evaluation", [{"individual": ident, **_EVALUATIONS.row(evaluation)}])
+            (cohorts,) = self._db.execute("SELECT SUM(cohorts) FROM generation").fetchone()
+            row = {"individual": ident, **_EVALUATIONS.row(evaluation), "cohorts": cohorts}
+            self._insert("evaluation", [row])
 
-    def _insert(self, table: str, rows: Iterable[Mapping[str, object]]) -> None:
+    def _insert(
+        self, table: str, rows: Iterable[Mapping[str, object]], otherwise: str = ""
+    ) -> None:
         for row in rows:
             values = ", ".join(f":{column}" for column in row)
-            self._db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})", row)
+            columns = f"INSERT INTO {table} ({', '.join(row)}) VALUES ({values})"
+            self._db.execute(columns + otherwise, row)
 
     def individuals(self, generation: int | None = None) -> list[Individual]:
         """The individuals of one generation, or of all, in order."""
@@ -254,14 +275,24 @@ class Store:
         row = self._db.execute("SELECT * FROM individual WHERE id = ?", (ident,)).fetchone()
         return _INDIVIDUALS.read(row) if row else None
 
-    def pending(self, generation: int) -> list[Individual]:
-        """The individuals of a generation that have no evaluation yet."""
+    def pending(self, generation: int | None = None) -> list[Individual]:
+        """The individuals of one generation, or of all, that have no evaluation yet."""
+        where = "" if generation is None else "AND generation = ?"
         rows = self._db.execute(
-            "SELECT individual.* FROM individual LEFT JOIN evaluation ON individual = id"
-            " WHERE generation = ? AND individual IS NULL ORDER BY id",
-            (generation,),
+            f"SELECT individual.* {_PENDING} {where} ORDER BY id",
+            () if generation is None else (generation,),
         )
         return [_INDIVIDUALS.read(row) for row in rows]
+
+    def came(self, cohorts: int) -> list[tuple[Individual, Evaluation]]:
+        """The individuals whose evaluations came when so many cohorts had been bred, in the order
+        of their numbers."""
+        rows = self._db.execute(
+            "SELECT individual.*, evaluation.* FROM individual JOIN evaluation ON individual = id"
+            " WHERE cohorts = ? ORDER BY id",
+            (cohorts,),
+        )
+        return [(_INDIVIDUALS.read(row), _EVALUATIONS.read(row)) for row in rows]
 
     def evaluations(self, generation: int | None = None) -> dict[int, Evaluation]:
         """Evaluations by individual, of one generation or of all."""
@@ -288,14 +319,15 @@ class Store:
         ).fetchone()
         return row and float(row["ratio"])
 
-    def least_rank(self, generation: int) -> float | None:
-        """The smallest rank among a generation's selectable individuals."""
-        row = self._db.execute(
-            "SELECT MIN(rank) FROM evaluation JOIN individual ON individual = id"
-            " WHERE generation = ? AND selectable",
-            (generation,),
+    def reached(self, cohorts: int) -> tuple[int, float | None]:
+        """How many evaluations had come before more than so many cohorts were bred, and the
+        smallest rank among those that are selectable."""
+        count, rank = self._db.execute(
+            "SELECT COUNT(*), MIN(rank) FILTER (WHERE selectable) FROM evaluation"
+            " WHERE cohorts <= ?",
+            (cohorts,),
         ).fetchone()
-        return None if row[0] is None else float(row[0])
+        return count, None if rank is None else float(rank)
 
     def best(
         self, count: int, verdict: Verdict | None = None

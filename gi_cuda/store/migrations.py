@@ -73,7 +73,18 @@ def _name_schedules(db: Connection) -> None:
         db.execute("UPDATE meta SET value = ? WHERE key = 'baseline'", (json.dumps(baseline),))
 
 
-MIGRATIONS: Sequence[tuple[int, Step]] = ((1, _FIRST), (2, _add_rank), (3, _name_schedules))
+_COHORTS = """
+ALTER TABLE generation ADD COLUMN cohorts INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE evaluation ADD COLUMN cohorts INTEGER NOT NULL DEFAULT 0;
+UPDATE evaluation SET cohorts = (SELECT generation + 1 FROM individual WHERE id = individual);
+CREATE INDEX evaluation_cohorts ON evaluation (cohorts)
+"""
+"""Before there were cohorts, each generation was evaluated before the next one was bred."""
+
+MIGRATIONS: Sequence[tuple[int, Step]] = (
+    *((1, _FIRST), (2, _add_rank), (3, _name_schedules)),
+    (4, _COHORTS),
+)
 """Formats, each with what makes it of the one before; format 1 is made of an empty database."""
 
 NEWEST = MIGRATIONS[-1][0]

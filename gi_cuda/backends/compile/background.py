@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from queue import Empty, SimpleQueue
@@ -34,7 +33,6 @@ class BackgroundBuild:
         self.news, self._tell = os.pipe()
         os.set_blocking(self.news, False)
         os.set_blocking(self._tell, False)
-        self._finished: float | None = None
         self._thread = Thread(target=self._follow, name="build", daemon=True)
         self._thread.start()
 
@@ -48,18 +46,12 @@ class BackgroundBuild:
                         break
         except BaseException as error:
             last = error
-        self._finished = time.perf_counter()
         self._put(last)
 
     def _put(self, news: Built | BaseException | None) -> None:
         self._queue.put(news)
         with suppress(BlockingIOError):  # it is full of older news that nobody took
             os.write(self._tell, b".")
-
-    @property
-    def finished(self) -> float:
-        """When the build ended, by :func:`time.perf_counter`; now while it goes on."""
-        return self._finished or time.perf_counter()
 
     def take(self) -> Iterator[Built]:
         """What has been built since the last call.

@@ -52,9 +52,9 @@ class Adaptive:
     shares: Shares
 
     def recipes(self, history: History, rng: Random) -> list[Recipe]:
-        """One recipe for every place in the next generation."""
+        """One recipe for every place in the next cohort."""
         knowledge = history.lessons(Knowledge)
-        size, shares = self.settings.population, self.shares
+        size, shares = self.settings.cohort, self.shares
         filling, drawing = _Filling(history), Drawing(knowledge)
         for part, share in ((gaining, shares.gaining), (near, shares.near)):
             places = int(size * share)

@@ -1,8 +1,8 @@
 """The search of Paraiso (Muranushi, "Paraiso: an automated tuning framework for explicit solvers of
 partial differential equations", Computational Science & Discovery 5, 2012).
 
-All that was ever measured may be a parent. The paper's is asynchronous; here small batches are bred
-from all that was measured before them.
+All that was ever measured may be a parent, and there are no generations: whenever a few are
+measured a few more are bred, from all that is known by then.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Everyone:
     best: Member | None = None
 
     def take(self, members: Sequence[Member]) -> None:
-        """Take the next generation."""
+        """Take what came next."""
         self.members += [one for one in members if one.right and math.isfinite(one.median)]
         self.best = min(self.members, key=lambda one: (one.median, one.ident), default=None)
 
@@ -139,12 +139,12 @@ class Paraiso:
     settings: Settings
 
     def recipes(self, history: History, rng: Random) -> list[Recipe]:
-        """One recipe for every place in the next batch."""
-        found = history.lessons(Everyone)
+        """One recipe for every place in the next cohort."""
+        found, places = history.lessons(Everyone), self.settings.cohort
         if found.best is None:
-            return [Fresh(self.settings.depth)] * self.settings.population
+            return [Fresh(self.settings.depth)] * places
         draw = Draw(found.members, found.best)
-        return [self._recipe(draw, rng) for _ in range(self.settings.population)]
+        return [self._recipe(draw, rng) for _ in range(places)]
 
     def _recipe(self, draw: Draw, rng: Random) -> Recipe:
         parents = draw.parents(rng.randint(1, 3), rng)
@@ -158,13 +158,13 @@ class Paraiso:
 
 
 SETTINGS = Settings(
-    population=32, generations=1600, elite_fraction=1.0, tries=10, rounds=12, depth=12
+    population=128, generations=400, elite_fraction=1.0, tries=10, rounds=12, depth=12, cohorts=4
 )
 RATES = Rates(configuration=0.5, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
 
 PRESET = Preset(
     "paraiso",
-    "Paraiso's draw of parents from all that was measured, in small batches",
+    "Paraiso's draw of parents from all that was measured, without generations",
     Paraiso,
     SETTINGS,
     RATES,

@@ -212,7 +212,7 @@ class Unmeasured:
         self.prepare = evaluator.prepare
 
     def evaluate(
-        self, batch: Mapping[int, Trial], stop: object
+        self, batch: Mapping[int, Trial], stop: object, more: object
     ) -> Iterator[tuple[int, Evaluation]]:
         for ident in batch:
             yield ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.SAME, 1.0)

@@ -15,7 +15,7 @@ from gi_cuda.backends.protocol.requests import (
 )
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.backends.workers.pool import Lost, Task
-from gi_cuda.evaluate.scheduler import MeasurementScheduler
+from gi_cuda.evaluate.scheduler import PATIENCE, MeasurementScheduler
 from gi_cuda.results.measurement import Measurement, Survival
 
 REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))
@@ -148,3 +148,14 @@ def test_what_takes_its_worker_down_in_a_rehearsal_does_so_once() -> None:
     results = list(some.results(again.key, fine(again)))
     assert [(one.ident, one.final) for one in results] == [(1, True), (3, True)]
     assert some.idle
+
+
+def test_one_that_looks_faster_does_not_wait_for_ever_where_there_is_always_more_to_come() -> None:
+    some = scheduler(1, range(1, 100))
+    first = next_task(some, more=True)
+    list(some.results(first.key, fine(first)))
+    some.confirm(1)
+    begun = [next_task(some, more=True) for _ in range(PATIENCE + 1)]
+    assert [task.alone for task in begun] == [False] * PATIENCE + [True]
+    assert idents(begun[-1]) == [1]
+    assert not next_task(some, more=True).alone

@@ -53,6 +53,22 @@ def test_the_best_so_far_is_what_is_sure_and_never_falls() -> None:
     assert third == second
 
 
+def test_generations_that_overlap_are_told_as_they_end(capsys: pytest.CaptureFixture[str]) -> None:
+    score = Score(generations=2, deadline=None)
+    one = Evaluation(True, Survival.NORMAL, 0.0, Verdict.SAME, 1.0, 0.99, 1.01)
+    steps = [Progress(0, None, 3), Progress(0, 1, 3, one), Progress(1, None, 2)]
+    steps += [Progress(number, ident, 3 - number, one) for number, ident in ((0, 3), (1, 5))]
+    first = [(score.generation, score.done) for step in steps if not score.take(step)]
+    assert first == [(0, 0), (0, 1), (0, 1), (0, 2), (0, 2)]
+    with display(Console(width=200)) as shown:
+        for number, ident in ((1, 4), (0, 2)):
+            score.take(Progress(number, ident, 3 - number, one))
+            shown.show(score)
+    said = [line for line in capsys.readouterr().out.splitlines() if "evaluated" in line]
+    assert [line[:12] for line in said] == ["generation 1", "generation 0"]
+    assert score.share == 1
+
+
 @pytest.mark.parametrize("deadline", [None, 1e6])
 def test_an_estimate_is_told_once_and_early(
     deadline: float | None, capsys: pytest.CaptureFixture[str]

@@ -99,14 +99,22 @@ class Simulated:
         return xxh3_128_digest(f"{text}{macros}".encode())
 
     def evaluate(
-        self, batch: Mapping[int, SimulatedTrial], stop: object
+        self,
+        batch: Mapping[int, SimulatedTrial],
+        stop: object,
+        more: Callable[[], Mapping[int, SimulatedTrial]],
     ) -> Iterator[tuple[int, Evaluation]]:
-        idents = list(batch)
-        self.order.shuffle(idents)
-        for ident in idents:
+        left = dict(batch)
+        order = self.order.sample(list(left), len(left))
+        while left:
+            ident = order.pop(0)
             assert ident not in self.evaluated, f"{ident} is evaluated twice"
-            genotype = self.evaluated[ident] = batch[ident].genotype
+            genotype = self.evaluated[ident] = left.pop(ident).genotype
             yield ident, self.measure(genotype)
+            added = more() if left else {}
+            left |= added
+            for one in added:
+                order.insert(self.order.randint(0, len(order)), one)
 
 
 @pytest.fixture(scope="session")

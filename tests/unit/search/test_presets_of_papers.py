@@ -112,7 +112,7 @@ def test_a_third_each_is_mutated_crossed_and_triangulated(
     past: Past, mutants: list[Genotype]
 ) -> None:
     everyone = [member(number, mutants[0], 1.0) for number in range(1, 31)]
-    settings = replace(paraiso.SETTINGS, population=900)
+    settings = replace(paraiso.SETTINGS, population=900, cohorts=1)
     found = paraiso.Paraiso(settings).recipes(past(everyone), random.Random(1))
     counts = Counter(type(one) for one in found)
     assert set(counts) == {Mutants, Crossover, Triangulation}
@@ -124,7 +124,7 @@ def test_whoever_was_measured_may_be_a_parent_the_better_the_likelier(
 ) -> None:
     early = [member(number, mutants[0], 2.0) for number in range(1, 11)]
     later = [member(number, mutants[1], 0.5) for number in range(11, 21)]
-    settings = replace(paraiso.SETTINGS, population=600)
+    settings = replace(paraiso.SETTINGS, population=600, cohorts=1)
     found = paraiso.Paraiso(settings).recipes(past(early, later), random.Random(1))
     drawn = Counter(parent for one in found for parent in one.parents)
     slow, fast = (sum(drawn[n] for n in some) for some in (range(1, 11), range(11, 21)))

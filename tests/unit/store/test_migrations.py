@@ -25,7 +25,7 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store
-from gi_cuda.store.migrations import NEWEST, migrate
+from gi_cuda.store.migrations import MIGRATIONS, NEWEST, migrate
 
 DUMP = Path(__file__).parents[2] / "sources" / "run_format_1.sql"
 
@@ -116,6 +116,15 @@ def test_an_old_database_becomes_what_a_new_one_is(old: Path, tmp_path: Path) ->
         assert columns(old, table) == columns(tmp_path / "new.db", table)
 
 
+def test_what_came_when_is_known_of_a_search_that_had_no_cohorts(old: Path) -> None:
+    with Store(old) as store:
+        assert [one.cohorts for one in store.generations()] == [1, 1]
+        for number in (0, 1):
+            members = [(one.ident, evaluation) for one, evaluation in store.came(number + 1)]
+            assert members == sorted(store.evaluations(number).items())
+        assert store.came(0) == store.came(3) == []
+
+
 def test_it_goes_on_where_it_was(old: Path) -> None:
     with Store(old) as store:
         (fastest, evaluation), *_ = store.best(1)
@@ -199,6 +208,8 @@ def test_a_reference_that_was_right_backwards_is_so_under_that_schedule() -> Non
         migrate(db, 0)
         text = json.dumps({"backwards": backwards, "floor": 0.01})
         db.execute("INSERT INTO meta VALUES ('baseline', ?)", (text,))
-        migrate(db, 2)
+        name_schedules = dict(MIGRATIONS)[3]
+        assert callable(name_schedules)
+        name_schedules(db)
         ((found,),) = db.execute("SELECT value FROM meta WHERE key = 'baseline'").fetchall()
         assert json.loads(found).get("schedules") == schedules

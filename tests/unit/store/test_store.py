@@ -170,6 +170,31 @@ def test_times_add_up_over_interruptions(store: Store) -> None:
     assert generation.phases == Phases(1.5, 2.0, 3.0, 4.0, 5.0, 15.5)
 
 
+def test_a_generation_is_bred_in_cohorts_and_what_came_between_them_is_known(store: Store) -> None:
+    store.add_generation(0, Tally(3, 1, 0), [one(1), one(2)], Tabued())
+    store.add_evaluation(2, FASTER)
+    store.add_generation(0, Tally(4, 0, 2), [one(3), one(4)], Tabued())
+    store.add_evaluation(4, FASTER)
+    store.add_generation(1, Tally(1), [one(5, 1)], Tabued())
+    store.add_evaluation(1, FASTER)
+    assert [(one.cohorts, one.tally) for one in store.generations()] == [
+        (2, Tally(7, 1, 2)),
+        (1, Tally(1)),
+    ]
+    found = [[one.ident for one, _ in store.came(cohorts)] for cohorts in range(5)]
+    assert found == [[], [2], [4], [1], []]
+    assert [store.reached(cohorts) for cohorts in range(4)] == [
+        (0, None),
+        *((count, FASTER.rank) for count in (1, 2, 3)),
+    ]
+    assert [one.ident for one in store.pending()] == [3, 5]
+    store.add_phases(1, Phases(), finished=False)
+    assert not any(one.finished for one in store.generations())
+    store.add_evaluation(3, FASTER)
+    store.add_phases(1, Phases(), finished=False)
+    assert [one.finished for one in store.generations()] == [True, False]
+
+
 def test_the_best_are_faster_and_best_first(store: Store) -> None:
     ratios = {1: 0.9, 2: 0.5, 3: 0.5, 4: 0.1, 5: 0.7}
     store.add_generation(0, Tally(), [one(i) for i in (1, 2, 3)], Tabued())

@@ -77,6 +77,9 @@ CONFINED = tuple(
 second runs in half the time. With so many registers a block of any size can be launched, whatever
 its kernel says of that."""
 
+TRANSLATED = 256
+"""Variants of earlier batches whose PTX is kept: they may be about to be assembled as they are."""
+
 _ASSEMBLED = 2
 """Variants that are worth an assembler of their own."""
 
@@ -159,7 +162,7 @@ class NvccCompiler(SourceCompiler):
 
     def rehearsing(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
-        PTX need not be translated again, until it is given another batch."""
+        PTX need not be translated again for a while."""
         if not self._prepare(()):
             return ()
         return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
@@ -171,7 +174,8 @@ class NvccCompiler(SourceCompiler):
         names = pointed_at(self.kernels, self.symbols)
         batch = _Batch(self, Twins(self.shares), names, translated)
         if self.way.confined:
-            self._translated.clear()
+            for old in list(self._translated)[:-TRANSLATED]:
+                self._translated.pop(old, None)
         known = [one for one in phenotypes if (one.ident, one.key) in translated]
         others = [one for one in phenotypes if (one.ident, one.key) not in translated]
         parts = [self._assembled(batch, known, folder)] if known else []

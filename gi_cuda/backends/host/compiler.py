@@ -146,7 +146,7 @@ class HostCompiler(SourceCompiler):
         write_text(source, shard_text(self, shard))
         command = [*self._command(shard[0].options), "-S", "-o", assembly]
         finished = run([*command, source], limit=COMPILE_LIMIT)
-        if not finished.ok:
+        if not finished.ok or not assembly.exists():  # an option may ask for messages alone
             return finished
         write_text(assembly, with_guards(read_text(assembly)))
         command = [self.cxx, "-c", "-o", path.with_suffix(".o"), assembly]

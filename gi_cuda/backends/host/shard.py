@@ -126,7 +126,10 @@ class Shard:
             for memory, array in zip(shared, arrays, strict=True):
                 memory.begin, memory.bytes = self._base + array.offset, array.bytes
                 memory.before, memory.behind = array.room
-                memory.pages, memory.name = array.guarded, f"{STATIC_SHARED}{array.name}".encode()[:63]
+                memory.pages, memory.name = (
+                    array.guarded,
+                    f"{STATIC_SHARED}{array.name}".encode()[:63],
+                )
             if not ctypes.CDLL(None).gi_open_shared(shared, len(shared)):
                 raise OSError(ctypes.get_errno(), "static shared memory cannot be used")
         return self._shared[variant]

@@ -67,15 +67,15 @@ class OpenLibrary:
     def keep(self, variant: str) -> None:
         """Remember what a variant's variables hold, before it runs for the first time."""
         places = _places(self.stamp)
-        for owner in (FRONT, variant):
-            if owner not in self._known:
-                found = self.shard.memories(*places.get(owner, ()))
-                self._known[owner] = [_Variable.of(memory) for memory in found]
+        for one in (FRONT, variant):
+            if one not in self._known:
+                found = self.shard.memories(*places.get(one, ()))
+                self._known[one] = [_Variable.of(memory) for memory in found]
 
     def restore(self, variant: str) -> None:
         """Make a variant's variables what they were when the library was loaded."""
-        for owner in (FRONT, variant):
-            for variable in self._known[owner]:
+        for one in (FRONT, variant):
+            for variable in self._known[one]:
                 variable.restore()
 
 

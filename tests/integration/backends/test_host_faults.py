@@ -68,7 +68,11 @@ def shared(host, statement, i):
         ("n = s[i] & 1", -1000, "read 4000 bytes before the begin of '__shared__ s' (256 bytes)"),
         ("flags[i] = 1", 3, "write 0 bytes past the end of '__shared__ flags' (3 bytes)"),
         ("tile[i] = 1", 256, "write 0 bytes past the end of '__shared__ tile' (1024 bytes)"),
-        ("n = tile[i] & 1", 5000, "read 18976 bytes past the end of '__shared__ tile' (1024 bytes)"),
+        (
+            "n = tile[i] & 1",
+            5000,
+            "read 18976 bytes past the end of '__shared__ tile' (1024 bytes)",
+        ),
     ],
 )
 def test_accesses_beyond_static_shared_memory(host, statement, i, report):

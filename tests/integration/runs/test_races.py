@@ -16,13 +16,14 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.races import RaceWatch, changes_order
+from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
-from gi_cuda.spec import CaseRole
+from gi_cuda.spec import CaseRole, load_target
 from gi_cuda.subject import load_subject
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import submit
@@ -111,6 +112,48 @@ def test_without_a_detector_no_barrier_or_fence_may_change(
         assert "g++ is not on PATH; install g++ 11 or newer" in complaint
     assert blind.complaint(unmodified(run.subject)) == ""
     assert list(blind.racing()) == ["smooth", "count", "add", "total"]
+
+
+def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: Path) -> None:
+    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    with (target / "target.toml").open("a") as file:
+        for name, n in (("few", 300), ("none", 0), ("one", 64)):
+            file.write(f'\n[[case]]\nname = "{name}"\nrole = "held-out"\nbackends = ["cuda"]\n')
+            file.write(f"args = {{ seed = 4, n = {n} }}\n")
+    subject = load_subject(target, "host")
+    assert small_cases(subject.target, "host") == ()
+    held_out = subject.cases(CaseRole.HELD_OUT)
+    tools = run.tools
+
+    def watch(*names: str) -> RaceWatch:
+        folder = tmp_path / "-".join(names)
+        small = SmallCases(subject, names, held_out, tools.uncached, folder)
+        return RaceWatch(subject, tools.session, tools.uncached, folder, held_out, small)
+
+    def watched(by: RaceWatch, number: int) -> tuple[str, ...]:
+        one = candidate(subject, subject.read(f"CHEAT={number}"))
+        done = by.certified(one, Validation(True))
+        assert done.correct == (number == 0)
+        return done.watched
+
+    assert watched(watch("few"), 0) == ("few",)
+    assert watched(watch("few"), 5) == ()
+    # With one block there is no other to add up; with none the reference does not run.
+    assert watched(watch("one"), 0) == held_out
+    assert watched(watch("none"), 0) == held_out
+    assert watched(watch("one", "few"), 8) == ()
+
+
+def test_a_gpus_winners_are_watched_on_what_there_is_for_processors(tmp_path: Path) -> None:
+    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    file = target / "target.toml"
+    text = file.read_text().replace(
+        "seed = 2, n = 3333 }", 'seed = 2, n = 33 }\nbackends = ["host"]'
+    )
+    file.write_text(text)
+    read = load_target(target)
+    assert small_cases(read, "cuda") == ("held0",)
+    assert small_cases(read, "host") == ()
 
 
 @pytest.mark.parametrize(

@@ -189,6 +189,16 @@ class RaceWatch:
             if finding.kernel == kernel
         }
 
+    def seen_in_reference(self) -> list[SanitizerFinding]:
+        """Races of the reference, on as many cases as run at a time, whether its answers are right
+        or not; none where nobody can look."""
+        try:
+            detector = backend_named(self.subject.backend).races(self.compiler)
+        except UserError:
+            return []
+        cases = self.cases[: together()]
+        return self._watched(detector, self.session, unmodified(self.subject), cases)[0]
+
     @cached_property
     def _reference(self) -> tuple[_Reference | None, str]:
         """What is known of the reference; None with the reason, if there is no detector or it

@@ -16,6 +16,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.races import RaceWatch, changes_order
+from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
@@ -55,10 +56,15 @@ def test_only_the_kernel_that_does_not_stand_an_order_is_excused_from_it(run: Ru
 
 
 def test_check_names_the_kernel_that_is_right_in_one_order_alone(run: Run) -> None:
-    (found,) = one_order(run.subject.target, run.baseline.schedules)
+    (found,) = one_order(run.subject.target, run.baseline.schedules, [])
     assert "kernel total" in found.what
     assert "with blocks and threads in a random order" in found.what
-    assert list(one_order(run.subject.target, {})) == []
+    assert found.hint.startswith("do its threads race")
+    assert list(one_order(run.subject.target, {}, [])) == []
+    race = SanitizerFinding("race of threads of one block in total", 9, "totals[0] += 1;", "total")
+    (found,) = one_order(run.subject.target, run.baseline.schedules, [race])
+    assert f"its threads race: {race}" in found.what
+    assert found.hint.startswith("a barrier, a fence")
 
 
 def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> None:

@@ -31,6 +31,6 @@ def one_order(
         yield Finding(
             str(target.file),
             f"the answers of kernel {kernel} are wrong, or never come, {orders}: its variants are"
-            " not tried so" + f"; its threads race: {racing[0]}" * bool(racing),
+            " not tried so" + "".join(f"; its threads race: {one}" for one in racing[:1]),
             _MISSING if racing else _DOUBT,
         )

@@ -74,12 +74,13 @@ def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> 
     right = [number for number, one in zip(cheats, readings, strict=True) if one.right]
     assert right == list(IN_EVERY_ORDER)
     for number, one in cheats.items():
-        complaint = run.tools.races.complaint(one)
+        certified = run.tools.races.certified(one, Validation(True))
+        complaint = certified.message
         kernel = {5: "count", 6: "count", 7: "add", 8: "add"}.get(number, "smooth")
         assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", complaint)
         assert re.search(r"(read|write) by thread \(\d+,0,0\) of block \(\d+,0,0\)", complaint)
         assert ", line " in complaint
-        assert not run.tools.races.certified(one, Validation(True)).correct
+        assert not certified.correct
 
 
 def cheat(run: Run, number: int) -> Candidate:
@@ -91,6 +92,7 @@ def test_the_reference_is_not_complained_of(run: Run) -> None:
     assert run.tools.races.racing() == {}
 
 
+@pytest.mark.usefixtures("few_processes")
 def test_racing_increments_are_certified_by_nobody(run: Run) -> None:
     """Their answers are right in each order of threads that run one after another."""
     text = "CHEAT=5 WASTE=0"
@@ -131,23 +133,20 @@ def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: 
     held_out = subject.cases(CaseRole.HELD_OUT)
     tools = run.tools
 
-    def watch(*names: str) -> RaceWatch:
-        folder = tmp_path / "-".join(names)
-        small = SmallCases(subject, names, held_out, tools.uncached, folder)
-        return RaceWatch(subject, tools.session, tools.uncached, folder, held_out, small)
+    def small(*names: str) -> SmallCases:
+        return SmallCases(subject, names, held_out, tools.uncached, tmp_path / "-".join(names))
 
-    def watched(by: RaceWatch, number: int) -> tuple[str, ...]:
-        one = candidate(subject, subject.read(f"CHEAT={number}"))
-        done = by.certified(one, Validation(True))
-        assert done.correct == (number == 0)
-        return done.watched
+    def watch(by: SmallCases) -> RaceWatch:
+        return RaceWatch(subject, tools.session, tools.uncached, by.folder, held_out, by)
 
-    assert watched(watch("few"), 0) == ("few",)
-    assert watched(watch("few"), 5) == ()
-    # With one block there is no other to add up; with none the reference does not run.
-    assert watched(watch("one"), 0) == held_out
-    assert watched(watch("none"), 0) == held_out
-    assert watched(watch("one", "few"), 8) == ()
+    clean, racing = (candidate(subject, subject.read(f"CHEAT={number}")) for number in (0, 5))
+    few, one = watch(small("few")), watch(small("one"))
+    assert few.certified(clean, Validation(True)).watched == ("few",)
+    assert not few.certified(racing, Validation(True)).correct
+    # With one block there is no other to add up, with none the reference does not run.
+    assert one.certified(clean, Validation(True)).watched == held_out
+    assert not small("none").stand_for(clean)
+    assert small("one", "few").stand_for(clean)
 
 
 def test_a_gpus_winners_are_watched_on_what_there_is_for_processors(tmp_path: Path) -> None:

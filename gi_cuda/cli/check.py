@@ -11,6 +11,7 @@ import typer
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
+from gi_cuda.backends.protocol.schedules import excused
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.cli.console import console, print_json
@@ -55,6 +56,7 @@ from gi_cuda.evaluate.checks.values import (
     wrong_values,
 )
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
 from gi_cuda.report.as_json import CheckedTarget
 from gi_cuda.report.check import baseline_table, print_warnings, values_table
 from gi_cuda.report.progress import Steps
@@ -100,6 +102,7 @@ def command(
             caught = try_broken(subject, tools.compiler, tools.pool, broken, baseline)
             tried = _tried(tools, baseline, tell)
             blind = _blind(tools, baseline, given, tell)
+            races = _races(tools, baseline, tell)
             tell("comparing answers with those that are known")
             compared = compare_answers(subject.target, tools.pool)
     print_table(console, baseline_table(baseline, caught, compared))
@@ -108,7 +111,7 @@ def command(
         print_table(console, values_table(tried, len(everything)))
     file, parameters = str(subject.target.file), subject.space.parameters
     warnings = [
-        *one_order(subject.target, baseline.schedules),
+        *one_order(subject.target, baseline.schedules, races),
         *wrong_values(file, parameters, tried),
         *doubts,
         *other_answers(subject.target, compared),
@@ -199,6 +202,14 @@ def _blind(
         *never_varied(target, given, layouts_of(subject)),
         *too_few_cases(target, (tools.train(), tools.held_out())),
     ]
+
+
+def _races(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[SanitizerFinding]:
+    """What is seen of kernels that are right in some orders of threads alone."""
+    if not baseline.schedules or not excused(baseline.schedules, tools.subject.target.kernels):
+        return []
+    tell("looking whether its threads race")
+    return tools.races.seen_in_reference()
 
 
 def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[TriedValue]:

@@ -41,7 +41,7 @@ from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.evaluate.faults import fault, place_of_oracle
-from gi_cuda.evaluate.orders import standing, to_record
+from gi_cuda.evaluate.orders import races_of_rejected, standing, to_record
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
 from gi_cuda.results.measurement import Measurement
@@ -253,6 +253,11 @@ def try_broken(
     return Caught(answer.survival, answer.penalty, answer.message)
 
 
+_RACES = "mend the source, with a barrier, a fence or an atomic function; else, "
+_SHOWN = 2
+"""Races of a reference that are told of."""
+
+
 def record_reference(
     subject: Subject,
     pool: Pool[int],
@@ -286,11 +291,15 @@ def record_reference(
                 ' `relative` of kind = "tolerance"; kind = "sigma" with a larger `k`, or with'
                 " `outside` as the share of values that may be far off"
             )
+            races = races_of_rejected(subject, program, folder)
             raise UserError(
                 f"the oracle rejects the reference on case {case!r}: penalty {penalty:g}:"
-                f" {answer.reasons[case]}",
+                f" {answer.reasons[case]}"
+                + f"; its threads race: {'; '.join(races[:_SHOWN])}"
+                * bool(races),
                 where=place_of_oracle(subject.target),
-                hint="the unmodified kernel must pass its own oracle: check [oracle]"
+                hint=_RACES * bool(races)
+                + "the unmodified kernel must pass its own oracle: check [oracle]"
                 + (spread if np.isfinite(penalty) else ""),
             )
     return answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, Refused
+from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, STATIC_SHARED, Refused
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.errors import UserError
@@ -14,7 +14,7 @@ from gi_cuda.spec import Target
 from gi_cuda.subject import Subject
 
 _BESIDE = re.compile(r"(?P<side>before the begin|past the end) of '(?P<name>[^']+)'")
-_WRITTEN = re.compile(r"beside buffer '(?P<name>[^']+)' were written")
+_WRITTEN = re.compile(r"beside (?:buffer )?'(?P<name>[^']+)' were written")
 _LINE = re.compile(r"\bline (\d+): ")
 _ORACLE = re.compile(r"\s*\[\[?\s*oracle\s*\]")
 _REMEDIES = (
@@ -56,6 +56,10 @@ _REMEDIES = (
 )
 """By what a worker says."""
 
+_SHARED_MEMORY = (
+    "the source says how large that is: let no more threads run than it has room for (`block` in"
+    " [[launch]] of target.toml), give smaller scalars in data.py, or mend the source"
+)
 _OTHERWISE = "change [[launch]], `size` of buffers, or data.py, until the unmodified kernel runs"
 _HUNG = (
     "make the sizes in [[case]] of target.toml smaller, or the scalars in data.py; one that waits"
@@ -72,12 +76,16 @@ def remedy(message: str, survival: Survival) -> str:
     if beside := _BESIDE.search(message):
         if beside["name"] == DYNAMIC_SHARED:
             return "give its [[launch]] in target.toml more `shared`, in bytes"
+        if beside["name"].startswith(STATIC_SHARED):
+            return _SHARED_MEMORY
         if beside["side"] == "before the begin":
             return (
                 f"give the [[buffer]] {beside['name']} a `begin` in target.toml: elements in front"
                 " of what the pointer points to"
             )
     if beside := beside or _WRITTEN.search(message):
+        if beside["name"].startswith(STATIC_SHARED):
+            return _SHARED_MEMORY
         return (
             f"give the [[buffer]] {beside['name']} more `size` in target.toml (data.py returns as"
             " many), or let fewer threads run: `grid` and `block` of its [[launch]]"

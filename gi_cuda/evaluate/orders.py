@@ -60,8 +60,17 @@ def to_record(subject: Subject, pool: Pool[int], program: Program, reference: Pa
     ending = [s for s in Schedule if isinstance(pool.one(TrySchedule(program, LIMIT, s)), bool)]
     if not ending:
         return {}
+    racing = tuple(_watch(subject, program, reference).racing())
+    return dict.fromkeys(map(str, ending), racing)
+
+
+def races_of_rejected(subject: Subject, program: Program, reference: Path) -> list[str]:
+    """The races of a reference that its oracle rejects, if there is a detector that sees them."""
+    return list(map(str, _watch(subject, program, reference).seen_in_reference()))
+
+
+def _watch(subject: Subject, program: Program, reference: Path) -> RaceWatch:
     session = Session(subject.target, subject.backend, program.cases, reference)
     compiler = backend_named(subject.backend).compiler(subject, 1)
     folder = reference.parent / "build" / "races"
-    watch = RaceWatch(subject, session, compiler, folder, program.cases)
-    return dict.fromkeys(map(str, ending), tuple(watch.racing()))
+    return RaceWatch(subject, session, compiler, folder, program.cases)

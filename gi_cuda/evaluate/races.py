@@ -9,17 +9,19 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
+from gi_cuda.backends import cores
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
-from gi_cuda.backends.sanitize import watch
+from gi_cuda.backends.sanitize import Watched, watch
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
@@ -30,6 +32,7 @@ from gi_cuda.evaluate.sanitizer_logs import (
     new_findings,
     races,
 )
+from gi_cuda.evaluate.small_cases import SmallCases
 from gi_cuda.grammar import Source
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.subject import Subject
@@ -65,7 +68,8 @@ def findings_of(
     source: Source,
     folder: Path,
 ) -> tuple[list[SanitizerFinding], str]:
-    """What a sanitizer finds in a source on some cases, and how its run ended if not well.
+    """What a sanitizer finds in a source on some cases, and how a run ended if not well. Several
+    cases run at a time, where there are processors for it.
 
     Args:
         source: of that name and text.
@@ -77,9 +81,25 @@ def findings_of(
         built = build_batch(compiler, [one.variant(1)], folder)[1]
     if isinstance(built, BuildFailure):
         return [], f"does not compile for {sanitizer.name}: {built.message}"
-    watched = watch(sanitizer, session, one.program(built, cases))
-    return _READERS[sanitizer.form](watched.log, source), watched.failure
+    program = partial(one.program, built)
 
+    def watched(some: Sequence[str]) -> Watched:
+        # A process makes all the cases that it knows of.
+        return watch(sanitizer, replace(session, cases=tuple(some)), program(some))
+
+    groups = [cases[first :: together()] for first in range(min(together(), len(cases)))]
+    with ThreadPoolExecutor(len(groups) or 1) as threads:
+        runs = list(threads.map(watched, groups))
+    found = [one for run in runs for one in _READERS[sanitizer.form](run.log, source)]
+    return list(dict.fromkeys(found)), next((run.failure for run in runs if run.failure), "")
+
+
+def together() -> int:
+    """How many cases are watched at a time; a detector needs as much memory as several workers."""
+    return max(1, min(_TOGETHER, cores() // 2))
+
+
+_TOGETHER: Final = 4
 
 ENOUGH = 10.0
 """Seconds of watching the reference after which no further case is begun: under compute-sanitizer a
@@ -92,11 +112,13 @@ class _Reference:
 
     Attributes:
         detector: by which.
+        session: what a process needs to run the cases.
         cases: on these.
         races: what was found.
     """
 
     detector: Sanitizer
+    session: Session
     cases: tuple[str, ...]
     races: tuple[SanitizerFinding, ...]
 
@@ -111,6 +133,7 @@ class RaceWatch:
         compiler: that is asked for what is compiled to be watched.
         folder: where binaries may be written.
         cases: that they are watched on, as many as there is time for.
+        small: that stand for these, where they reach as much.
     """
 
     subject: Subject
@@ -118,33 +141,45 @@ class RaceWatch:
     compiler: Compiler
     folder: Path
     cases: tuple[str, ...]
+    small: SmallCases | None = None
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where the candidate lets threads race."""
-        complaint = self.complaint(one) if validation.correct else ""
-        if not complaint:
+        """A validation, which fails where the candidate lets threads race, and says which cases
+        it was watched on."""
+        if not validation.correct:
             return validation
-        return replace(validation, correct=False, message=complaint, overall=None, cases=None)
+        if complaint := self.complaint(one):
+            return replace(validation, correct=False, message=complaint, overall=None, cases=None)
+        known, _ = self._known(one)
+        return replace(validation, watched=() if known is None else known.cases)
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        known, why = self._reference
+        known, why = self._known(one)
         return self._unwatched(one, why) if known is None else self._seen(known, one)
 
     def seen(self, one: Candidate) -> str:
         """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
-        known, _ = self._reference
+        known, _ = self._known(one)
         return "" if known is None else self._seen(known, one)
 
+    def _known(self, one: Candidate) -> tuple[_Reference | None, str]:
+        """The reference on the cases that a candidate is to be watched on."""
+        if self.small is not None and self.small.stand_for(one):
+            known, why = self._small_reference
+            if known is not None:
+                return known, why
+        return self._reference
+
     def _seen(self, known: _Reference, one: Candidate) -> str:
-        found, failure = self._watched(known.detector, one, known.cases)
+        found, failure = self._watched(known.detector, known.session, one, known.cases)
         new = list(map(str, new_findings(found, known.races)))
         return "; ".join(new) or (failure and f"watched for races: {failure}")
 
     def racing(self) -> dict[str, str]:
         """The kernels of the reference whose threads race, with what was found; all, if none could
         be watched, with why not."""
-        known, why = self._reference
+        known, why = self._known(unmodified(self.subject))
         if known is None:
             return dict.fromkeys(self.subject.target.kernels, why)
         return {
@@ -154,32 +189,51 @@ class RaceWatch:
             if finding.kernel == kernel
         }
 
+    def seen_in_reference(self) -> list[SanitizerFinding]:
+        """Races of the reference, on as many cases as run at a time, whether its answers are right
+        or not; none where nobody can look."""
+        try:
+            detector = backend_named(self.subject.backend).races(self.compiler)
+        except UserError:
+            return []
+        cases = self.cases[: together()]
+        return self._watched(detector, self.session, unmodified(self.subject), cases)[0]
+
     @cached_property
     def _reference(self) -> tuple[_Reference | None, str]:
         """What is known of the reference; None with the reason, if there is no detector or it
         cannot be used on this target."""
+        return self._watched_on(self.session, self.cases)
+
+    @cached_property
+    def _small_reference(self) -> tuple[_Reference | None, str]:
+        """The same of the small cases."""
+        session = self.small and self.small.session
+        return self._watched_on(session, session.cases) if session else (None, "")
+
+    def _watched_on(self, session: Session, cases: Sequence[str]) -> tuple[_Reference | None, str]:
         try:
             detector = backend_named(self.subject.backend).races(self.compiler)
         except UserError as error:
             return None, f"{error.what}; {error.hint}"
         begun = time.monotonic()
-        cases: list[str] = []
+        watched: list[str] = []
         found: list[SanitizerFinding] = []
-        for case in self.cases:
-            if cases and time.monotonic() - begun > ENOUGH:
-                break
-            more, failure = self._watched(detector, unmodified(self.subject), (case,))
+        whole = unmodified(self.subject)
+        while len(watched) < len(cases) and (not watched or time.monotonic() - begun < ENOUGH):
+            some = cases[len(watched) : len(watched) + together()]
+            more, failure = self._watched(detector, session, whole, some)
             if failure:
                 return None, f"the reference fails when it is watched for races: {failure}"
-            cases.append(case)
+            watched += some
             found += [one for one in more if one not in found]
-        return _Reference(detector, tuple(cases), tuple(found)), ""
+        return _Reference(detector, session, tuple(watched), tuple(found)), ""
 
     def _watched(
-        self, detector: Sanitizer, one: Candidate, cases: Sequence[str]
+        self, detector: Sanitizer, session: Session, one: Candidate, cases: Sequence[str]
     ) -> tuple[list[SanitizerFinding], str]:
         source = Source(self.subject.grammar.source.name, one.text)
-        return findings_of(detector, self.session, one, cases, source, self.folder)
+        return findings_of(detector, session, one, cases, source, self.folder)
 
     def _unwatched(self, one: Candidate, why: str) -> str:
         """Where nobody can look: whether a candidate changes what puts threads into an order."""

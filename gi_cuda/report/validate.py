@@ -40,10 +40,11 @@ def verdict(result: Acceptance) -> str:
         reasons = "; ".join(f"{tried.name} {_fault(result, tried)}" for tried in result.tried)
         return f"FAILS: {reasons}"
     application = "; right in the application" if result.application else ""
+    races = f"; no race on {', '.join(one.validation.watched)}" if one.validation.watched else ""
     watched = f"nothing found by {', '.join(result.watched)}" if result.watched else "not watched"
     return (
         f"HOLDS: {one.name}, speed-up on held-out cases {one.validation.overall}"
-        f" (95 % interval); noise {result.noise}; {watched}{application}"
+        f" (95 % interval); noise {result.noise}; {watched}{races}{application}"
     )
 
 

@@ -31,6 +31,8 @@ def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str
     )
     for case, speed_up in (validation.cases or {}).items():
         say(console, f"  {case}: {speed_up}")
+    if validation.watched:
+        say(console, f"  no race: watched on {', '.join(validation.watched)}")
     if winner.found is not None:
         before, changes = winner.found.validation.overall, len(words(winner.found.genotype))
         say(console, f"as the search found it: {counted(changes, 'change')}, {before}")

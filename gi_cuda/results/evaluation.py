@@ -166,12 +166,14 @@ class Validation:
         message: why not.
         overall: geometric mean over the cases; None where it was not correct.
         cases: each case's own.
+        watched: the cases on which a detector of races saw it, and found none.
     """
 
     correct: bool
     message: str = ""
     overall: SpeedUp | None = None
     cases: Mapping[str, SpeedUp] | None = None
+    watched: tuple[str, ...] = ()
 
     @property
     def faster(self) -> bool:

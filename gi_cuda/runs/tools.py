@@ -22,6 +22,7 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.replicates import Replicates
+from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
 
@@ -129,8 +130,10 @@ def open_tools(
     busy, extra, reserve = backend.processes(workers)
     with Pool[int](session, busy, backend.depth, extra, reserve) as pool:
         try:
-            watched = subject.cases(CaseRole.HELD_OUT)
-            races = RaceWatch(subject, session, uncached, folder / "build" / "races", watched)
+            watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
+            names = small_cases(subject.target, subject.backend)
+            small = SmallCases(subject, names, watched, uncached, place)
+            races = RaceWatch(subject, session, uncached, place, watched, small)
             yield Tools(subject, backend, compiler, uncached, pool, folder, session, races)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)

@@ -6,11 +6,12 @@ import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from gi_cuda.backends.protocol.requests import STATIC_SHARED
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.trial.changes import Mend, resized, with_buffer, with_scalars
 from gi_cuda.trial.facts import JUDGED
-from gi_cuda.trial.resizing import other_block
+from gi_cuda.trial.resizing import fewer_threads, other_block
 from gi_cuda.trial.troubles import Died, Roles, Varying
 
 _ZEROS = Fill(0, 1)
@@ -77,6 +78,9 @@ def nearer(proposal: Proposal) -> Iterator[Mend]:
 
 def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     """Other contents and sizes, those first that are most likely to be it."""
+    if f"'{STATIC_SHARED}" in trouble.message:
+        # That the launch which was found is this kernel's is less sure than what it has room for.
+        yield from fewer_threads(proposal)
     if (other := other_block(proposal)) is not None:
         yield other
     kinds: list[Callable[[Proposal], Mend]] = [_given, _narrow, _whole_sizes, _small, _lone]

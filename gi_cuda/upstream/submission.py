@@ -126,13 +126,7 @@ def submit(
         for number in range(1, len(steps) + 1):
             _check_applied(subject, diffs[:number], steps[:number], mailed=False)
     standing = check_defaults(subject, run.tools.compiler)
-    before = _as_it_is(unmodified(subject), standing.own)
-    candidates = [_patched(subject, step, standing.own) for step in steps]
-    noise, *measured = run.validate([before, *candidates], before)
-    validations = [
-        run.tools.races.certified(one, validation)
-        for one, validation in zip(candidates, measured, strict=True)
-    ]
+    noise, *validations = validate_steps(run, steps, standing.own)
     for step, validation in zip(steps, validations, strict=True):
         if not validation.correct:
             raise UserError(
@@ -143,14 +137,28 @@ def submit(
     if noise.overall is None:
         raise RuntimeError(f"a copy of the reference fails: {noise.message}")
     fixed = {*subject.target.build.define} - standing.given
+    macros = _patched(subject, steps[-1], standing.own).macros
     return Submission(
         winner,
         tuple(map(ValidatedPatch, steps, diffs, validations)),
         noise.overall,
         measured_on(run),
         tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
-        tuple(f"{n}={text}" for n, text in candidates[-1].macros.items() if n not in fixed),
+        tuple(f"{n}={text}" for n, text in macros.items() if n not in fixed),
     )
+
+
+def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) -> list[Validation]:
+    """Measure a copy of the file as it is, and what each step leaves of it, on the held-out cases;
+    what lets threads race is not right.
+
+    Args:
+        own: macros that the source defines itself.
+    """
+    before = _as_it_is(unmodified(run.source), own)
+    candidates = [_patched(run.source, step, own) for step in steps]
+    noise, *measured = run.validate([before, *candidates], before)
+    return [noise, *map(run.tools.races.certified, candidates, measured)]
 
 
 def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidate:

@@ -84,6 +84,8 @@ CHEATS = (
         harmless=True,
     ),
     Cheat("shared", "CHEAT=4", "shared memory is added to that nobody set"),
+    Cheat("shared", "CHEAT=5", "the first block's table lies behind an array, for all", HOST),
+    Cheat("shared", "CHEAT=6", "the first block fills what a template shares, for all"),
     Cheat("sizes", "CHEAT=1", "the window of the train case as a constant", trains=True),
     Cheat("sizes", "CHEAT=2", "the tail is left out", trains=True),
     Cheat("sizes", "CHEAT=3", "the size of the train case as a constant", trains=True),

@@ -10,6 +10,7 @@ from tests.cheats import targets
 from tests.cheats.trying import certified
 
 
+@pytest.mark.usefixtures("few_processes")
 @pytest.mark.parametrize("target", targets("host"))
 def test_no_cheat_is_certified(target: str, tmp_path: Path) -> None:
     assert certified(target, "host", tmp_path / "run") == []

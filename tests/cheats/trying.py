@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 from gi_cuda.analyze.compare.comparison import compare
 from gi_cuda.analyze.compare.contestants import Reader
 from gi_cuda.analyze.validate.acceptance import Entry, accept
 from gi_cuda.analyze.winner import ChosenIndividual
-from gi_cuda.errors import UserError
+from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.create import create_run
@@ -19,7 +18,7 @@ from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import load_subject
 from gi_cuda.upstream.steps import in_one, steps
-from gi_cuda.upstream.submission import submit
+from gi_cuda.upstream.submission import validate_steps
 from tests.cheats import CHEATS, FOLDER, Cheat
 
 GAIN = 1.5
@@ -80,12 +79,14 @@ def compared(run: Run, cheats: list[Cheat]) -> Iterator[str]:
 
 def patched(run: Run, cheats: list[Cheat]) -> Iterator[str]:
     """The cheats of which a patch would be written."""
+    parts = []
     for ident, cheat in enumerate(cheats, 1):
         genotype = run.subject.read(cheat.genotype)
         found = Individual(ident, 0, cheat.genotype, b"", None, "", ())
-        winner = ChosenIndividual(found, genotype, None)
-        changed = winner.changes(run.subject)
-        parts = in_one(steps(run.source, changed, changed.all))
-        with suppress(UserError):
-            if gains(cheat, submit(run, winner, parts, check=False).parts[-1].validation.overall):
-                yield f"patch: {cheat.trick}"
+        changed = ChosenIndividual(found, genotype, None).changes(run.subject)
+        parts += in_one(steps(run.source, changed, changed.all))
+    own = check_defaults(run.source, run.tools.compiler).own
+    _, *validations = validate_steps(run, parts, own)
+    for cheat, validation in zip(cheats, validations, strict=True):
+        if gains(cheat, validation.overall):
+            yield f"patch: {cheat.trick}"

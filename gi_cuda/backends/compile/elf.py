@@ -34,6 +34,7 @@ _WITH_SIZE = 4
 class _Section:
     name: str
     kind: int
+    address: int
     offset: int
     size: int
     link: int
@@ -109,13 +110,14 @@ class Elf:
             _Section(
                 name=self._string(strings + name),
                 kind=kind,
+                address=address,
                 offset=offset,
                 size=size,
                 link=link,
                 info=info,
                 writable=bool(flags & _WRITABLE),
             )
-            for name, kind, flags, _, offset, size, link, info, _, _ in raw
+            for name, kind, flags, address, offset, size, link, info, _, _ in raw
         ]
         self._by_name = {section.name: section for section in self.sections}
         self.symbols = list(self._symbols())

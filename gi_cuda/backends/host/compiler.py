@@ -14,7 +14,7 @@ from typing import ClassVar
 from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
 from gi_cuda.backends.compile.overloads import outside, seen
-from gi_cuda.backends.compile.process import Finished, run, write_text
+from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import Separated
 from gi_cuda.backends.compile.shards import Sizes, build
@@ -37,6 +37,7 @@ from gi_cuda.backends.host.prepare import (
     references,
     variant_text,
 )
+from gi_cuda.backends.host.static_shared import with_guards
 from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype, code_key
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
@@ -142,11 +143,17 @@ class HostCompiler(SourceCompiler):
 
     def compile_object(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         """Compile a shard to an object file."""
-        source = path.with_suffix(".cpp")
-        text = shard_text(self, shard)
-        write_text(source, text)
-        command = [*self._command(shard[0].options), "-c", "-o", path.with_suffix(".o")]
-        return run([*command, source], limit=COMPILE_LIMIT)
+        source, assembly = path.with_suffix(".cpp"), path.with_suffix(".s")
+        write_text(source, shard_text(self, shard))
+        command = [*self._command(shard[0].options), "-S", "-o", assembly]
+        finished = run([*command, source], limit=COMPILE_LIMIT)
+        if not finished.ok or not assembly.exists():  # an option may ask for messages alone
+            return finished
+        write_text(assembly, with_guards(read_text(assembly)))
+        command = [self.cxx, "-c", "-o", path.with_suffix(".o"), assembly]
+        assembled = run(command, limit=COMPILE_LIMIT)
+        assembly.unlink()
+        return finished if assembled.ok else assembled
 
     def _command(self, options: Sequence[str]) -> list[str | Path]:
         command: list[str | Path] = [*self._toolchain(), *_MESSAGES, f"-I{INCLUDE}"]

@@ -12,14 +12,12 @@ from collections import defaultdict
 import xxhash
 
 from gi_cuda.backends.compile.elf import Elf, ElfSymbol, Relocation
+from gi_cuda.backends.host.static_shared import shared_layout
 
 OPTIONS = ("-ffunction-sections",)
 """What an object file must be compiled with."""
 
 _EXPORT = re.compile(r"gi_(?:kernel|symbol)_v(\d+)_(.*)\Z")
-_SHARED = re.compile(r"(?<=\A__start_gi_shared_)v\d+\Z|(?<=\A__stop_gi_shared_)v\d+\Z")
-"""Where a variant's static shared memory begins and ends, for the linker to say."""
-
 _PART = re.compile(r"(?<!\d)(?P<size>\d+)(?=(?P<rest>[A-Za-z_]\w*))")
 """A name in a mangled one."""
 
@@ -51,10 +49,10 @@ def code_keys(data: bytes) -> dict[int, dict[str, bytes]]:
     for symbol in elf.symbols:
         if found := _EXPORT.match(symbol.name):
             exports[int(found[1])].append((found[2], symbol))
-    shared = {section.name: section.size for section in elf.sections}
+    layout = shared_layout(elf)
     return {
         ident: {
-            name: _key(elf, patches, symbol, shared.get(f"gi_shared_v{ident}", 0))
+            name: _key(elf, patches, symbol, sum(one.bytes for one in layout.of(f"v{ident}")))
             for name, symbol in own
         }
         for ident, own in exports.items()
@@ -84,7 +82,7 @@ def _key(
                 number = reached.index(symbol.section)
                 digest.update(f"{place} {number}+{symbol.value}\0".encode())
             else:
-                digest.update(f"{place} {_SHARED.sub('', symbol.name)}\0".encode())
+                digest.update(f"{place} {symbol.name}\0".encode())
 
     start, stop = export.value, export.value + export.size
     digest.update(f"{export.size}\0".encode() + elf.initial(export))

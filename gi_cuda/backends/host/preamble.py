@@ -10,8 +10,8 @@ from gi_cuda.backends.host.library import INCLUDE
 
 _CUDA: Final = '#include "gi_cuda_host.hpp"\n'
 
-_SHARED: Final = "#define __shared__ GI_SHARED(front)\n"
-"""For headers that do not evolve: what is shared in them is one memory, which nobody poisons."""
+_SHARED: Final = "#define __shared__ GI_SHARED\n"
+"""For headers that do not evolve: what is shared in them is one memory."""
 
 _VARIANTS: Final = "#undef __shared__\n#undef __noinline__\n#define __noinline__ GI_NOT_INLINED\n"
 

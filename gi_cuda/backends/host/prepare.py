@@ -261,7 +261,7 @@ def variant_text(
     """One variant of a batch: its (prepared) text in a namespace of its own, then its exports."""
     return "\n".join(
         [
-            f"#define __shared__ GI_SHARED({variant})",
+            "#define __shared__ GI_SHARED",
             f"namespace {{ namespace {variant} {{",
             text,
             "}}",

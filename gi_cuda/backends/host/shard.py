@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import _ctypes
 import ctypes
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gi_cuda.backends.host.static_shared import elf_of, shared_layout
+from gi_cuda.backends.protocol.requests import STATIC_SHARED
 from gi_cuda.spec.kernel_names import identifier
 
 Array: TypeAlias = NDArray[Any]
 
 _LINK_MAP: Final = 2
 """``RTLD_DI_LINKMAP``: asks the loader for what it knows of a library, its address first."""
+
+
+_NONE: Final = 0
+"""``PROT_NONE``: memory that nobody may touch."""
+
+_system = ctypes.CDLL(None)
 
 
 class _Signature(ctypes.Structure):
@@ -27,12 +36,24 @@ class _Signature(ctypes.Structure):
     )
 
 
+class _Shared(ctypes.Structure):
+    _fields_ = (
+        ("begin", ctypes.c_void_p),
+        ("bytes", ctypes.c_size_t),
+        ("before", ctypes.c_uint),
+        ("behind", ctypes.c_uint),
+        ("pages", ctypes.c_bool),
+        ("name", ctypes.c_char * 64),
+    )
+
+
 class _Kernel(ctypes.Structure):
     _fields_ = (
         ("function", ctypes.c_void_p),
         ("signature", ctypes.POINTER(_Signature)),
-        ("shared_begin", ctypes.c_void_p),
-        ("shared_end", ctypes.c_void_p),
+        ("shared", ctypes.POINTER(_Shared)),
+        ("shared_count", ctypes.c_uint),
+        ("exported", ctypes.c_void_p),
     )
 
 
@@ -46,15 +67,19 @@ class LoadedKernel:
 
     Attributes:
         name: as exported.
-        address: of its ``gi_kernel``.
         sizes: of its parameters, bytes.
         shared: static shared memory of its variant, bytes.
     """
 
     name: str
-    address: int
     sizes: tuple[int, ...]
     shared: int
+    _kernel: _Kernel = field(repr=False)
+
+    @property
+    def address(self) -> int:
+        """Of its ``gi_kernel``."""
+        return ctypes.addressof(self._kernel)
 
 
 class Shard:
@@ -70,6 +95,10 @@ class Shard:
         # By default dlopen binds at once and keeps the names to itself.
         self._library = ctypes.CDLL(str(path.resolve()))
         self.path = path
+        self._layout = shared_layout(elf_of(path))
+        self._shared: dict[str, Any] = {}
+        for offset, size in self._layout.closed:
+            _system.mprotect(ctypes.c_void_p(self._base + offset), ctypes.c_size_t(size), _NONE)
 
     def kernel(self, variant: str, name: str) -> LoadedKernel:
         """The kernel exported under this name.
@@ -79,12 +108,31 @@ class Shard:
         """
         found = self._find(_Kernel, f"gi_kernel_{variant}_{identifier(name)}")
         signature = found.signature.contents
+        shared = self._open(variant)
         return LoadedKernel(
             name=name,
-            address=ctypes.addressof(found),
             sizes=tuple(signature.sizes[: signature.count]),
-            shared=(found.shared_end or 0) - (found.shared_begin or 0),
+            shared=sum(one.bytes for one in shared),
+            _kernel=_Kernel(
+                found.function, found.signature, shared, len(shared), ctypes.addressof(found)
+            ),
         )
+
+    def _open(self, variant: str) -> Any:
+        """A variant's static shared memory, which may be used from now on."""
+        if variant not in self._shared:
+            arrays = self._layout.of(variant)
+            shared = self._shared[variant] = (_Shared * len(arrays))()
+            for memory, array in zip(shared, arrays, strict=True):
+                memory.begin, memory.bytes = self._base + array.offset, array.bytes
+                memory.before, memory.behind = array.room
+                memory.pages, memory.name = (
+                    array.guarded,
+                    f"{STATIC_SHARED}{array.name}".encode()[:63],
+                )
+            if not ctypes.CDLL(None).gi_open_shared(shared, len(shared)):
+                raise OSError(ctypes.get_errno(), "static shared memory cannot be used")
+        return self._shared[variant]
 
     def symbol(self, variant: str, name: str) -> NDArray[np.uint8]:
         """The memory of an exported ``__constant__`` or ``__device__`` variable, as bytes.
@@ -97,10 +145,15 @@ class Shard:
 
     def memories(self, *places: tuple[int, int]) -> list[NDArray[np.uint8]]:
         """Parts of the library's memory as bytes, by their offsets in it and their sizes."""
+        kind = np.dtype(np.uint8)
+        return [memory_at(self._base + offset, kind, size) for offset, size in places]
+
+    @cached_property
+    def _base(self) -> int:
+        """Where the library lies."""
         handle, known = ctypes.c_void_p(self._library._handle), ctypes.c_void_p()
-        ctypes.CDLL(None).dlinfo(handle, _LINK_MAP, ctypes.byref(known))
-        base = ctypes.c_size_t.from_address(known.value or 0).value
-        return [memory_at(base + offset, np.dtype(np.uint8), size) for offset, size in places]
+        _system.dlinfo(handle, _LINK_MAP, ctypes.byref(known))
+        return ctypes.c_size_t.from_address(known.value or 0).value
 
     def close(self) -> None:
         """Unloads the library: its kernels and symbols must not be used any more."""

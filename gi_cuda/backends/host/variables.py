@@ -20,14 +20,10 @@ from numpy.typing import NDArray
 
 from gi_cuda.backends.compile.elf import Elf
 from gi_cuda.backends.host.shard import Shard
-
-_SHARED: Final = ""
-"""Stands for the variant where a variable is all variants'."""
-
-_OWNER: Final = re.compile(r"12_GLOBAL__N_1(\d+)(v\d+)")
+from gi_cuda.backends.host.static_shared import FRONT, elf_of, owner
 
 _OTHERS: Final = re.compile(
-    r"\.(?:data\.rel\.ro|(?:init|fini)_array|dynamic|got|t(?:data|bss))|gi_shared_"
+    r"\.(?:data\.rel\.ro|(?:init|fini)_array|dynamic|got|t(?:data|bss)|noinit)|gi_shared_"
 )
 """Writable sections that hold no variables, or such as are a thread's own, or that the runtime
 poisons before every block."""
@@ -71,15 +67,15 @@ class OpenLibrary:
     def keep(self, variant: str) -> None:
         """Remember what a variant's variables hold, before it runs for the first time."""
         places = _places(self.stamp)
-        for owner in (_SHARED, variant):
-            if owner not in self._known:
-                found = self.shard.memories(*places.get(owner, ()))
-                self._known[owner] = [_Variable.of(memory) for memory in found]
+        for one in (FRONT, variant):
+            if one not in self._known:
+                found = self.shard.memories(*places.get(one, ()))
+                self._known[one] = [_Variable.of(memory) for memory in found]
 
     def restore(self, variant: str) -> None:
         """Make a variant's variables what they were when the library was loaded."""
-        for owner in (_SHARED, variant):
-            for variable in self._known[owner]:
+        for one in (FRONT, variant):
+            for variable in self._known[one]:
                 variable.restore()
 
 
@@ -117,10 +113,8 @@ class Libraries:
 def _places(stamp: _Stamp) -> dict[str, list[tuple[int, int]]]:
     """Where the variables of each variant lie in a library: offsets and sizes."""
     found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for name, offset, size in _variables(Elf(stamp[0].read_bytes())):
-        owner = _OWNER.search(name)
-        # `2v15table`: so many characters are the variant's.
-        found[owner[2][: int(owner[1])] if owner else _SHARED].append((offset, size))
+    for name, offset, size in _variables(elf_of(stamp[0])):
+        found[owner(name)].append((offset, size))
     return dict(found)
 
 

@@ -298,6 +298,9 @@ class Explored:
 DYNAMIC_SHARED = "dynamic shared memory"
 """Its name among the buffers of :class:`Explored`."""
 
+STATIC_SHARED = "__shared__ "
+"""What the names of variables in static shared memory begin with in messages."""
+
 
 @dataclass(frozen=True, slots=True)
 class GetReady:

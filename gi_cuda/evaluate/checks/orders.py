@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules, excused
 from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
 from gi_cuda.spec import Target
 
+_MISSING = "a barrier, a fence or an atomic function is missing there"
+_DOUBT = (
+    "do its threads race, or wait for each other? If only the last digits differ, an oracle of the"
+    " kind sigma or tolerance allows for that"
+)
 
-def one_order(target: Target, schedules: Schedules) -> Iterator[Finding]:
+
+def one_order(
+    target: Target, schedules: Schedules, races: Sequence[SanitizerFinding]
+) -> Iterator[Finding]:
     """Kernels whose answers in the reference are not right under some schedules.
 
     Args:
         schedules: those that were found to be of use; none where the device chooses the order.
+        races: of the reference.
     """
     for kernel, names in excused(schedules, target.kernels).items() if schedules else ():
         orders = "; ".join(Schedule(name).words for name in names)
+        racing = [str(one) for one in races if one.kernel == kernel]
         yield Finding(
             str(target.file),
             f"the answers of kernel {kernel} are wrong, or never come, {orders}: its variants are"
-            " not tried so",
-            "do its threads race, or wait for each other? If only the last digits differ, an oracle"
-            " of the kind sigma or tolerance allows for that",
+            " not tried so" + "".join(f"; its threads race: {one}" for one in racing[:1]),
+            _MISSING if racing else _DOUBT,
         )

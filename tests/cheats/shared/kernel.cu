@@ -10,12 +10,24 @@ __device__ int costly(int x) {
     return x;
 }
 
+template <int N> __device__ int *lasting() {
+    __shared__ int kept[N];
+    return kept;
+}
+
 __global__ void look_up(const int *in, int *out, int n) {
-    __shared__ int table[SIZE];
+    __shared__ int array[SIZE];
     __shared__ int sum;
     extern __shared__ int more[];
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-#if CHEAT == 1
+#if CHEAT == 5
+    int *table = array + 2 * SIZE;
+#elif CHEAT == 6
+    int *table = lasting<SIZE>();
+#else
+    int *table = array;
+#endif
+#if CHEAT == 1 || CHEAT == 5 || CHEAT == 6
     if (blockIdx.x == 0)
 #endif
         table[threadIdx.x] = costly(in[threadIdx.x]);

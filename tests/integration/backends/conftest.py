@@ -22,6 +22,7 @@ from gi_cuda.backends.host.preamble import preamble
 from gi_cuda.backends.host.prepare import prepare, variant_text
 from gi_cuda.backends.host.runtime import HostLaunchError, Runtime
 from gi_cuda.backends.host.shard import Shard
+from gi_cuda.backends.host.static_shared import with_guards
 from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.spec import Texture, View
 
@@ -88,13 +89,22 @@ class Host:
         # Of a name of its own: a loader takes what has the name of a loaded library for that one.
         name = f"shard{len(self.shards)}"
         source, shard = self.folder / f"{name}.cpp", self.folder / f"{name}.so"
+        assembly = source.with_suffix(".s")
         source.write_text(whole)
-        command = [find_compiler(), *COMPILE_OPTIONS, *options, f"-I{INCLUDE}", str(source)]
-        done = subprocess.run([*command, "-o", str(shard)], capture_output=True, text=True)
-        if done.returncode:
-            raise RuntimeError(done.stderr)
+        made = source.with_suffix(".o")
+        plain = [find_compiler()]
+        command = [*plain, *COMPILE_OPTIONS, *options, f"-I{INCLUDE}"]
+        self.step([*command, source, "-S", "-o", assembly])
+        assembly.write_text(with_guards(assembly.read_text()))
+        self.step([*plain, "-c", assembly, "-o", made])
+        self.step([*command, made, "-o", shard])
         self.shards[key] = shard
         return shard
+
+    def step(self, command: Sequence[str | Path]) -> None:
+        done = subprocess.run(list(map(str, command)), capture_output=True, text=True)
+        if done.returncode:
+            raise RuntimeError(done.stderr)
 
     def run(
         self,

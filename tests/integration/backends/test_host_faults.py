@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 
 import numpy as np
@@ -39,19 +38,76 @@ def test_accesses_beside_a_buffer(host, statement, report):
     assert outcome.report.count("\n") == 1
 
 
-def test_accesses_beyond_static_shared_memory(host):
-    # One page after the other: the first that is not there, or nobody's to write, ends it.
-    text = """__global__ void k(int *in, int *out) {
-      __shared__ volatile int s[64];
-      for (int i = 64; i < 1 << 20; i += 1024 * in[1]) s[i] = 1;
-    }"""
-    outcome = host.run(text, OUT, (1,), (1,))
+SHARED = """
+template <int N> __device__ int *filled(int i) {
+  __shared__ int tile[N];
+  __shared__ int next[N];
+  tile[i] = next[i] = i;
+  return tile;
+}
+__shared__ unsigned char flags[3];
+__global__ void k(int *out, int i, int n) {
+  __shared__ int s[64];
+  s[threadIdx.x] = flags[threadIdx.x % 3] = threadIdx.x;
+  int *tile = filled<256>(threadIdx.x);
+  STATEMENT;
+  out[threadIdx.x] = s[n] + tile[0];
+}"""
+
+
+def shared(host, statement, i):
+    arguments = {"out": np.zeros(64, np.int32), "i": np.int32(i), "n": np.int32(1)}
+    return host.run(SHARED.replace("STATEMENT", statement), arguments, (2,), (64,))
+
+
+@pytest.mark.parametrize(
+    ("statement", "i", "report"),
+    [
+        ("s[i] = 1", 64, "write 0 bytes past the end of '__shared__ s' (256 bytes)"),
+        ("n = s[i]", 65, "read 4 bytes past the end of '__shared__ s' (256 bytes)"),
+        ("n = s[i] & 1", -1000, "read 4000 bytes before the begin of '__shared__ s' (256 bytes)"),
+        ("flags[i] = 1", 3, "write 0 bytes past the end of '__shared__ flags' (3 bytes)"),
+        ("tile[i] = 1", 256, "write 0 bytes past the end of '__shared__ tile' (1024 bytes)"),
+        (
+            "n = tile[i] & 1",
+            5000,
+            "read 18976 bytes past the end of '__shared__ tile' (1024 bytes)",
+        ),
+    ],
+)
+def test_accesses_beyond_static_shared_memory(host, statement, i, report):
+    outcome = shared(host, statement, i)
     assert outcome.status == -signal.SIGSEGV
-    assert re.fullmatch(
-        r"write \d+ bytes past the end of 'static shared memory' \(256 bytes\)"
-        r" in thread \(0,0,0\) of block \(0,0,0\)\n",
-        outcome.report,
-    )
+    assert outcome.report == f"{report} in thread (0,0,0) of block (0,0,0)\n"
+
+
+@pytest.mark.parametrize(
+    ("statement", "i", "name"),
+    [("s[i] = 1", -1, "s"), ("tile[i] = 1", -1, "tile"), ("tile[i] = 1", -3, "tile")],
+)
+def test_a_write_just_beside_static_shared_memory_is_found_after_the_launch(
+    host, statement, i, name
+):
+    outcome = shared(host, statement, i)
+    assert outcome.error == f"Overrun: the bytes beside '__shared__ {name}' were written"
+
+
+def test_what_is_beside_static_shared_memory_is_poison(host):
+    outcome = shared(host, "s[1] = s[i]", -1)
+    assert (outcome.status, outcome.error) == (0, "")
+    assert outcome.outputs["out"].view(np.uint32)[5] == 0xFFFDA5A5
+
+
+def test_each_block_finds_poison_in_what_templates_share(host):
+    text = """
+    template <int N> __device__ void step(unsigned *out) {
+      __shared__ unsigned s[N];
+      out[blockIdx.x] = s[0];
+      s[0] = 1;
+    }
+    __global__ void k(unsigned *out) { step<4>(out); }"""
+    outcome = host.run(text, {"out": np.zeros(3, np.uint32)}, (3,), (1,))
+    assert outcome.outputs["out"].tolist() == [0xFFFDA5A5] * 3
 
 
 def test_the_report_names_the_thread(host):

@@ -187,6 +187,15 @@ MISTAKES = {
         ("target.toml:57: the oracle rejects the reference", "`outside`"),
         target(('kind = "exact"', 'kind = "sigma"\noutside = 0.2')),
     ),
+    "answers that vary since threads race": Mistake(
+        kernel((MINE, "tile[0] = (int)(clock64() % 997) + threadIdx.x; mine = tile[0];")),
+        (
+            "target.toml:57: the oracle rejects the reference",
+            "its threads race: race of threads of one block in scale on shared memory",
+            "mend the source, with a barrier",
+        ),
+        kernel(("tile[0] = (int)(clock64() % 997) + threadIdx.x; mine = tile[0];", MINE)),
+    ),
     "a list in place of a dictionary": Mistake(
         data((RETURNED, "return [n]")),
         ("data.py:6: case 'train'", "by name: {'in': in, 'n': n}"),

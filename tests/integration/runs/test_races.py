@@ -16,13 +16,15 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
 from gi_cuda.evaluate.races import RaceWatch, changes_order
+from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
+from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
-from gi_cuda.spec import CaseRole
+from gi_cuda.spec import CaseRole, load_target
 from gi_cuda.subject import load_subject
 from gi_cuda.upstream.steps import in_one, steps
 from gi_cuda.upstream.submission import submit
@@ -54,10 +56,15 @@ def test_only_the_kernel_that_does_not_stand_an_order_is_excused_from_it(run: Ru
 
 
 def test_check_names_the_kernel_that_is_right_in_one_order_alone(run: Run) -> None:
-    (found,) = one_order(run.subject.target, run.baseline.schedules)
+    (found,) = one_order(run.subject.target, run.baseline.schedules, [])
     assert "kernel total" in found.what
     assert "with blocks and threads in a random order" in found.what
-    assert list(one_order(run.subject.target, {})) == []
+    assert found.hint.startswith("do its threads race")
+    assert list(one_order(run.subject.target, {}, [])) == []
+    race = SanitizerFinding("race of threads of one block in total", 9, "totals[0] += 1;", "total")
+    (found,) = one_order(run.subject.target, run.baseline.schedules, [race])
+    assert f"its threads race: {race}" in found.what
+    assert found.hint.startswith("a barrier, a fence")
 
 
 def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> None:
@@ -67,12 +74,13 @@ def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> 
     right = [number for number, one in zip(cheats, readings, strict=True) if one.right]
     assert right == list(IN_EVERY_ORDER)
     for number, one in cheats.items():
-        complaint = run.tools.races.complaint(one)
+        certified = run.tools.races.certified(one, Validation(True))
+        complaint = certified.message
         kernel = {5: "count", 6: "count", 7: "add", 8: "add"}.get(number, "smooth")
         assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", complaint)
         assert re.search(r"(read|write) by thread \(\d+,0,0\) of block \(\d+,0,0\)", complaint)
         assert ", line " in complaint
-        assert not run.tools.races.certified(one, Validation(True)).correct
+        assert not certified.correct
 
 
 def cheat(run: Run, number: int) -> Candidate:
@@ -84,6 +92,7 @@ def test_the_reference_is_not_complained_of(run: Run) -> None:
     assert run.tools.races.racing() == {}
 
 
+@pytest.mark.usefixtures("few_processes")
 def test_racing_increments_are_certified_by_nobody(run: Run) -> None:
     """Their answers are right in each order of threads that run one after another."""
     text = "CHEAT=5 WASTE=0"
@@ -111,6 +120,45 @@ def test_without_a_detector_no_barrier_or_fence_may_change(
         assert "g++ is not on PATH; install g++ 11 or newer" in complaint
     assert blind.complaint(unmodified(run.subject)) == ""
     assert list(blind.racing()) == ["smooth", "count", "add", "total"]
+
+
+def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: Path) -> None:
+    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    with (target / "target.toml").open("a") as file:
+        for name, n in (("few", 300), ("none", 0), ("one", 64)):
+            file.write(f'\n[[case]]\nname = "{name}"\nrole = "held-out"\nbackends = ["cuda"]\n')
+            file.write(f"args = {{ seed = 4, n = {n} }}\n")
+    subject = load_subject(target, "host")
+    assert small_cases(subject.target, "host") == ()
+    held_out = subject.cases(CaseRole.HELD_OUT)
+    tools = run.tools
+
+    def small(*names: str) -> SmallCases:
+        return SmallCases(subject, names, held_out, tools.uncached, tmp_path / "-".join(names))
+
+    def watch(by: SmallCases) -> RaceWatch:
+        return RaceWatch(subject, tools.session, tools.uncached, by.folder, held_out, by)
+
+    clean, racing = (candidate(subject, subject.read(f"CHEAT={number}")) for number in (0, 5))
+    few, one = watch(small("few")), watch(small("one"))
+    assert few.certified(clean, Validation(True)).watched == ("few",)
+    assert not few.certified(racing, Validation(True)).correct
+    # With one block there is no other to add up, with none the reference does not run.
+    assert one.certified(clean, Validation(True)).watched == held_out
+    assert not small("none").stand_for(clean)
+    assert small("one", "few").stand_for(clean)
+
+
+def test_a_gpus_winners_are_watched_on_what_there_is_for_processors(tmp_path: Path) -> None:
+    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    file = target / "target.toml"
+    text = file.read_text().replace(
+        "seed = 2, n = 3333 }", 'seed = 2, n = 33 }\nbackends = ["host"]'
+    )
+    file.write_text(text)
+    read = load_target(target)
+    assert small_cases(read, "cuda") == ("held0",)
+    assert small_cases(read, "host") == ()
 
 
 @pytest.mark.parametrize(

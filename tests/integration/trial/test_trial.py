@@ -54,6 +54,30 @@ def roles(proposal: Proposal) -> dict[str, str]:
     return {buffer.name: buffer.role for buffer in proposal.buffers}
 
 
+def test_a_block_has_no_more_threads_than_there_is_shared_memory_for(
+    trial: Callable[[str], Outcome],
+) -> None:
+    # The launch is that of another instance of the kernel.
+    kernel = """
+    template <int N> __device__ float passed_on(float x) {
+      __shared__ float tile[N][N];
+      tile[threadIdx.y][threadIdx.x] = x;
+      __syncthreads();
+      return tile[threadIdx.x][threadIdx.y];
+    }
+    __global__ void k(const float *a, float *b, int n) {
+      int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+      float x = passed_on<16>(i < n ? a[i] : 0);
+      if (i < n) b[i] = x;
+    }
+    """
+    launch = "dim3 threads(32, 32); k<<<(n + 1023) / 1024, threads>>>(a, b, n);"
+    found = trial(kernel + host(launch, "n", "n"))
+    assert found.trouble is None
+    assert found.proposal.launching.block == ("16", "16")
+    assert "The block is smaller than that" in " ".join(found.proposal.launching.notes)
+
+
 LAUNCH = "k<<<(n + 127) / 128, 128>>>(a, b, n);"
 
 

@@ -1,9 +1,9 @@
 // CUDA's words on a CPU: what device code needs to be compiled by g++ or clang++ and run by gi-cuda's host runtime.
 //
-// Read once per batch, so it includes next to nothing. `__shared__` is left to each variant of a batch, whose shared
-// memory has a section of its own:
+// Read once per batch, so it includes next to nothing. What is preprocessed goes on saying `__shared__`, so that is
+// left to what follows:
 //
-//   #define __shared__ GI_SHARED(v17)
+//   #define __shared__ GI_SHARED
 //   namespace { namespace v17 {
 //   ...
 //   } }
@@ -120,8 +120,12 @@ GI_LOAD(__ldg) GI_LOAD(__ldca) GI_LOAD(__ldcg) GI_LOAD(__ldcs) GI_LOAD(__ldcv) G
 GI_STORE(__stwb) GI_STORE(__stcg) GI_STORE(__stcs) GI_STORE(__stwt)
 #undef GI_STORE
 
-// `used`: the runtime writes to it (poison) where the compiler cannot see.
-#define GI_SHARED(variant) static __attribute__((section("gi_shared_" #variant), used))
+// In the section `.noinit` (see static_shared.py). `used`: the runtime writes to it (poison) where the compiler cannot see.
+#if defined(__clang__)
+#define GI_SHARED static __attribute__((section(".noinit"), used))
+#else
+#define GI_SHARED static __attribute__((noinit, used))
+#endif
 
 // Calls a kernel with arguments as cuLaunchKernel takes them. One for all kernels of a signature.
 template <class... P>
@@ -150,14 +154,9 @@ static constexpr const gi_signature *gi_signature_of(void (*)(P...)) {
 // Makes a kernel known as gi_kernel_<variant>_<name>. The third argument may be a template's instance.
 #define GI_EXPORT(variant, name, ...)                                                                             \
   extern "C" {                                                                                                    \
-  extern unsigned char gi_begin_##variant[] __asm__("__start_gi_shared_" #variant)                                \
-      __attribute__((weak, visibility("hidden")));                                                                \
-  extern unsigned char gi_end_##variant[] __asm__("__stop_gi_shared_" #variant)                                   \
-      __attribute__((weak, visibility("hidden")));                                                                \
   extern const gi_kernel gi_kernel_##variant##_##name __attribute__((visibility("default")));                     \
   const gi_kernel gi_kernel_##variant##_##name = {reinterpret_cast<void (*)()>(&__VA_ARGS__),                     \
-                                                  gi_signature_of(&__VA_ARGS__), gi_begin_##variant,              \
-                                                  gi_end_##variant};                                              \
+                                                  gi_signature_of(&__VA_ARGS__), nullptr, 0, nullptr};            \
   }
 
 // Makes a __constant__ or __device__ variable known as gi_symbol_<variant>_<name>.

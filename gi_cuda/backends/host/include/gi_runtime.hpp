@@ -18,10 +18,22 @@ struct gi_signature {
   const unsigned *sizes;  // of the parameters, bytes
 };
 
+// A variable in static shared memory, and how many bytes there are before and behind it that nothing may write to, where
+// it has pages of its own; what is beside these nobody may touch.
+struct gi_shared {
+  unsigned char *begin;
+  size_t bytes;
+  unsigned before, behind;
+  bool pages;  // whether there are such
+  char name[64];
+};
+
 struct gi_kernel {
   void (*function)();
   const gi_signature *signature;
-  unsigned char *shared_begin, *shared_end;  // the variant's static shared memory
+  const gi_shared *shared;  // the variant's, as its library's table of symbols has them: what is exported has none
+  unsigned shared_count;
+  const gi_kernel *exported;  // by the library
 };
 
 struct gi_symbol {
@@ -154,6 +166,7 @@ void gi_limit(double seconds);   // of processor time per launch, then SIGPROF; 
 void gi_schedule(int order, uint64_t seed);  // of later launches
 void gi_masks(bool as_devices);  // whether later launches take masks that leave out the caller
 void gi_report(int descriptor);  // where a line goes that says which signal ended a launch, and why
+bool gi_open_shared(const gi_shared *shared, unsigned count);  // what was closed until now; false: the system refuses
 void *gi_alloc(size_t bytes, size_t alignment, const char *name);  // poisoned; null: no memory
 void gi_free(void *buffer);
 

@@ -57,12 +57,15 @@ struct Parked {
   Queue waiting;
   std::vector<unsigned char> fixed, dynamic;  // its shared memory
 
-  void keep(unsigned char *begin, unsigned char *end, unsigned char *dynamic_begin, size_t dynamic_bytes) {
-    fixed.assign(begin, end);
+  void keep(const gi_kernel &kernel, unsigned char *dynamic_begin, size_t dynamic_bytes) {
+    for (const gi_shared *one = kernel.shared; one < kernel.shared + kernel.shared_count; ++one)
+      fixed.insert(fixed.end(), one->begin, one->begin + one->bytes);
     dynamic.assign(dynamic_begin, dynamic_begin + dynamic_bytes);
   }
-  void put_back(unsigned char *begin, unsigned char *dynamic_begin) const {
-    if (!fixed.empty()) memcpy(begin, fixed.data(), fixed.size());
+  void put_back(const gi_kernel &kernel, unsigned char *dynamic_begin) const {
+    const unsigned char *from = fixed.data();
+    for (const gi_shared *one = kernel.shared; one < kernel.shared + kernel.shared_count; from += one++->bytes)
+      memcpy(one->begin, from, one->bytes);
     if (!dynamic.empty()) memcpy(dynamic_begin, dynamic.data(), dynamic.size());
   }
 };

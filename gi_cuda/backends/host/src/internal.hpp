@@ -35,6 +35,7 @@ bool give_way(const void *address);  // whether there is memory now where there 
 bool is_watched();  // whether what gave way is to be taken back once the access is over
 void take_back();
 const char *overrun_buffer();  // whose margin was written, or null
+const gi_shared *overrun_shared(const gi_kernel &kernel);
 unsigned char *reserve_dynamic_shared(size_t bytes);
 
 // scheduler.cpp
@@ -45,7 +46,7 @@ struct Where {
   bool running;
   gi_index block, thread;
 };
-Place find_shared(const void *address);  // that of the running kernel, where it is near; static shared memory
+Place find_shared(const void *address);  // what of the running kernel's static shared memory is near
 unsigned running_thread();  // its number in its block
 Where where();
 

@@ -40,11 +40,18 @@ unsigned given_pages;
 
 size_t round_up(size_t value, size_t unit) { return (value + unit - 1) / unit * unit; }
 
+// Without memcmp: an address sanitizer takes what is behind a variable of a library for its own.
 bool is_poison(const unsigned char *begin, size_t bytes) {
   const uint32_t word = GI_POISON;
-  if (bytes <= sizeof word) return !memcmp(begin, &word, bytes);
-  // The first word, and each word like the one before it.
-  return !memcmp(begin, &word, sizeof word) && !memcmp(begin, begin + sizeof word, bytes - sizeof word);
+  const unsigned char *pattern = reinterpret_cast<const unsigned char *>(&word);
+  unsigned differ = 0;
+  for (; bytes >= sizeof word; bytes -= sizeof word, begin += sizeof word) {
+    uint32_t found;
+    memcpy(&found, begin, sizeof found);
+    differ |= found ^ word;
+  }
+  while (bytes--) differ |= begin[bytes] ^ pattern[bytes];
+  return !differ;
 }
 
 Buffer *map(size_t bytes, size_t alignment, const char *name) {
@@ -171,6 +178,20 @@ Place find_buffer(const void *address) {
   return {nullptr, nullptr, 0};
 }
 
+void close_margins(const gi_shared &one) {
+  poison(one.begin - one.before, one.before);
+  poison(one.begin + one.bytes, one.behind);
+}
+
+const gi_shared *overrun_shared(const gi_kernel &kernel) {
+  for (const gi_shared *one = kernel.shared; one < kernel.shared + kernel.shared_count; ++one)
+    if (!is_poison(one->begin - one->before, one->before) || !is_poison(one->begin + one->bytes, one->behind)) {
+      close_margins(*one);
+      return one;
+    }
+  return nullptr;
+}
+
 const char *overrun_buffer() {
   if (giving) {
     for (Buffer *buffer = buffers; buffer; buffer = buffer->next) note_margins(*buffer);
@@ -202,6 +223,15 @@ extern "C" {
 void *gi_alloc(size_t bytes, size_t alignment, const char *name) {
   Buffer *buffer = map(bytes, alignment ? alignment : 1, name);
   return buffer ? buffer->begin : nullptr;
+}
+
+bool gi_open_shared(const gi_shared *shared, unsigned count) {
+  for (const gi_shared *one = shared; one < shared + count; ++one) {
+    if (!one->pages) continue;
+    if (mprotect(one->begin - one->before, one->before + one->bytes + one->behind, PROT_READ | PROT_WRITE)) return false;
+    close_margins(*one);
+  }
+  return true;
 }
 
 void gi_give(int on) {

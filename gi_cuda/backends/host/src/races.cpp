@@ -106,7 +106,9 @@ std::vector<Doubt> doubts;
 
 bool is_shared(const void *address) {
   const unsigned char *at = static_cast<const unsigned char *>(address);
-  return (at >= kernel->shared_begin && at < kernel->shared_end) || size_t(at - gi_dynamic_shared) < dynamic_bytes;
+  for (const gi_shared *one = kernel->shared; one < kernel->shared + kernel->shared_count; ++one)
+    if (size_t(at - one->begin) < one->bytes) return true;
+  return size_t(at - gi_dynamic_shared) < dynamic_bytes;
 }
 
 // --- what is before what ---
@@ -172,7 +174,7 @@ void report(const void *address, const char *first, const Access &one, const cha
   bool same_block = one.time >= block_begin;
   if (reported.size() >= kMostReports || !reported.emplace(kernel, low, high, same_block).second) return;
   Dl_info named = {};
-  dladdr(kernel, &named);
+  dladdr(kernel->exported, &named);
   const char *memory = find_buffer(address).name;
   if (!memory) memory = is_shared(address) ? "shared memory" : "a variable";
   char text[2048];

@@ -219,7 +219,7 @@ GI_SELDOM void park_block() {
   block.live = live;
   for (unsigned i = 0; i < kMostThreads / 32; ++i) block.lanes[i] = warps[i].live;
   block.waiting = at_grid;
-  block.keep(kernel->shared_begin, kernel->shared_end, gi_dynamic_shared, dynamic_bytes);
+  block.keep(*kernel, gi_dynamic_shared, dynamic_bytes);
   at_grid = Queue();
   arrived_at_grid = 0;
   next_block();
@@ -351,7 +351,8 @@ void begin_block() {
     warps[i / 32].live = size - i >= 32 ? ~0u : (1u << (size - i)) - 1;
     warps[i / 32].waiting = 0;
   }
-  poison(kernel->shared_begin, size_t(kernel->shared_end - kernel->shared_begin));
+  for (const gi_shared *one = kernel->shared; one < kernel->shared + kernel->shared_count; ++one)
+    poison(one->begin, one->bytes);
   poison(gi_dynamic_shared, dynamic_bytes);
   if (!GI_ALWAYS(usual)) {
     schedule.begin_block();
@@ -391,7 +392,7 @@ GI_SELDOM bool resume_block() {
   gi_block_index = block.block;
   live = block.live;
   for (unsigned i = 0; i < kMostThreads / 32; ++i) warps[i].live = block.lanes[i];
-  block.put_back(kernel->shared_begin, gi_dynamic_shared);
+  block.put_back(*kernel, gi_dynamic_shared);
   if (!schedule.natural()) put_in_order(block.waiting);
   if (watching) watch_block();
   ready.append(block.waiting);
@@ -501,11 +502,15 @@ bool is_on_stack(const void *address) {
 }
 
 Place find_shared(const void *address) {
-  if (!launched || kernel->shared_begin == kernel->shared_end) return {};
-  size_t bytes = size_t(kernel->shared_end - kernel->shared_begin);
-  bool near = size_t(static_cast<const unsigned char *>(address) - kernel->shared_begin + kNearShared) <
-              bytes + 2 * kNearShared;
-  return near ? Place{"static shared memory", kernel->shared_begin, bytes} : Place{};
+  if (!launched) return {};
+  const unsigned char *at = static_cast<const unsigned char *>(address);
+  const gi_shared *nearest = nullptr;
+  ptrdiff_t least = kNearShared;
+  for (const gi_shared *one = kernel->shared; one < kernel->shared + kernel->shared_count; ++one) {
+    ptrdiff_t away = at < one->begin ? one->begin - at : at - (one->begin + one->bytes);
+    if (away < least) nearest = one, least = away;
+  }
+  return nearest ? Place{nearest->name, nearest->begin, nearest->bytes} : Place{};
 }
 
 unsigned running_thread() { return number; }
@@ -631,6 +636,9 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
     parked.clear(), released.clear();
   } else if (const char *name = overrun_buffer()) {
     snprintf(message, sizeof message, "the bytes beside buffer '%s' were written", name);
+    status = GI_OVERRUN;
+  } else if (const gi_shared *one = overrun_shared(*kernel)) {
+    snprintf(message, sizeof message, "the bytes beside '%s' were written", one->name);
     status = GI_OVERRUN;
   }
   return status;

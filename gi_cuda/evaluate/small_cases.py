@@ -1,0 +1,123 @@
+"""Cases on which a race shows as well, and that are watched in a fraction of the time.
+
+Under a detector a case takes from seconds to minutes, and a GPU's are large, so that it has enough
+to do. What a target has for a back end on the processor is small. A small case stands for a large
+one where it reaches the same code: each statement and each outcome of a condition, and the second
+round of each loop that has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Record, Recorded
+from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.table import backend_named, backends_on_gpus
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.spec import CaseRole, Configuration, Target
+from gi_cuda.subject import Subject
+
+_LIMIT: Final = 120.0
+"""Seconds that a counted run may take."""
+
+_ROUNDS: Final = 2
+"""Of a loop: a barrier that is gone shows between one and the next."""
+
+
+def small_cases(target: Target, backend: str) -> tuple[str, ...]:
+    """The held-out cases that a target has for processors, where the back end is a GPU's."""
+    if not backend_named(backend).gpu:
+        return ()
+    others = set(backends_on_gpus(gpu=False))
+    return tuple(
+        case.name
+        for case in target.cases
+        if case.role is CaseRole.HELD_OUT
+        and others & {*case.backends}
+        and backend not in case.backends
+    )
+
+
+@dataclass(frozen=True)
+class SmallCases:
+    """Small cases of a subject, for who watches its variants.
+
+    Attributes:
+        names: of them.
+        others: those that they stand for.
+        compiler: of what is run once.
+        folder: for binaries, and the reference's answers.
+    """
+
+    subject: Subject
+    names: tuple[str, ...]
+    others: tuple[str, ...]
+    compiler: Compiler
+    folder: Path
+    _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def session(self) -> Session | None:
+        """What a process needs to run them; None where the reference does not pass on them."""
+        session = self._session(self.names)
+        session.reference.mkdir(parents=True, exist_ok=True)
+        whole = unmodified(self.subject)
+        (binary,) = build_candidates(self.compiler, [whole], self.folder / "whole")
+        if isinstance(binary, BuildFailure):
+            return None
+        program, runs = whole.program(binary, self.names), max(2, self.subject.target.oracle.runs)
+        with suppress(UserError), Pool[int](session, 1) as pool:
+            answer = pool.one(Record(program, session.reference, runs, _LIMIT, {}))
+            if isinstance(answer, Recorded) and not any(answer.penalties.values()):
+                return session
+        return None
+
+    def stand_for(self, one: Candidate) -> bool:
+        """Whether they reach all that the others reach in what a candidate is made of."""
+        if one.binary is not None or not self.names:
+            return False
+        key = tuple(sorted(one.configuration.items()))
+        if key not in self._known:
+            self._known[key] = self._cover(one.configuration, one.macros)
+        return self._known[key]
+
+    def _cover(self, configuration: Configuration, macros: Mapping[str, str]) -> bool:
+        """Whether that holds for the source in a configuration; not where that cannot be told."""
+        mutable = self.subject.grammar.under(macros).mutable
+        counted = self.subject.parsed.count_places(mutable)
+        if counted is None or self.session is None:
+            return False
+        texts = [(counted.text, len(counted.places), 1)]
+        if loops := len(self.subject.grammar.loops):
+            texts.append((self.subject.parsed.instrument(), loops, _ROUNDS))
+        made = [as_candidate(self.subject, text, configuration) for text, _, _ in texts]
+        built = build_candidates(self.compiler, made, self.folder / "counted")
+        with Pool[int](self._session((*self.names, *self.others)), 1) as pool:
+            for one, binary, (_, places, enough) in zip(made, built, texts, strict=True):
+                if isinstance(binary, BuildFailure):
+                    return False
+                small, large = (
+                    pool.one(CountLoops(one.program(binary, cases), places, _LIMIT))
+                    for cases in (self.names, self.others)
+                )
+                if not isinstance(small, LoopCounts) or not isinstance(large, LoopCounts):
+                    return False
+                if not _as_far(small.most, large.most, enough):
+                    return False
+        return True
+
+    def _session(self, cases: tuple[str, ...]) -> Session:
+        reference = self.folder / "reference"
+        return Session(self.subject.target, self.subject.backend, cases, reference)
+
+
+def _as_far(small: Sequence[int], large: Sequence[int], enough: int) -> bool:
+    return all(a >= min(b, enough) for a, b in zip(small, large, strict=True))

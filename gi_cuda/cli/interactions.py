@@ -26,7 +26,7 @@ from gi_cuda.cli.options import (
 from gi_cuda.errors import UserError
 from gi_cuda.report.as_json import FoundInteractions
 from gi_cuda.report.interactions import dot, print_interactions
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import counted, say
 from gi_cuda.runs.run import open_run
 from gi_cuda.spec import CaseRole
 
@@ -60,7 +60,7 @@ def command(
         if not changes.changes:
             raise UserError(f"{winner} changes nothing", where=str(run))
         with (
-            working(f"reading subsets of {winner}: {len(changes.changes)} changes"),
+            working(f"reading subsets of {winner}: {counted(len(changes.changes), 'change')}"),
             refuse_wrong(winner, run),
         ):
             result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)

@@ -17,7 +17,7 @@ from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.analyze.whole import WholeRun
 from gi_cuda.report.page import charts
 from gi_cuda.report.page.payload import colours, payload
-from gi_cuda.report.page.pictures import pictures
+from gi_cuda.report.page.pictures import picture_of_several, pictures
 from gi_cuda.report.page.said import said
 
 LIBRARY = "echarts.common.min.js"
@@ -48,7 +48,14 @@ def page_of_several(runs: Sequence[WholeRun]) -> str:
     found = compare_searches(runs)
     told = [(one, said(one)) for one in runs]
     options = {"curves": charts.curves(found.kinds)}
-    return rendered("several.html", options, runs=told, found=found, latex=latex(found))
+    return rendered(
+        "several.html",
+        options,
+        runs=told,
+        found=found,
+        latex=latex(found),
+        race=picture_of_several(runs),
+    )
 
 
 def latex(found: Searches) -> str:

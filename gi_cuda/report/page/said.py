@@ -66,6 +66,7 @@ class Said:
         phases: where the time went: name, seconds, share.
         facts: name and value.
         commands: those that do it again, verify it and write the patch.
+        folder: the run's, as a shell takes it.
     """
 
     title: str
@@ -78,6 +79,7 @@ class Said:
     phases: tuple[tuple[str, float, float], ...]
     facts: tuple[tuple[str, str], ...]
     commands: tuple[str, ...]
+    folder: str
 
 
 def said(run: WholeRun) -> Said:
@@ -97,6 +99,7 @@ def said(run: WholeRun) -> Said:
         tuple((name, one, one / wall if wall else 0.0) for name, one in seconds(record.phases)),
         tuple(_facts(run)),
         (*record.commands, *_patch(run)),
+        shlex.quote(run.folder),
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import gi_cuda
 from gi_cuda.analyze.history import words
 from gi_cuda.errors import UserError
 from gi_cuda.report.as_json import PRINTED
-from gi_cuda.search import PRESETS
 from tests.command import gi_cuda as command
 from tests.integration.runs.conftest import Finished
 
@@ -125,15 +123,3 @@ def test_frames(run: Path) -> None:
 def test_no_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run is stored here"):
         gi_cuda.open_run(tmp_path)
-
-
-def test_a_search_from_python(finished: Finished, tmp_path: Path) -> None:
-    settings = replace(PRESETS["barracuda"].settings, population=4, generations=1)
-    told = []
-    run = gi_cuda.evolve(
-        finished.source.parent, tmp_path / "run", settings=settings, progress=told.append
-    )
-    assert len(run.individuals()) == 4
-    assert sorted(one.ident or 0 for one in told if one.evaluation) == [
-        one.individual for one in run.individuals()
-    ]

@@ -102,22 +102,6 @@ def test_it_is_one_file_that_asks_for_nothing(run: Path, tmp_path: Path) -> None
     assert "This says nothing of its speed on a GPU" in text
 
 
-def test_what_other_verbs_find_is_in_it(run: Path, tmp_path: Path) -> None:
-    before = page_of(run, output=tmp_path / "page.html")
-    for verb in ("minimize", "explain", "validate"):
-        assert f"gi-cuda {verb} " in before
-    for verb in ("minimize", "explain", "validate", "interactions"):
-        assert gi_cuda(verb, run).returncode == 0
-    after = page_of(run, output=tmp_path / "page.html")
-    assert "its place is executed on" in after
-    assert "gi-cuda explain" not in after
-    assert "A copy of the reference measured beside it as" in after
-    assert "How the changes depend on each other" in after
-    winner = shown(run)["winner"]
-    assert f"{winner['validation']['overall']['value']:.3f}" in after
-    assert winner["minimized"]
-
-
 def test_a_target_that_is_gone_costs_only_the_diffs(run: Path, tmp_path: Path) -> None:
     with open_store(run) as store:
         store.put(target="/nowhere/scale")

@@ -13,6 +13,7 @@ from rich.text import Text
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
 from gi_cuda.analyze.milestones import Milestone, Search
 from gi_cuda.report.as_json import ComparedContestant, ComparedContestants
+from gi_cuda.report.searches import searches_tables
 from gi_cuda.report.tables import folded, print_table, right, say, table
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -26,6 +27,9 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     if searches := _searches(comparison):
         levels = [level for level in LEVELS if any(_reached(one, level) for _, one in searches)]
         print_table(console, searches_table(searches, levels))
+    if comparison.searches:
+        for rows in searches_tables(comparison.searches):
+            print_table(console, rows)
     for result in comparison.results:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
@@ -118,6 +122,7 @@ def record(comparison: Comparison) -> ComparedContestants:
             )
             for one in comparison.results
         ),
+        comparison.searches,
     )
 
 

@@ -1,4 +1,4 @@
-"""Figures that other verbs draw, as images in a page, and its own for where no script draws them."""
+"""Figures that other verbs draw, as images, and the page's own for where no script draws them."""
 
 from __future__ import annotations
 

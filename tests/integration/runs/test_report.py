@@ -7,20 +7,15 @@ import gzip
 import json
 import re
 import shutil
-from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.searches import compare_searches
-from gi_cuda.analyze.whole import WholeRun, whole_run
+from gi_cuda.analyze.whole import whole_run
 from gi_cuda.report.page import payload
 from gi_cuda.report.page.payload import DETAILS, contents
-from gi_cuda.report.page.render import latex
-from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE, open_store, stored_baseline, stored_subject
 from gi_cuda.store import Store
 from tests.command import gi_cuda
@@ -161,45 +156,6 @@ def test_several_runs_are_compared(run: Path, tmp_path: Path) -> None:
     row = re.search(r'id="pairings">.*?<tbody>\n(.*?)</tbody>', text, re.S)
     assert row
     assert re.findall(r'class="n">([^<]*)<', row[1]) == ["0.00", "0.667", "0.667"]
-
-
-def test_three_searches_with_five_seeds_each(run: Path) -> None:
-    """All that is said of them is what scipy says of the same numbers."""
-    stats = pytest.importorskip("scipy.stats")
-    one, rng = whole_run(run, drawn=0), Random(1)
-    assert one.record.winner
-    worth = {name: [rng.uniform(low, 2) for _ in range(5)] for name, low in KINDS.items()}
-    runs = [_worth(one, name, value) for name, values in worth.items() for value in values]
-    found = compare_searches(runs)
-    assert [kind.found for kind in found.kinds] == [tuple(values) for values in worth.values()]
-    p_values = []
-    for pairing, (mine, theirs) in zip(
-        found.pairings, combinations(worth.values(), 2), strict=True
-    ):
-        test = stats.mannwhitneyu(mine, theirs, alternative="two-sided")
-        assert pairing.p == pytest.approx(test.pvalue)
-        assert pairing.a12 == pytest.approx(test.statistic / 25)
-        p_values.append(test.pvalue)
-    least, *_ = sorted(p_values)
-    assert min(pairing.corrected for pairing in found.pairings) == pytest.approx(3 * least)
-    table = latex(found)
-    for kind in found.kinds:
-        assert f"{kind.median:.3f} & {kind.low:.3f}--{kind.high:.3f}" in table
-    for pairing in found.pairings:
-        assert f"{pairing.a12:.2f} & {pairing.p:.3g} & {pairing.corrected:.3g}" in table
-
-
-KINDS = {"barracuda": 1.0, "adaptive": 1.9, "gevo": 1.2}
-"""Presets, and the least that their runs find."""
-
-
-def _worth(run: WholeRun, kind: str, value: float) -> WholeRun:
-    """The run, as if another search had found so much."""
-    winner = run.record.winner
-    assert winner
-    validation = replace(winner.validation, overall=SpeedUp(value, value, value))
-    record = replace(run.record, winner=replace(winner, validation=validation))
-    return replace(run, record=record, search=replace(run.search, kind=kind))
 
 
 def test_runs_of_different_targets_are_not_compared(run: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The page of ``gi-cuda report`` says of a run what the verbs say of it as JSON, number by number."""
+"""The page of ``gi-cuda report`` says what the verbs say of a run as JSON, number by number."""
 
 from __future__ import annotations
 

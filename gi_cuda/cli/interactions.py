@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
 from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
 from gi_cuda.cli.console import console, print_json, working
@@ -65,10 +66,10 @@ def command(
         ):
             result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)
         keep_dependencies(opened.store, winner, result)
-        beside = opened.beside
+        beside, told = opened.beside, sentences(opened.subject, winner.genotype)
     if beside:
         say(console, f"gains over {beside}")
-    print_interactions(console, str(winner), result)
+    print_interactions(console, str(winner), result, told)
     files = save(graph(result), folder, "interactions")
     files.append(folder / "interactions.dot")
     write_new(files[-1], dot(result), force=True)

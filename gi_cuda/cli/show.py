@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.records import (
     RunRecord,
@@ -22,7 +23,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.report.as_json import ShownGeneration, ShownIndividual
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
 from gi_cuda.report.tables import print_diff, print_table, say, say_whole
-from gi_cuda.report.winner import device_words, print_winner
+from gi_cuda.report.winner import device_words, print_changes, print_winner
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
@@ -125,6 +126,7 @@ def _individual(store: Store, run: Path, ident: int) -> ShownIndividual:
     if subject is None:
         say_whole(console, f"no diff: {why}")
     else:
+        print_changes(console, sentences(subject, subject.read(one.genotype)))
         diff = _print_diff(subject, f"individual {ident}", one.genotype)
     return ShownIndividual(individual_record(one, evaluation), diff)
 

@@ -13,7 +13,7 @@ from gi_cuda.report.tables import right, table
 
 def searches_tables(found: Searches) -> Iterator[Table]:
     """What each way to search found; beside each other, two by two."""
-    title = "what each way to search found: winners' speed-ups on the held-out cases, by seed"
+    title = "what each way to search found: its winners' speed-ups on the held-out cases"
     rows = table(title, "search", *right("runs", "median", "quartiles"))
     for kind in found.kinds:
         quartiles = f"{kind.low:.3f} to {kind.high:.3f}"

@@ -22,7 +22,7 @@ _COLUMNS = {
     Outcome.WRONG: "wrong",
     Outcome.SLOWER: "slow",
     Outcome.SAME: "same",
-    Outcome.UNCERTAIN: "unsure",
+    Outcome.UNCERTAIN: "maybe",
     Outcome.FASTER: "fast",
 }
 """Short words, so that a terminal of 80 columns has room for all. Those that are not built have a
@@ -65,7 +65,8 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
         " rest that compiled, and what became of it"
     )
     headings = ["gen", "made", "same\ngenes", "same\ntext", "built", *(_COLUMNS[o] for o in shown)]
-    rows = table(title, *right(*headings, "best"), caption=f"best: its speed-up; {BY_WHAT_IS_SURE}")
+    caption = f"best: its speed-up; {BY_WHAT_IS_SURE}"
+    rows = table(title, *right(*headings, "best"), caption=caption, between=1)
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)

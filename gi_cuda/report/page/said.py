@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.validate.acceptance import TriedCandidate
 from gi_cuda.analyze.whole import ChangeTold, WholeRun
 from gi_cuda.report.explain import facts
+from gi_cuda.report.minimize import worth_lines
 from gi_cuda.report.page.payload import names_in
 from gi_cuda.report.show import seconds
 from gi_cuda.report.tables import counted
@@ -173,10 +173,7 @@ def _told(run: WholeRun, one: ChangeTold) -> ToldChange:
     if one.explained is not None:
         lines = list(facts(one.explained))
     elif one.worth is not None:
-        known = Explanation(
-            one.number, one.change, one.sentence, one.worth, None, None, None, {}, ""
-        )
-        lines = list(facts(known))
+        lines = [one.sentence, *worth_lines(one.worth)]
     else:
         lines = [one.sentence]
     rules = [run.rules[name] for name in names_in(one.change) if name in run.rules]

@@ -77,10 +77,11 @@ def test_what_was_shown_before_minimizing_is_not_mixed_with_what_is_left(run: Pa
     winner = printed("show", run)["winner"]
     overall = "{value:.3f} [{low:.3f}, {high:.3f}]".format(**winner["validation"]["overall"])
     assert f"minimized, speed-up on held-out cases {overall}" in said
-    changes = said[said.index("its changes:") :].splitlines()[1:]
-    assert [one.strip() for one in changes[: len(words(winner["genotype"]))]] == words(
-        winner["genotype"]
-    )
+    assert list(winner["changes"]) == words(winner["genotype"])
+    assert all(winner["changes"].values())
+    lines = [line for both in winner["changes"].items() for line in both]
+    told = said[said.index("its changes:") :].splitlines()[1:]
+    assert [one.strip() for one in told[: len(lines)]] == lines
 
 
 def test_python_has_what_is_shown(run: Path) -> None:

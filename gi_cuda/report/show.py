@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -108,9 +108,15 @@ def phases_table(total: Phases, individuals: int) -> Table:
 
 
 def print_individuals(
-    console: Console, members: Sequence[tuple[Individual, Evaluation | None]]
+    console: Console,
+    members: Sequence[tuple[Individual, Evaluation | None]],
+    effective: Callable[[str], str],
 ) -> None:
-    """Individuals with what became of them, each with its genotype on lines of its own."""
+    """Individuals with what became of them, each with its genotype on a line of its own.
+
+    Args:
+        effective: makes of a genotype one without edits that others of it overrule.
+    """
     for one, evaluation in members:
         words = [f"individual {one.ident}", f"generation {one.generation}", one.origin]
         if one.parents:
@@ -119,5 +125,5 @@ def print_individuals(
         if evaluation and evaluation.ratio:
             words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
         say(console, ", ".join(words))
-        genotype = one.genotype or "(no changes)"
+        genotype = effective(one.genotype) or "(no changes)"
         say_whole(console, f"    {genotype}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -20,7 +21,7 @@ from gi_cuda.analyze.records import (
     readable_subject,
     run_record,
 )
-from gi_cuda.analyze.winner import select_winner
+from gi_cuda.analyze.winner import predecessor, select_winner
 from gi_cuda.backends import cores, set_one_thread
 from gi_cuda.backends.compile.code_cache import open_cache
 from gi_cuda.backends.table import open_backend
@@ -123,15 +124,19 @@ def open_run(path: str | Path) -> StoredRun:
     return StoredRun(Path(path))
 
 
+# Each parameter is what an option of the command line is.
 def evolve(
     target: str | Path,
     run: str | Path | None = None,
     *,
     backend: str = BACKENDS[0],
+    level: str = "source",
+    start: str | Path | None = None,
     preset: str = DEFAULT,
     settings: Settings | None = None,
     seed: int = 1,
     edits: str = "paper",
+    seconds: float | None = None,
     progress: Callable[[Progress], object] = lambda _: None,
 ) -> StoredRun:
     """Search, and validate the best on the held-out cases, as ``gi-cuda evolve`` does.
@@ -139,22 +144,30 @@ def evolve(
     Args:
         target: its folder, or its ``target.toml``.
         run: folder for the run; by default ``runs/<target>-<number>``.
+        level: what evolves: ``source`` or ``ptx``.
+        start: a run on the same source whose winner to start from, as ``--from`` names it; by
+            default the reference.
         settings: the numbers of the search; by default the preset's own.
+        seconds: to search; then it stops cleanly, and validates what it has.
         progress: called after every evaluation and every generation. What it raises ends the
             search, and ``gi-cuda resume`` goes on with it.
 
     Raises:
-        UserError: something about the target, the preset or the back end has to be mended first.
+        UserError: something about the target, the start, the preset or the back end has to be
+            mended first.
     """
     set_one_thread()  # for the processes that it starts
     chosen = find_preset(preset, "preset")
-    subject = open_subject(Path(target), backend, edits=edits)
+    begun = None if start is None else predecessor(Path(start), Path(target))
+    subject = open_subject(Path(target), backend, level, edits=edits, start=begun)
     chosen.demand(subject)
     folder = Path(run) if run else default_folder(subject.target.name)
     workers = open_backend(backend).workers(0, cores())
     plan = Plan(preset, settings or chosen.settings, seed, workers, cores())
-    with create_run(subject, folder, plan, cache=open_cache(_complain)) as opened:
-        for step in opened.evolution().run():
+    cache = open_cache(_complain)
+    with create_run(subject, folder, plan, begun, cache=cache) as opened:
+        end = None if seconds is None else time.monotonic() + seconds
+        for step in opened.evolution(lambda: end is not None and time.monotonic() >= end).run():
             progress(step)
         select_winner(opened)
     return StoredRun(folder)

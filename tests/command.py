@@ -45,11 +45,11 @@ _STATUS = threading.Lock()
 """Starting a process also reads the exit status of those that ended; the thread that waits for one
 of them would find nothing left to read, and take that for exit status 255."""
 
-_NOISY = ("copies of the reference differ in speed by up to", "this machine is too noisy")
+NOISY = ("copies of the reference differ in speed by up to", "this machine is too noisy")
 """What is said of a machine on which nothing can be measured, as one that runs tests is now and
 then. Nothing is left behind then."""
 
-_ATTEMPTS = 4
+ATTEMPTS = 4
 
 Done = subprocess.CompletedProcess[str]
 
@@ -104,9 +104,9 @@ def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterat
 
 def quietly(attempt: Callable[[], Done]) -> Done:
     """What came of an attempt; made again where the machine was too busy to measure on."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(ATTEMPTS):
         done = attempt()
-        if done.returncode != 2 or not any(said in done.stderr for said in _NOISY):
+        if done.returncode != 2 or not any(said in done.stderr for said in NOISY):
             break
     return done
 

@@ -31,7 +31,7 @@ class Search:
     """What a run spent, and what it found for that.
 
     Attributes:
-        kind: preset and edits; runs of one kind differ in their seeds.
+        kind: preset, edits, generations and population; runs of one kind differ in their seeds.
         seed: its own.
         milestones: one for each generation.
     """
@@ -45,7 +45,9 @@ def search_of(store: Store) -> Search:
     """What a stored search spent."""
     plan, level = stored_plan(store), store.get("level", "source")
     edits = store.get("edits", "paper") if level == "source" else level.upper()
-    return Search(f"{plan.preset}, {edits} edits", plan.seed, tuple(milestones(store)))
+    size = f"{plan.settings.generations} generations of {plan.settings.population}"
+    kind = f"{plan.preset}, {edits} edits, {size}"
+    return Search(kind, plan.seed, tuple(milestones(store)))
 
 
 def milestones(store: Store) -> Iterator[Milestone]:

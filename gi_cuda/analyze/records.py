@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import gi_cuda
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.milestones import milestones
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_minimized, stored_winner
@@ -103,7 +104,9 @@ class WinnerRecord:
         genotype: in notation, minimized where it was.
         validation: of just that, on the held-out cases.
         found: of a minimized one, the individual as the search found it, validated beside it.
-        diff: what it changes; None where the target is not there any more as it was.
+        changes: each in notation, and what kind it is in words; none where the target is not there
+            any more as it was.
+        diff: all of them; None where the target is not there any more as it was.
     """
 
     individual: int
@@ -111,6 +114,7 @@ class WinnerRecord:
     genotype: str
     validation: Validation
     found: Winner | None
+    changes: Mapping[str, str]
     diff: str | None
 
     def __str__(self) -> str:
@@ -271,20 +275,29 @@ def _winner(store: Store, subject: Subject | None) -> WinnerRecord | None:
         return None
     one, minimized = store.individual(found.ident), stored_minimized(store, found.ident)
     if one is None or minimized is None:
-        return replace(winner_record(found), diff=_diff(subject, found.genotype))
+        return winner_record(found, subject)
     genotype = minimized.minimization.genotype
     before = Winner(found.ident, one.genotype, minimized.before or found.validation)
-    diff = _diff(subject, genotype)
-    return WinnerRecord(found.ident, True, genotype, minimized.validation, before, diff)
+    told = _told(subject, genotype)
+    return WinnerRecord(found.ident, True, genotype, minimized.validation, before, *told)
 
 
-def _diff(subject: Subject | None, genotype: str) -> str | None:
-    return subject.diff(subject.read(genotype)) if subject else None
+def winner_record(found: Winner, subject: Subject | None) -> WinnerRecord:
+    """A winner as the search found it.
+
+    Args:
+        subject: the run's; None where it cannot be read any more.
+    """
+    told = _told(subject, found.genotype)
+    return WinnerRecord(found.ident, False, found.genotype, found.validation, None, *told)
 
 
-def winner_record(found: Winner) -> WinnerRecord:
-    """A winner as the search found it."""
-    return WinnerRecord(found.ident, False, found.genotype, found.validation, None, None)
+def _told(subject: Subject | None, genotype: str) -> tuple[Mapping[str, str], str | None]:
+    """What a genotype changes, in words and as a diff."""
+    if subject is None:
+        return {}, None
+    read = subject.read(genotype)
+    return sentences(subject, read), subject.diff(read)
 
 
 def commands(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -34,7 +34,7 @@ class Kind:
     """The runs of one way to search.
 
     Attributes:
-        name: preset, edits, population and generations.
+        name: preset, edits, generations and population.
         runs: their folders.
         found: what each run's winner is worth on the held-out cases; 1 where it has none.
         low, median, high: quartiles of that.
@@ -46,7 +46,6 @@ class Kind:
     low: float
     median: float
     high: float
-    curve: Curve
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +73,35 @@ class Searches:
     pairings: tuple[Pairing, ...]
 
 
-def compare_searches(runs: Sequence[WholeRun]) -> Searches:
+def compare_searches(found: Iterable[tuple[str, str, float]]) -> Searches:
     """Which of several ways to search found more.
+
+    Args:
+        found: of each run its kind, its folder, and what its winner is worth.
+    """
+    by_kind: dict[str, list[tuple[str, float]]] = {}
+    for kind, run, worth in found:
+        by_kind.setdefault(kind, []).append((run, worth))
+    kinds = tuple(_of_kind(name, some) for name, some in by_kind.items())
+    pairs = list(combinations(kinds, 2))
+    p_values = [mann_whitney(one.found, other.found) for one, other in pairs]
+    return Searches(
+        kinds,
+        tuple(
+            Pairing(one.name, other.name, a12(one.found, other.found), p, corrected)
+            for (one, other), p, corrected in zip(pairs, p_values, holm(p_values), strict=True)
+        ),
+    )
+
+
+def _of_kind(name: str, runs: Sequence[tuple[str, float]]) -> Kind:
+    found = tuple(worth for _, worth in runs)
+    low, median, high = map(float, np.percentile(found, (25, 50, 75)))
+    return Kind(name, tuple(run for run, _ in runs), found, low, median, high)
+
+
+def compare_runs(runs: Sequence[WholeRun]) -> Searches:
+    """Which of several ways to search found more, by what is stored.
 
     Raises:
         UserError: the runs are not of one target on one device.
@@ -90,24 +116,7 @@ def compare_searches(runs: Sequence[WholeRun]) -> Searches:
         else:
             continue
         raise UserError(differs, where=one.run, hint="write a page for each")
-    by_kind: dict[str, list[WholeRun]] = {}
-    for run in runs:
-        by_kind.setdefault(_kind(run), []).append(run)
-    kinds = tuple(_of_kind(name, some) for name, some in by_kind.items())
-    pairs = list(combinations(kinds, 2))
-    p_values = [mann_whitney(one.found, other.found) for one, other in pairs]
-    return Searches(
-        kinds,
-        tuple(
-            Pairing(one.name, other.name, a12(one.found, other.found), p, corrected)
-            for (one, other), p, corrected in zip(pairs, p_values, holm(p_values), strict=True)
-        ),
-    )
-
-
-def _kind(run: WholeRun) -> str:
-    settings = run.record.plan.settings
-    return f"{run.search.kind}, {settings.generations} generations of {settings.population}"
+    return compare_searches((one.search.kind, one.folder, worth(one)) for one in runs)
 
 
 def worth(run: WholeRun) -> float:
@@ -116,11 +125,12 @@ def worth(run: WholeRun) -> float:
     return winner.validation.overall.value if winner and winner.validation.overall else 1.0
 
 
-def _of_kind(name: str, runs: Sequence[WholeRun]) -> Kind:
-    found = tuple(worth(one) for one in runs)
-    low, median, high = map(float, np.percentile(found, (25, 50, 75)))
-    curve = _curve([one.search.milestones for one in runs])
-    return Kind(name, tuple(one.folder for one in runs), found, low, median, high, curve)
+def curves(runs: Sequence[WholeRun]) -> Mapping[str, Curve]:
+    """What runs of each kind surely reached."""
+    by_kind: dict[str, list[Sequence[Milestone]]] = {}
+    for run in runs:
+        by_kind.setdefault(run.search.kind, []).append(run.search.milestones)
+    return {name: _curve(some) for name, some in by_kind.items()}
 
 
 def _curve(searches: Sequence[Sequence[Milestone]]) -> Curve:

@@ -18,6 +18,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
 from gi_cuda.report.compare import comma_separated, print_comparison, record
 from gi_cuda.report.progress import Steps
+from gi_cuda.report.searches import latex
 from gi_cuda.report.tables import say
 from gi_cuda.runs.stored import open_store, stored_target
 from gi_cuda.runs.tools import open_tools
@@ -42,6 +43,13 @@ def command(
     output: Annotated[
         Path | None, typer.Option("--csv", help="Write all figures, comma-separated.")
     ] = None,
+    tables: Annotated[
+        Path | None,
+        typer.Option(
+            "--latex",
+            help="Write for LaTeX which way to search finds more; for runs of at least two kinds.",
+        ),
+    ] = None,
     figures: Annotated[
         Path | None, typer.Option(help="Draw how fast the runs found what they found, here.")
     ] = None,
@@ -50,9 +58,10 @@ def command(
     json: Json = False,
 ) -> None:
     """Measure contestants side by side, on train and held-out cases, in one session; with what
-    their searches spent."""
-    if output is not None:
-        check_new(output, force=force)
+    their searches spent, and of runs of several kinds which way to search finds more."""
+    for file in (output, tables):
+        if file is not None:
+            check_new(file, force=force)
     if figures is not None:
         check_figures(figures, ["race"])
     subject = load_subject(*_ground(contestants, target, backend), edits="full")
@@ -76,6 +85,11 @@ def command(
     if output is not None:
         write_new(output, comma_separated(result), force=force)
         files.append(output)
+    if tables is not None and result.searches is not None:
+        write_new(tables, latex(result.searches) + "\n", force=force)
+        files.append(tables)
+    elif tables is not None:
+        say(console, "no tables for LaTeX: the contestants are not runs of two kinds or more")
     # Individuals of one run come from one search.
     found = dict.fromkeys(one.search for one in entered if one.search and one.search.milestones)
     searches = list(found)

@@ -12,7 +12,7 @@ import typer
 from rich.table import Table
 
 from gi_cuda.cli.console import console
-from gi_cuda.cli.files import check_new, write_new
+from gi_cuda.cli.files import check_new, say_written, write_new
 from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import Edits, Force, Level
 from gi_cuda.errors import UserError
@@ -79,7 +79,7 @@ def command(
     program = language.read(source, wanted)
     wrote = _write(output or asked.folder, source.name, program.notation(), force)
     print_table(console, _edits(program.grammar, asked))
-    _say_written(wrote)
+    say_written(wrote)
     if asked.target is None:
         say_next(*asked.next)
     else:
@@ -129,11 +129,7 @@ def _convert_compiled(
     functions = len({rule.function for rule in subject.grammar.rules})
     loops = len(subject.grammar.loops)
     say(console, f"functions: {functions}, loops: {loops}")
-    _say_written(wrote)
-
-
-def _say_written(files: Sequence[Path]) -> None:
-    say(console, f"wrote {' and '.join(map(str, files))}")
+    say_written(wrote)
 
 
 def _write(folder: Path, name: str, texts: Mapping[str, str], force: bool) -> list[Path]:

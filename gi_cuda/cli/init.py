@@ -38,7 +38,7 @@ from gi_cuda.init import (
 )
 from gi_cuda.report.convert import kept_lines
 from gi_cuda.report.progress import Steps
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import counted, say
 from gi_cuda.trial import ProposalTrials, no_compiler
 
 
@@ -184,9 +184,13 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
     """What was found, and what is to be done."""
     lines = [f"wrote {folder}: {', '.join(texts)}"]
     others = len(proposal.functions) - len(proposal.steps)
-    reached = f"{others} function{'' if others == 1 else 's'} that it reaches"
     kernels = [step.kernel for step in proposal.steps]
-    lines.append(f"kernel{'s'[: len(kernels) > 1]} {', '.join(kernels)}, with {reached}")
+    several = len(kernels) > 1
+    reached = (
+        f", with {counted(others, 'function')} that {'they reach' if several else 'it reaches'}"
+    )
+    named = f"kernel{'s' if several else ''} {', '.join(kernels)}"
+    lines.append(named + (reached if others else ""))
     if proposal.evolving:
         files = ", ".join(dict.fromkeys(proposal.files.values()))
         lines.append(f"  what evolves stands in {files}")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.interactions.algorithm import BUDGET, interactions
 from gi_cuda.analyze.winner import choose_individual, keep_dependencies, refuse_wrong
 from gi_cuda.cli.console import console, print_json, working
@@ -26,7 +27,7 @@ from gi_cuda.cli.options import (
 from gi_cuda.errors import UserError
 from gi_cuda.report.as_json import FoundInteractions
 from gi_cuda.report.interactions import dot, print_interactions
-from gi_cuda.report.tables import say
+from gi_cuda.report.tables import counted, say
 from gi_cuda.runs.run import open_run
 from gi_cuda.spec import CaseRole
 
@@ -60,15 +61,15 @@ def command(
         if not changes.changes:
             raise UserError(f"{winner} changes nothing", where=str(run))
         with (
-            working(f"reading subsets of {winner}: {len(changes.changes)} changes"),
+            working(f"reading subsets of {winner}: {counted(len(changes.changes), 'change')}"),
             refuse_wrong(winner, run),
         ):
             result = interactions(changes, opened.measurer(CaseRole.TRAIN), budget)
         keep_dependencies(opened.store, winner, result)
-        beside = opened.beside
+        beside, told = opened.beside, sentences(opened.subject, winner.genotype)
     if beside:
         say(console, f"gains over {beside}")
-    print_interactions(console, str(winner), result)
+    print_interactions(console, str(winner), result, told)
     files = save(graph(result), folder, "interactions")
     files.append(folder / "interactions.dot")
     write_new(files[-1], dot(result), force=True)

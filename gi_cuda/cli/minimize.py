@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.minimize import Allowance, Measurers, minimize
 from gi_cuda.analyze.winner import Minimized, choose_individual, keep_minimized, refuse_wrong
 from gi_cuda.cli.console import console, print_json, working
@@ -67,8 +68,8 @@ def command(
             before, validation = opened.validate([candidate(subject, one) for one in both])
         minimized = Minimized(result, validation, before, confirm.words)
         keep_minimized(opened.store, winner.ident, minimized)
-        beside = opened.beside
-    print_minimized(console, str(winner), minimized, beside=beside)
+        beside, told = opened.beside, sentences(subject, both[1])
+    print_minimized(console, str(winner), minimized, told, beside=beside)
     if json:
         print_json(MinimizedWinner(winner.ident, beside, minimized))
     say_next_after(run)

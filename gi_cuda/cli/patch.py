@@ -142,10 +142,18 @@ def _next(run: Path, subject: Subject, format: str, files: list[Path]) -> tuple[
     if format == "ptx":
         line = command_line("compare", run, *files, "--backend", subject.backend)
         return line, "side by side with others"
+    if not files:
+        words = (
+            ["--format", "mail", "-o", "faster.mbox"]
+            if format == "mail"
+            else ["-o", "faster.patch"]
+        )
+        return command_line("patch", run, *words), "write it to a file"
     root = os.path.relpath(patch_root(subject.grammar.source, subject.target.source))
-    patches = [os.path.relpath(file, root) for file in files] or ["-"]
-    words = ["git", "-C", root, "am" if format == "mail" else "apply", *patches]
-    return shlex.join(words), "apply it: its paths start there"
+    patches = [os.path.relpath(file, root) for file in files]
+    there = [] if root == os.curdir else ["-C", root]
+    words = ["git", *there, "am" if format == "mail" else "apply", *patches]
+    return shlex.join(words), "apply it: its paths start there" if there else "apply it"
 
 
 def _write_patches(files: list[Path], texts: list[str], said: list[str], *, force: bool) -> None:

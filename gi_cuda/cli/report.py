@@ -10,6 +10,7 @@ import typer
 from gi_cuda.analyze.whole import whole_run
 from gi_cuda.cli.console import working
 from gi_cuda.cli.files import check_new, say_written, write_new
+from gi_cuda.cli.next_steps import command_line, say_next, say_next_after
 from gi_cuda.cli.options import Force
 
 
@@ -34,3 +35,7 @@ def command(
             text = page_of_several([whole_run(one, drawn=0) for one in different])
     write_new(output, text, force=force)
     say_written([output])
+    if len(different) == 1:
+        say_next_after(different[0])
+    else:
+        say_next(command_line("compare", *different), "measure their winners side by side")

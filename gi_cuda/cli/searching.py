@@ -70,7 +70,7 @@ def search(run: Run, seconds: float | None) -> None:
         say_whole(console, f"  {command_line('validate', run.folder)}")
         raise typer.Exit(1) from None
     on = device_words(run.subject.backend, run.store.get("device"))
-    print_winner(console, winner_record(winner) if winner else None, on)
+    print_winner(console, winner_record(winner, run.subject) if winner else None, on)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         print_next_steps(console, faster, list(_next_steps(run)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.explain.quotes import source_lines
 from gi_cuda.analyze.records import (
     RunRecord,
@@ -19,10 +21,11 @@ from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.next_steps import say_next_of_run
 from gi_cuda.cli.options import LARGEST, MOST, Json, MovedTarget, RunPath, follow
 from gi_cuda.errors import UserError
+from gi_cuda.genome import canonical
 from gi_cuda.report.as_json import ShownGeneration, ShownIndividual
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
 from gi_cuda.report.tables import print_diff, print_table, say, say_whole
-from gi_cuda.report.winner import device_words, print_winner
+from gi_cuda.report.winner import device_words, print_changes, print_winner
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import open_store
 from gi_cuda.store import Store
@@ -50,7 +53,7 @@ def command(
         if individual is not None:
             record = _individual(store, run, individual)
         elif generation is not None:
-            record = _generation(store, generation)
+            record = _generation(store, run, generation)
         else:
             record = _overview(store, run, best)
         say_next_of_run(store, run)
@@ -76,7 +79,7 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
     individuals = sum(sum(one.outcomes.values()) for one in generations)
     print_table(console, phases_table(record.phases, individuals))
     if best:
-        _print_best(store, best)
+        _print_best(store, best, subject)
         console.print()
     print_winner(console, record.winner, device_words(record.backend, record.device))
     if subject is None:
@@ -90,7 +93,7 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
     return record
 
 
-def _print_best(store: Store, count: int) -> None:
+def _print_best(store: Store, count: int, subject: Subject | None) -> None:
     """The fastest, or where none is certain, what may turn out to be."""
     members = store.best(count)
     heading = f"best individuals ({BY_WHAT_IS_SURE}):"
@@ -100,15 +103,24 @@ def _print_best(store: Store, count: int) -> None:
     if not members:
         heading = "no individual is faster, or may be"
     say(console, heading)
-    print_individuals(console, members)
+    print_individuals(console, members, _effective(subject))
 
 
-def _generation(store: Store, number: int) -> ShownGeneration:
+def _effective(subject: Subject | None) -> Callable[[str], str]:
+    """Makes of a genotype one without edits that others overrule, where the target is there."""
+    if subject is None:
+        return lambda text: text
+    return lambda text: str(canonical(subject.read(text), subject.order))
+
+
+def _generation(store: Store, run: Path, number: int) -> ShownGeneration:
     members = store.individuals(number)
     if not members:
         raise UserError(f"the run has no generation {number}", where="--generation")
     evaluations = store.evaluations(number)
-    print_individuals(console, [(one, evaluations.get(one.ident)) for one in members])
+    subject, _ = readable_subject(store, run)
+    told = [(one, evaluations.get(one.ident)) for one in members]
+    print_individuals(console, told, _effective(subject))
     return ShownGeneration(tuple(individual_records(store, number)))
 
 
@@ -117,14 +129,15 @@ def _individual(store: Store, run: Path, ident: int) -> ShownIndividual:
     if one is None:
         raise UserError(f"the run has no individual {ident}", where="--individual")
     evaluation = store.evaluations(one.generation).get(ident)
-    print_individuals(console, [(one, evaluation)])
+    subject, why = readable_subject(store, run)
+    print_individuals(console, [(one, evaluation)], _effective(subject))
     if evaluation and evaluation.message:
         say_whole(console, evaluation.message)
-    subject, why = readable_subject(store, run)
     diff = None
     if subject is None:
         say_whole(console, f"no diff: {why}")
     else:
+        print_changes(console, sentences(subject, subject.read(one.genotype)))
         diff = _print_diff(subject, f"individual {ident}", one.genotype)
     return ShownIndividual(individual_record(one, evaluation), diff)
 

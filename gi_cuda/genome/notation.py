@@ -77,9 +77,10 @@ class _Reader:
     def _value(self, name: Token, value: Token) -> Value:
         values = self.space.spellings.get(name)
         if values is None:
-            raise self._error(
-                name, f"there is no parameter {name}", _suggest(name, self.space.spellings)
-            )
+            names = self.space.spellings
+            there = f"there are {', '.join(names)}" if names else "[[parameter]] makes one"
+            hint = _suggest(name, names) or there
+            raise self._error(name, f"there is no parameter {name}", hint)
         if value not in values:
             raise self._error(
                 value, f"{name} does not take the value {value}", "it takes " + ", ".join(values)

@@ -15,6 +15,7 @@ from gi_cuda.analyze.history import History
 from gi_cuda.analyze.interactions.algorithm import Interactions
 from gi_cuda.analyze.milestones import Search
 from gi_cuda.analyze.records import IndividualRecord, RunRecord
+from gi_cuda.analyze.searches import Searches
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import Minimized
 from gi_cuda.backends.protocol.backend import Examined
@@ -122,11 +123,18 @@ class ComparedContestant:
 
 @dataclass(frozen=True, slots=True)
 class ComparedContestants:
-    """``compare``. `noise` is a copy of the reference, `floor` the noise floor as a fraction."""
+    """``compare``.
+
+    Attributes:
+        noise: a copy of the reference.
+        floor: the noise floor, as a fraction.
+        searches: which way to search found more; null where the runs are all of one kind.
+    """
 
     noise: SpeedUp
     floor: float
     contestants: tuple[ComparedContestant, ...]
+    searches: Searches | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gi_cuda.report.tables import right, table, whole
 def kernels_table(uses: Sequence[KernelUse]) -> Table:
     """The kernels of an application, the one that takes most time first."""
     numbers = right("launches", "time ms", "each us", "share")
-    rows = table("kernels", *whole("kernel"), *numbers, wide=True)
+    rows = table("kernels", *whole("kernel"), *numbers, between=3)
     for one in uses:
         timed = one.seconds > 0
         rows.add_row(

@@ -20,7 +20,7 @@ def baseline_table(baseline: Baseline, caught: Caught, compared: Mapping[str, Co
     Args:
         compared: by case, how the reference's answers compare with those that are known.
     """
-    rows = table("baseline", wide=True)
+    rows = table("baseline", between=3)
     rows.show_header = False
     for case in baseline.penalties:
         one = compared.get(case)
@@ -48,7 +48,7 @@ def values_table(tried: Sequence[TriedValue], all_values: int) -> Table:
     if len(tried) < all_values:
         title += f" ({len(tried)} of {all_values}, evenly chosen)"
     numbers = right("time / reference's")
-    rows = table(title, "parameter", "value", "answers", *numbers, wide=True)
+    rows = table(title, "parameter", "value", "answers", *numbers, between=3)
     last = None
     for one in tried:
         name = one.parameter if one.parameter != last else ""

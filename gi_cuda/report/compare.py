@@ -13,10 +13,15 @@ from rich.text import Text
 from gi_cuda.analyze.compare.comparison import Compared, Comparison
 from gi_cuda.analyze.milestones import Milestone, Search
 from gi_cuda.report.as_json import ComparedContestant, ComparedContestants
-from gi_cuda.report.tables import folded, print_table, right, say, table
+from gi_cuda.report.searches import searches_tables
+from gi_cuda.report.tables import folded, print_table, right, say, table, whole
 
 LEVELS = (1.05, 1.1, 1.2, 1.3, 1.5, 2.0, 3.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 """Speed-ups of which it is told when a search was sure of them."""
+
+
+MOST_SHOWN = 4
+"""Of these, the highest that a table has, so that it fits on a terminal; a file has all."""
 
 
 def print_comparison(console: Console, comparison: Comparison) -> None:
@@ -25,7 +30,11 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     print_table(console, resources_table(comparison))
     if searches := _searches(comparison):
         levels = [level for level in LEVELS if any(_reached(one, level) for _, one in searches)]
+        levels = levels[-MOST_SHOWN:]
         print_table(console, searches_table(searches, levels))
+    if comparison.searches:
+        for rows in searches_tables(comparison.searches):
+            print_table(console, rows)
     for result in comparison.results:
         if result.failure:
             said = f"{result.contestant.name}: {result.failure}"
@@ -80,7 +89,7 @@ def searches_table(searches: Sequence[tuple[str, Search]], levels: Sequence[floa
     """What each search spent, and what of it until it was sure of which speed-up."""
     numbers = right("in all", *(f"{level:g}" for level in levels))
     title = "evaluations, and seconds, until a speed-up was sure on the train cases"
-    rows = table(title, *folded("run", "search"), *numbers)
+    rows = table(title, *whole("run"), "search", *numbers)
     for name, search in searches:
         found = [search.milestones[-1], *(_reached(search, level) for level in levels)]
         cells = [f"{one.evaluations}\n{one.seconds:.0f} s" if one else "-" for one in found]
@@ -118,6 +127,7 @@ def record(comparison: Comparison) -> ComparedContestants:
             )
             for one in comparison.results
         ),
+        comparison.searches,
     )
 
 

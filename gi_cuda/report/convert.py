@@ -30,10 +30,13 @@ def lines_table(grammar: Rules, parts: Sequence[AccountedPart], width: int | Non
     longest = max(map(len, ["line", *lines]))
     table.add_column("line", justify="right", no_wrap=True, min_width=longest)
     table.add_column("source", no_wrap=True)
-    for name in ("what", "rules", "why it is fixed"):
+    for name in ("what", _RULE_OR_WHY):
         table.add_column(name, no_wrap=True)
-    said = [(str(part.kind), _rules(grammar, part), part.reason) for part in parts]
-    others = [max(map(len, column), default=0) for column in zip(*said, strict=True)]
+    said = [
+        (str(part.kind), "; ".join(filter(None, (_rules(grammar, part), part.reason))))
+        for part in parts
+    ]
+    others = [max(map(len, column)) for column in zip(("", _RULE_OR_WHY), *said, strict=True)]
     taken = longest + sum(others) + _BETWEEN * (1 + len(others)) + _BESIDE
     most = _WIDEST if width is None else max(_NARROWEST, min(_WIDEST, width - taken))
     for line, part, others_of_it in zip(lines, parts, said, strict=True):
@@ -42,6 +45,8 @@ def lines_table(grammar: Rules, parts: Sequence[AccountedPart], width: int | Non
         table.add_row(line, Text(shown), *map(Text, others_of_it))
     return table
 
+
+_RULE_OR_WHY = "rule, or why it is fixed"
 
 _BETWEEN, _BESIDE = 2, 3
 """Characters between two columns, and beside all of them."""

@@ -8,6 +8,7 @@ from rich.console import Console
 
 from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.explain.quotes import Quote
+from gi_cuda.report.minimize import worth_lines
 from gi_cuda.report.tables import counted, print_diff, say, say_whole
 
 
@@ -53,15 +54,7 @@ def quoted(one: Quote) -> Iterator[str]:
 def facts(one: Explanation) -> Iterator[str]:
     """What is known of a change, line by line."""
     yield one.kind
-    worth = one.worth
-    gain = f"gain {worth.gain} (95 % interval)" if worth.gain else "fails without it"
-    if worth.without:
-        gain = f"fails without it: {worth.without}"
-    alone = str(worth.alone) if worth.alone else f"fails: {worth.failure}"
-    yield f"{gain}; alone: {alone}"
-    if worth.stepping_stone:
-        others = ", ".join(worth.needed_by) or "others"
-        yield f"stepping stone, needed by {others}"
+    yield from worth_lines(one.worth)
     if one.partners is not None:
         yield f"depends on: {', '.join(one.partners)}" if one.partners else "independent"
     if one.executed is not None:

@@ -75,8 +75,10 @@ MOST_ANCESTORS = 40
 
 def _print_family(console: Console, history: History) -> None:
     family, some = history.family, len(history.family) - 1
-    title = f"the winner, and {some} of its {history.ancestors} ancestors: its changes came through"
-    title += " them"
+    title = "the winner, which has no ancestors"
+    if history.ancestors:
+        title = f"the winner, and {some} of its {history.ancestors} ancestors: those that its"
+        title += " changes came through"
     if len(family) > MOST_ANCESTORS:
         first: dict[int, Ancestor] = {}
         for one in sorted(family, key=lambda one: -one.passed):

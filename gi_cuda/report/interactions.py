@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.interactions.algorithm import Interactions
-from gi_cuda.report.tables import counted, print_table, right, say, table, whole
+from gi_cuda.report.tables import counted, print_table, right, say, say_whole, table, whole
 
 
-def print_interactions(console: Console, name: str, result: Interactions) -> None:
-    """The verdict in one line, and tables of changes, needs, pairs and groups."""
+def print_interactions(
+    console: Console, name: str, result: Interactions, told: Mapping[str, str]
+) -> None:
+    """The verdict in one line, and tables of changes, needs, pairs and groups.
+
+    Args:
+        told: each change in words.
+    """
     independent = sum(one.independent for one in result.singles)
     say(
         console,
@@ -21,7 +27,7 @@ def print_interactions(console: Console, name: str, result: Interactions) -> Non
         " (95 % interval)",
         "bold",
     )
-    _print_singles(console, result)
+    _print_singles(console, result, told)
     _print_needs(console, result)
     _print_pairs(console, result)
     _print_groups(console, result)
@@ -33,9 +39,8 @@ def print_interactions(console: Console, name: str, result: Interactions) -> Non
         say(console, "more of them with --budget")
 
 
-def _print_singles(console: Console, result: Interactions) -> None:
-    title = "changes: speed-up alone, and on top of all others"
-    rows = table(title, *right(""), *whole("change", "alone", "on top"), "")
+def _print_singles(console: Console, result: Interactions, told: Mapping[str, str]) -> None:
+    say(console, "changes: speed-up alone, and on top of all others")
     alone_in_group = {group.changes for group in result.groups}
     for number, one in enumerate(result.singles, 1):
         alone = str(one.alone) if one.alone else "fails"
@@ -43,8 +48,9 @@ def _print_singles(console: Console, result: Interactions) -> None:
         kind = "independent" if one.independent else "dependent"
         if not one.independent and (one.change,) in alone_in_group:
             kind = "dependent, on what is not certain"
-        rows.add_row(str(number), Text(one.change), alone, last, kind)
-    print_table(console, rows)
+        say_whole(console, f"{number:3}  {one.change}")
+        say(console, f"     {told[one.change]}; {kind}")
+        say(console, f"     alone {alone}; on top {last}")
 
 
 def _print_needs(console: Console, result: Interactions) -> None:

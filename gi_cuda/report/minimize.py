@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 from rich.console import Console
 from rich.text import Text
 
 from gi_cuda.analyze.minimization import DroppedChange, KeptChange, Minimization
 from gi_cuda.analyze.winner import Minimized
-from gi_cuda.report.tables import print_table, right, say, table, whole
+from gi_cuda.report.tables import print_table, say, say_whole, table, whole
 
 
-def print_minimized(console: Console, name: str, minimized: Minimized, *, beside: str = "") -> None:
+def print_minimized(
+    console: Console,
+    name: str,
+    minimized: Minimized,
+    told: Mapping[str, str],
+    *,
+    beside: str = "",
+) -> None:
     """The verdict in one line, and what became of each change.
 
     Args:
         name: of the individual.
+        told: each change that stays, in words.
         beside: what its changes were timed beside, if that is not the reference.
     """
     result = minimized.minimization
     say(console, verdict(name, minimized), "bold")
-    _print_kept(console, result)
+    _print_kept(console, result, told)
     _print_dropped(console, result.dropped)
     if minimized.loses:
         say(
@@ -56,28 +66,27 @@ def verdict(name: str, minimized: Minimized) -> str:
     return f"{name}: {len(result.kept)} of {total} changes stay; {worth}"
 
 
-def _print_kept(console: Console, result: Minimization) -> None:
+def _print_kept(console: Console, result: Minimization, told: Mapping[str, str]) -> None:
     if not result.kept:
         say(console, "nothing is left: no change pays")
         return
-    rows = table("changes that stay", *right(""), *whole("change", "gain", "alone"), "note")
+    say(console, "changes that stay:")
     for number, one in enumerate(result.kept, 1):
-        gain = str(one.gain) if one.gain else "fails without it"
-        alone = str(one.alone) if one.alone else "fails"
-        rows.add_row(str(number), Text(one.change), gain, alone, Text(_note(one)))
-    print_table(console, rows)
+        say_whole(console, f"{number:3}  {one.change}")
+        for line in (told[one.change], *worth_lines(one)):
+            say(console, f"     {line}")
 
 
-def _note(kept: KeptChange) -> str:
-    words = []
-    if kept.stepping_stone:
-        others = ", ".join(kept.needed_by) or "others"
-        words.append(f"stepping stone, needed by {others}")
-    if kept.without:
-        words.append(f"without it: {kept.without}")
-    if kept.failure:
-        words.append(f"alone: {kept.failure}")
-    return "; ".join(words)
+def worth_lines(worth: KeptChange) -> Iterator[str]:
+    """What a change is worth, line by line."""
+    gain = f"gain {worth.gain} (95 % interval)" if worth.gain else "fails without it"
+    if worth.without:
+        gain = f"fails without it: {worth.without}"
+    alone = str(worth.alone) if worth.alone else f"fails: {worth.failure}"
+    yield f"{gain}; alone: {alone}"
+    if worth.stepping_stone:
+        others = ", ".join(worth.needed_by) or "others"
+        yield f"stepping stone, needed by {others}"
 
 
 def _print_dropped(console: Console, dropped: tuple[DroppedChange, ...]) -> None:

@@ -37,7 +37,7 @@ def print_failures(subject: Subject, trials: Trials) -> None:
 
 def types_table(trials: Trials) -> Table:
     """How many variants compile, by the type of the rules that they edit."""
-    rows = table("by rule type", "type", *right("variants", "failed", "compile"), wide=True)
+    rows = table("by rule type", "type", *right("variants", "failed", "compile"), between=3)
     for kind, (tried, failed) in trials.by_type().items():
         rows.add_row(str(kind), str(tried), str(failed), f"{1 - failed / tried:.1%}")
     return rows
@@ -46,7 +46,7 @@ def types_table(trials: Trials) -> Table:
 def errors_table(trials: Trials) -> Table:
     """What the compiler said most often, names left out."""
     columns = (*folded("message"), *right("variants"), *whole("for example"))
-    rows = table("by error", *columns, wide=True)
+    rows = table("by error", *columns, between=3)
     for message, genotypes in list(trials.by_error().items())[:_MOST_ERRORS]:
         rows.add_row(message, str(len(genotypes)), str(genotypes[0]))
     return rows

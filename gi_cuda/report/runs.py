@@ -8,8 +8,8 @@ from rich.table import Table
 from rich.text import Text
 
 from gi_cuda.analyze.listing import Listed, Standing
+from gi_cuda.backends.table import backend_named
 from gi_cuda.report.tables import table, whole
-from gi_cuda.report.winner import device_words
 
 
 def runs_table(runs: Sequence[Listed]) -> Table:
@@ -17,9 +17,11 @@ def runs_table(runs: Sequence[Listed]) -> Table:
     rows = table(
         "runs, the last one worked on below",
         *whole("run"),
-        *("target", "when", "on", "gen", "speed-up", "state"),
-        caption="gen: generations; speed-up: with 95 % interval",
-        wide=True,
+        *("target", "when", "on", "gen"),
+        *whole("speed-up"),
+        "state",
+        caption="gen: generations; speed-up: on the held-out cases, or while there is no winner the"
+        " best on the train cases, with 95 % interval",
     )
     for one in runs:
         when = f"{one.when:%Y-%m-%d %H:%M}"
@@ -31,11 +33,9 @@ def runs_table(runs: Sequence[Listed]) -> Table:
 
 
 def _cells(one: Standing) -> list[str]:
-    if one.winner is not None:
-        best = f"{one.winner} held-out cases"
-    elif one.best is not None:
-        best = f"{one.best} train cases, not validated"
-    else:
-        best = "none is faster"
-    on = device_words(one.backend, one.device)
-    return [one.target, on, f"{one.done} of {one.planned}", best, one.state]
+    state = one.state
+    if one.winner is None and one.best is not None:
+        state += ", no winner yet"
+    best = one.winner or one.best or "none is faster"
+    on = one.device if backend_named(one.backend).gpu else f"{one.device}, a CPU"
+    return [one.target, on, f"{one.done} of {one.planned}", str(best), state]

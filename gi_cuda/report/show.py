@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.console import Console
 from rich.table import Table
@@ -22,7 +22,7 @@ _COLUMNS = {
     Outcome.WRONG: "wrong",
     Outcome.SLOWER: "slow",
     Outcome.SAME: "same",
-    Outcome.UNCERTAIN: "unsure",
+    Outcome.UNCERTAIN: "maybe",
     Outcome.FASTER: "fast",
 }
 """Short words, so that a terminal of 80 columns has room for all. Those that are not built have a
@@ -65,7 +65,8 @@ def generations_table(generations: Sequence[Generation], best: Sequence[float | 
         " rest that compiled, and what became of it"
     )
     headings = ["gen", "made", "same\ngenes", "same\ntext", "built", *(_COLUMNS[o] for o in shown)]
-    rows = table(title, *right(*headings, "best"), caption=f"best: its speed-up; {BY_WHAT_IS_SURE}")
+    caption = f"best: its speed-up; {BY_WHAT_IS_SURE}"
+    rows = table(title, *right(*headings, "best"), caption=caption, between=1)
     for generation, ratio in zip(generations, best, strict=True):
         tally = generation.tally
         share = built_share(generation)
@@ -107,9 +108,15 @@ def phases_table(total: Phases, individuals: int) -> Table:
 
 
 def print_individuals(
-    console: Console, members: Sequence[tuple[Individual, Evaluation | None]]
+    console: Console,
+    members: Sequence[tuple[Individual, Evaluation | None]],
+    effective: Callable[[str], str],
 ) -> None:
-    """Individuals with what became of them, each with its genotype on lines of its own."""
+    """Individuals with what became of them, each with its genotype on a line of its own.
+
+    Args:
+        effective: makes of a genotype one without edits that others of it overrule.
+    """
     for one, evaluation in members:
         words = [f"individual {one.ident}", f"generation {one.generation}", one.origin]
         if one.parents:
@@ -118,5 +125,5 @@ def print_individuals(
         if evaluation and evaluation.ratio:
             words.append(f"{speed(evaluation.ratio)} {interval(evaluation)}")
         say(console, ", ".join(words))
-        genotype = one.genotype or "(no changes)"
+        genotype = effective(one.genotype) or "(no changes)"
         say_whole(console, f"    {genotype}")

@@ -14,12 +14,12 @@ from rich.text import Text
 
 
 def table(
-    title: str, *columns: Column | str, caption: str | None = None, wide: bool = False
+    title: str, *columns: Column | str, caption: str | None = None, between: int = 2
 ) -> Table:
     """An empty table in the style of all of them.
 
     Args:
-        wide: with more room between the columns.
+        between: blanks between two columns.
     """
     return Table(
         *columns,
@@ -29,7 +29,7 @@ def table(
         caption_justify="left",
         pad_edge=False,
         box=SIMPLE_HEAD,
-        padding=(0, 1) if wide else (0, 1, 0, 0),
+        padding=(0, between - 1, 0, 0),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 
@@ -17,7 +17,6 @@ def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str
 
     Args:
         measured_on: the device in words.
-        minimized: what it was minimized to; that is what is shown then.
     """
     if winner is None:
         say(console, "no individual is faster than the reference on the held-out cases")
@@ -37,8 +36,15 @@ def print_winner(console: Console, winner: WinnerRecord | None, measured_on: str
         before, changes = winner.found.validation.overall, len(words(winner.found.genotype))
         say(console, f"as the search found it: {counted(changes, 'change')}, {before}")
     say(console, "its changes:")
-    for word in words(winner.genotype):
-        say_whole(console, f"  {word}")
+    print_changes(console, winner.changes or dict.fromkeys(words(winner.genotype), ""))
+
+
+def print_changes(console: Console, changes: Mapping[str, str]) -> None:
+    """Changes in notation, one a line, with what is said of each under it."""
+    for change, sentence in changes.items():
+        say_whole(console, f"  {change}")
+        if sentence:
+            say(console, f"    {sentence}")
 
 
 def device_words(backend: str, device: str) -> str:

@@ -76,7 +76,7 @@ def _read(file: Path) -> str:
         raise UserError(
             "there is no target here",
             where=str(file),
-            hint=f"Name a folder that holds a {FILE_NAME}.",
+            hint=f"name a folder that holds a {FILE_NAME}; gi-cuda init FILE.cu makes one",
         ) from None
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
+from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.records import commands
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
@@ -18,7 +19,7 @@ from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
 from gi_cuda.subject.diffs import blob, by_path, work_tree
-from gi_cuda.upstream.mail import Letter, Provenance, mail
+from gi_cuda.upstream.mail import Letter, Provenance, WorthChange, mail
 from gi_cuda.upstream.submission import Submission, ValidatedPatch
 
 
@@ -61,6 +62,7 @@ def draft(run: Run, submission: Submission, sender: str | None) -> Drafts:
 def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
     winner = submission.winner
     changes = winner.changes(run.subject).changes
+    told = sentences(run.subject, winner.genotype)
     worth = [""] * len(changes)
     if winner.minimized:
         worth = [
@@ -69,7 +71,10 @@ def _letter(run: Run, submission: Submission, part: ValidatedPatch) -> Letter:
         ]
     return Letter(
         str(part.step.genotype),
-        tuple((str(changes[at]), worth[at]) for at in part.step.changes),
+        tuple(
+            WorthChange(str(changes[at]), told[str(changes[at])], worth[at])
+            for at in part.step.changes
+        ),
         tuple(_notes(run, submission, part)),
         part.validation,
         str(submission.noise),

@@ -43,12 +43,21 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
+class WorthChange:
+    """A change in notation, its kind and its worth in words; that is "" where it is not known."""
+
+    change: str
+    kind: str
+    worth: str
+
+
+@dataclass(frozen=True, slots=True)
 class Letter:
     """What one mail says.
 
     Attributes:
         genotype: of the source after the patch, in notation.
-        changes: what the patch changes: each in notation, and what it is worth in words.
+        changes: what the patch changes.
         notes: what a maintainer must know besides.
         validation: of the source after the patch.
         noise: a copy of the reference beside the reference, in words; "" where not measured.
@@ -58,7 +67,7 @@ class Letter:
     """
 
     genotype: str
-    changes: tuple[tuple[str, str], ...]
+    changes: tuple[WorthChange, ...]
     notes: tuple[str, ...]
     validation: Validation
     noise: str
@@ -120,7 +129,7 @@ def _body(letter: Letter, origin: Provenance) -> list[str]:
     if letter.application:
         lines += ["", "In the whole application, built and run before and after:", ""]
         lines += [f"  {line}" for said in letter.application for line in _wrapped(said)]
-    if any(worth for _, worth in letter.changes):
+    if any(one.worth for one in letter.changes):
         lines += [
             "",
             "What changes, and what each change is worth beside the others (on the inputs",
@@ -132,7 +141,9 @@ def _body(letter: Letter, origin: Provenance) -> list[str]:
             "What changes (the winner was not minimized: what each change is worth is not",
         ]
         lines += ["known, and some may be worth nothing):", ""]
-    lines += _columns(letter.changes)
+    for one in letter.changes:
+        said = f"{one.kind}; {one.worth}" if one.worth else one.kind
+        lines += [f"  {one.change}", *(f"    {line}" for line in _wrapped(said))]
     for note in letter.notes:
         lines += ["", *_wrapped(note)]
     lines += [

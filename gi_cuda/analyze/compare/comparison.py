@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gi_cuda.analyze.compare.contestants import Contestant
 from gi_cuda.analyze.resources import resources
+from gi_cuda.analyze.searches import Searches, compare_searches
 from gi_cuda.evaluate.baseline import Baseline, in_silence
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.replicates import THOROUGH, Replicates, in_fresh_processes
@@ -53,6 +54,17 @@ class Comparison:
     noise: SpeedUp
     floor: float
     results: tuple[Compared, ...]
+
+    @property
+    def searches(self) -> Searches | None:
+        """Which way to search found more, by the winners that take part; None where these are all
+        of one kind. One that failed here is worth as much as the reference."""
+        found = [
+            (search.kind, one.contestant.name, one.held_out.value if one.held_out else 1.0)
+            for one in self.results
+            if (search := one.contestant.search) and one.contestant.winner
+        ]
+        return compare_searches(found) if len({kind for kind, *_ in found}) > 1 else None
 
 
 def compare(

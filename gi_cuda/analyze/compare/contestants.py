@@ -34,6 +34,7 @@ class Contestant:
         candidate: what is compiled and launched.
         changes: how many it makes; None where that is not known.
         search: what it comes from, if that is a run.
+        winner: whether it is what that search found.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Contestant:
     candidate: Candidate
     changes: int | None
     search: Search | None = None
+    winner: bool = False
 
 
 def as_run(word: str) -> tuple[Path, int | None] | None:
@@ -144,4 +146,4 @@ class Reader:
             search = search_of(store)
         one = self._of_genotype(word, winner.genotype, own)
         kind = f"{own.front_end.name} run" if own.compiled else "run"
-        return replace(one, kind=kind, search=search)
+        return replace(one, kind=kind, search=search, winner=individual is None)

@@ -12,7 +12,7 @@ from gi_cuda.analyze.minimization import KeptChange, kept_change
 from gi_cuda.analyze.resources import resources
 from gi_cuda.analyze.winner import ChosenIndividual, stored_dependencies
 from gi_cuda.evaluate.candidates import candidate
-from gi_cuda.genome import Change, Changed, Setting
+from gi_cuda.genome import Change, Changed, Genotype, Setting
 from gi_cuda.grammar.rule import Rule
 from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.runs.run import Run
@@ -109,6 +109,12 @@ def _partners(dependencies: Interactions | None, change: str) -> tuple[str, ...]
         return None
     group = next(one.changes for one in dependencies.groups if change in one.changes)
     return tuple(other for other in group if other != change)
+
+
+def sentences(subject: Subject, genotype: Genotype) -> dict[str, str]:
+    """What a genotype changes: each change in notation, and its kind in words."""
+    changes = Changed.of(genotype, subject.original, subject.order).changes
+    return {str(one): kind_of(subject, changes, at) for at, one in enumerate(changes)}
 
 
 def kind_of(subject: Subject, changes: tuple[Change, ...], number: int) -> str:

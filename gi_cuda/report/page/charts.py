@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gi_cuda.analyze.records import GenerationRecord
-from gi_cuda.analyze.searches import Kind
+from gi_cuda.analyze.searches import Curve
 from gi_cuda.report.page.payload import colours
 
 DARK, MIDDLE, LIGHT = "#222222", "#6b6b6b", "#d9d9d9"
@@ -98,17 +98,17 @@ def _rounded(values: Iterable[float | None]) -> list[float | None]:
 BANDS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444", "#882255")
 
 
-def curves(kinds: Sequence[Kind]) -> dict[str, Any]:
+def curves(kinds: Mapping[str, Curve]) -> dict[str, Any]:
     """What searches of each kind surely reached: median and quartiles over their runs."""
     series = []
-    for number, kind in enumerate(kinds):
-        colour, curve = BANDS[number % len(BANDS)], kind.curve
+    for number, (name, curve) in enumerate(kinds.items()):
+        colour = BANDS[number % len(BANDS)]
         spread = [high - low for low, high in zip(curve.low, curve.high, strict=True)]
         shared = {"type": "line", "step": "end", "symbol": "none", "itemStyle": {"color": colour}}
         # A band is an area on top of a line that is not seen.
         hidden = {
             "lineStyle": {"width": 0},
-            "stack": kind.name,
+            "stack": name,
             "silent": True,
             "tooltip": {"show": False},
         }
@@ -122,14 +122,13 @@ def curves(kinds: Sequence[Kind]) -> dict[str, Any]:
             },
             shared
             | {
-                "name": kind.name,
+                "name": name,
                 "data": _points(curve.evaluations, curve.middle),
                 "lineStyle": {"width": 2.5},
             },
         ]
     return _BASE | {
-        "legend": _BASE["legend"]
-        | {"data": [one.name for one in kinds], "type": "plain", "orient": "vertical"},
+        "legend": _BASE["legend"] | {"data": list(kinds), "type": "plain", "orient": "vertical"},
         "grid": _BASE["grid"] | {"top": 30 + 24 * len(kinds)},
         "xAxis": _axis("evaluations")
         | {"nameGap": 30, "type": "value", "max": "dataMax", "splitLine": {"show": False}},

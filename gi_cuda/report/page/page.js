@@ -1,5 +1,6 @@
 "use strict";
-// Draws the figures and tells of each individual. Without it the page has its text, not its figures.
+// Draws the figures and tells of each individual. Without it the page has its text, and images of
+// most figures.
 
 const PAGE = 25;
 const COLUMNS = ["individual", "outcome", "speed_up", "low", "high", "generation", "origin", "parents", "genotype"];

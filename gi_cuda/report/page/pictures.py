@@ -1,21 +1,31 @@
-"""Figures that other verbs draw, as images in a page."""
+"""Figures that other verbs draw, as images, and the page's own for where no script draws them."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
+import numpy as np
 from markupsafe import Markup
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
+from gi_cuda.analyze.records import GenerationRecord
 from gi_cuda.analyze.whole import WholeRun
 from gi_cuda.report.figures import history, interactions
-from gi_cuda.report.figures.drawing import svg
+from gi_cuda.report.figures.compare import race
+from gi_cuda.report.figures.drawing import legend, new_figure, svg
+from gi_cuda.report.page.payload import colours
+from gi_cuda.results.evaluation import Outcome
 
 
 def pictures(run: WholeRun) -> dict[str, Markup]:
-    """Figures of other verbs as images; "" where there is nothing to draw."""
+    """Figures as images; "" where there is nothing to draw."""
     several = len(run.history.family) > 1
+    generations = run.record.generations
     drawn = {
+        "outcomes": _outcomes(generations) if generations else None,
+        "best": history.best(run.history) if generations else None,
         "family": history.family(run.history) if several else None,
         "frequencies": history.frequencies(run.history) if several else None,
         "interactions": interactions.graph(run.interactions) if run.interactions else None,
@@ -23,10 +33,38 @@ def pictures(run: WholeRun) -> dict[str, Markup]:
     return {name: _image(name, figure) if figure else Markup() for name, figure in drawn.items()}
 
 
+def picture_of_several(runs: Sequence[WholeRun]) -> Markup:
+    """How fast searches found what they found; "" where none has."""
+    searches = [one.search for one in runs if one.search.milestones]
+    return _image("race", race(searches)) if searches else Markup()
+
+
+def _outcomes(generations: Sequence[GenerationRecord]) -> Figure:
+    """How many individuals of each generation came to what, stacked."""
+    figure, axes = new_figure()
+    numbers = np.array([one.generation for one in generations])
+    edges = np.append(numbers - 0.5, numbers[-1] + 0.5)
+    below = np.zeros(len(generations))
+    for outcome, colour in colours().items():
+        counts = np.array([one.outcomes.get(Outcome(outcome), 0) for one in generations])
+        if counts.any():
+            top = below + counts
+            axes.stairs(top, edges, baseline=below, fill=True, color=colour, label=outcome)
+            below = top
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.set_xlabel("generation")
+    axes.set_ylabel("individuals")
+    legend(figure, axes)
+    return figure
+
+
 _SHOWN = {
+    "outcomes": "What became of the individuals of each generation",
+    "best": "The best speed-up, generation by generation",
     "family": "The winner and the ancestors that its changes came through",
     "frequencies": "How frequent the winner's changes were, generation by generation",
     "interactions": "How the winner's changes depend on each other",
+    "race": "How fast each search found what it found",
 }
 
 

@@ -6,10 +6,10 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 
-from gi_cuda.analyze.explain.explanation import Explanation
 from gi_cuda.analyze.validate.acceptance import TriedCandidate
 from gi_cuda.analyze.whole import ChangeTold, WholeRun
 from gi_cuda.report.explain import facts
+from gi_cuda.report.minimize import worth_lines
 from gi_cuda.report.page.payload import names_in
 from gi_cuda.report.show import seconds
 from gi_cuda.report.tables import counted
@@ -66,6 +66,7 @@ class Said:
         phases: where the time went: name, seconds, share.
         facts: name and value.
         commands: those that do it again, verify it and write the patch.
+        folder: the run's, as a shell takes it.
     """
 
     title: str
@@ -78,6 +79,7 @@ class Said:
     phases: tuple[tuple[str, float, float], ...]
     facts: tuple[tuple[str, str], ...]
     commands: tuple[str, ...]
+    folder: str
 
 
 def said(run: WholeRun) -> Said:
@@ -97,6 +99,7 @@ def said(run: WholeRun) -> Said:
         tuple((name, one, one / wall if wall else 0.0) for name, one in seconds(record.phases)),
         tuple(_facts(run)),
         (*record.commands, *_patch(run)),
+        shlex.quote(run.folder),
     )
 
 
@@ -170,10 +173,7 @@ def _told(run: WholeRun, one: ChangeTold) -> ToldChange:
     if one.explained is not None:
         lines = list(facts(one.explained))
     elif one.worth is not None:
-        known = Explanation(
-            one.number, one.change, one.sentence, one.worth, None, None, None, {}, ""
-        )
-        lines = list(facts(known))
+        lines = [one.sentence, *worth_lines(one.worth)]
     else:
         lines = [one.sentence]
     rules = [run.rules[name] for name in names_in(one.change) if name in run.rules]

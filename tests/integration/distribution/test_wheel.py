@@ -119,5 +119,7 @@ def test_from_an_example_to_a_patch(installed: Installed, tmp_path: Path) -> Non
     assert "gi-cuda evolve targets/bwt_exact" in said("check", "targets/bwt_exact")
     assert "on " in said("evolve", "targets/bwt_exact", *SHORT)
     # Whether it is faster is not asked: this machine may be a busy one.
+    assert "wrote report.html" in said("report", "runs/bwt_exact-1", "-o", "report.html")
+    assert "<h1>bwt_exact" in (tmp_path / "report.html").read_text("utf-8")
     said("patch", "runs/bwt_exact-1", "--individual", 1, "-o", "faster.patch")
     assert "+#define" in (tmp_path / "faster.patch").read_text()

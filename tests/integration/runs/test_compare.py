@@ -35,7 +35,7 @@ def test_all_kinds_of_contestants(finished: Any, patch: Path, tmp_path: Path) ->
     assert done.returncode == 0, done.stderr
     assert "copy of the reference" in done.stdout
     assert f"{WRONG}: wrong: held-out: " in done.stdout
-    assert "barracuda, paper edits, seed" in done.stdout
+    assert "barracuda, paper edits, 3 generations of 12, seed" in done.stdout
     with (tmp_path / "all.csv").open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["contestant"] for row in rows] == [str(one) for one in contestants]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import gi_cuda
 from gi_cuda.analyze.history import words
 from gi_cuda.errors import UserError
 from gi_cuda.report.as_json import PRINTED
-from gi_cuda.search import PRESETS
 from tests.command import gi_cuda as command
 from tests.integration.runs.conftest import Finished
 
@@ -79,10 +77,11 @@ def test_what_was_shown_before_minimizing_is_not_mixed_with_what_is_left(run: Pa
     winner = printed("show", run)["winner"]
     overall = "{value:.3f} [{low:.3f}, {high:.3f}]".format(**winner["validation"]["overall"])
     assert f"minimized, speed-up on held-out cases {overall}" in said
-    changes = said[said.index("its changes:") :].splitlines()[1:]
-    assert [one.strip() for one in changes[: len(words(winner["genotype"]))]] == words(
-        winner["genotype"]
-    )
+    assert list(winner["changes"]) == words(winner["genotype"])
+    assert all(winner["changes"].values())
+    lines = [line for both in winner["changes"].items() for line in both]
+    told = said[said.index("its changes:") :].splitlines()[1:]
+    assert [one.strip() for one in told[: len(lines)]] == lines
 
 
 def test_python_has_what_is_shown(run: Path) -> None:
@@ -125,15 +124,3 @@ def test_frames(run: Path) -> None:
 def test_no_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no run is stored here"):
         gi_cuda.open_run(tmp_path)
-
-
-def test_a_search_from_python(finished: Finished, tmp_path: Path) -> None:
-    settings = replace(PRESETS["barracuda"].settings, population=4, generations=1)
-    told = []
-    run = gi_cuda.evolve(
-        finished.source.parent, tmp_path / "run", settings=settings, progress=told.append
-    )
-    assert len(run.individuals()) == 4
-    assert sorted(one.ident or 0 for one in told if one.evaluation) == [
-        one.individual for one in run.individuals()
-    ]

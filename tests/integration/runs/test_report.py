@@ -7,20 +7,15 @@ import gzip
 import json
 import re
 import shutil
-from dataclasses import replace
-from itertools import combinations
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
-from gi_cuda.analyze.searches import compare_searches
-from gi_cuda.analyze.whole import WholeRun, whole_run
+from gi_cuda.analyze.whole import whole_run
 from gi_cuda.report.page import payload
 from gi_cuda.report.page.payload import DETAILS, contents
-from gi_cuda.report.page.render import latex
-from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE, open_store, stored_baseline, stored_subject
 from gi_cuda.store import Store
 from tests.command import gi_cuda
@@ -102,22 +97,6 @@ def test_it_is_one_file_that_asks_for_nothing(run: Path, tmp_path: Path) -> None
     assert "This says nothing of its speed on a GPU" in text
 
 
-def test_what_other_verbs_find_is_in_it(run: Path, tmp_path: Path) -> None:
-    before = page_of(run, output=tmp_path / "page.html")
-    for verb in ("minimize", "explain", "validate"):
-        assert f"gi-cuda {verb} " in before
-    for verb in ("minimize", "explain", "validate", "interactions"):
-        assert gi_cuda(verb, run).returncode == 0
-    after = page_of(run, output=tmp_path / "page.html")
-    assert "its place is executed on" in after
-    assert "gi-cuda explain" not in after
-    assert "A copy of the reference measured beside it as" in after
-    assert "How the changes depend on each other" in after
-    winner = shown(run)["winner"]
-    assert f"{winner['validation']['overall']['value']:.3f}" in after
-    assert winner["minimized"]
-
-
 def test_a_target_that_is_gone_costs_only_the_diffs(run: Path, tmp_path: Path) -> None:
     with open_store(run) as store:
         store.put(target="/nowhere/scale")
@@ -177,45 +156,6 @@ def test_several_runs_are_compared(run: Path, tmp_path: Path) -> None:
     row = re.search(r'id="pairings">.*?<tbody>\n(.*?)</tbody>', text, re.S)
     assert row
     assert re.findall(r'class="n">([^<]*)<', row[1]) == ["0.00", "0.667", "0.667"]
-
-
-def test_three_searches_with_five_seeds_each(run: Path) -> None:
-    """All that is said of them is what scipy says of the same numbers."""
-    stats = pytest.importorskip("scipy.stats")
-    one, rng = whole_run(run, drawn=0), Random(1)
-    assert one.record.winner
-    worth = {name: [rng.uniform(low, 2) for _ in range(5)] for name, low in KINDS.items()}
-    runs = [_worth(one, name, value) for name, values in worth.items() for value in values]
-    found = compare_searches(runs)
-    assert [kind.found for kind in found.kinds] == [tuple(values) for values in worth.values()]
-    p_values = []
-    for pairing, (mine, theirs) in zip(
-        found.pairings, combinations(worth.values(), 2), strict=True
-    ):
-        test = stats.mannwhitneyu(mine, theirs, alternative="two-sided")
-        assert pairing.p == pytest.approx(test.pvalue)
-        assert pairing.a12 == pytest.approx(test.statistic / 25)
-        p_values.append(test.pvalue)
-    least, *_ = sorted(p_values)
-    assert min(pairing.corrected for pairing in found.pairings) == pytest.approx(3 * least)
-    table = latex(found)
-    for kind in found.kinds:
-        assert f"{kind.median:.3f} & {kind.low:.3f}--{kind.high:.3f}" in table
-    for pairing in found.pairings:
-        assert f"{pairing.a12:.2f} & {pairing.p:.3g} & {pairing.corrected:.3g}" in table
-
-
-KINDS = {"barracuda": 1.0, "adaptive": 1.9, "gevo": 1.2}
-"""Presets, and the least that their runs find."""
-
-
-def _worth(run: WholeRun, kind: str, value: float) -> WholeRun:
-    """The run, as if another search had found so much."""
-    winner = run.record.winner
-    assert winner
-    validation = replace(winner.validation, overall=SpeedUp(value, value, value))
-    record = replace(run.record, winner=replace(winner, validation=validation))
-    return replace(run, record=record, search=replace(run.search, kind=kind))
 
 
 def test_runs_of_different_targets_are_not_compared(run: Path, tmp_path: Path) -> None:

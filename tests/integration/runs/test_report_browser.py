@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -70,6 +71,15 @@ def visit(browser: Chrome, text: str, file: Path, width: int) -> None:
     WebDriverWait(browser, 60, 0.05).until(lambda one: one.execute_script(ready) == "yes")
 
 
+@contextmanager
+def without_scripts(browser: Chrome) -> Iterator[None]:
+    """As for a reader who lets no page run any."""
+    command = "Emulation.setScriptExecutionDisabled"
+    browser.execute_cdp_cmd(command, {"value": True})
+    yield
+    browser.execute_cdp_cmd(command, {"value": False})
+
+
 def asked_for(browser: Chrome) -> list[str]:
     """Where requests went since this was asked last."""
     events = (json.loads(one["message"])["message"] for one in browser.get_log("performance"))
@@ -100,6 +110,31 @@ def test_one_run(browser: Chrome, grown: Callable[[int], Path], tmp_path: Path, 
         assert dots == count + 2  # the ends of the line at 1
     assert browser.get_log("browser") == []
     assert all(one.startswith(("file:", "data:")) for one in asked_for(browser))
+
+
+def seen(browser: Chrome, selector: str) -> list[str]:
+    """What can be seen of such elements: the words in them, or beside an image."""
+    those = browser.find_elements("css selector", selector)
+    return [one.get_attribute("alt") or one.text for one in those if one.is_displayed()]
+
+
+def test_without_scripts_figures_are_images(
+    browser: Chrome, grown: Callable[[int], Path], tmp_path: Path
+) -> None:
+    file = tmp_path / "page.html"
+    file.write_text(page(whole_run(grown(50))), "utf-8")
+    with without_scripts(browser):
+        browser.get(file.as_uri())
+        assert len(seen(browser, "#search figure img")) == 2
+        assert seen(browser, ".scripted, .chart") == []
+        assert "need JavaScript" in "".join(seen(browser, "#individuals .note"))
+        assert len(seen(browser, "#table tbody tr")) == 10
+        runs = [whole_run(grown(count), drawn=0) for count in (20, 30)]
+        file.write_text(page_of_several(runs), "utf-8")
+        browser.get(file.as_uri())
+        assert seen(browser, "figure img") == ["How fast each search found what it found"]
+    browser.get(file.as_uri())
+    assert seen(browser, "figure img") == []
 
 
 def test_every_individual_leads_to_what_became_of_it(

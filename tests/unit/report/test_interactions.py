@@ -61,11 +61,14 @@ def test_the_picture_names_every_change_and_gain(tmp_path: Path) -> None:
 
 def test_the_tables_say_it_all() -> None:
     console = Console(width=200, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    print_interactions(console, "individual 7", RESULT)
+    print_interactions(
+        console, "individual 7", RESULT, {one: f"kind {one}" for one in (A, B, C, D)}
+    )
     text = console.export_text()
     for said in [
         "individual 7: 4 changes, 1 of them independent; 2 groups",
         "fails without it",
+        f"kind {A}; independent",
         "sub-additive",
         "1.500 [1.400, 1.600]",
         "24%",

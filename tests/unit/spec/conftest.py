@@ -148,6 +148,11 @@ def case(seed, n, steps=3):
 Write = Callable[..., Path]
 
 
+def line(text: str) -> int:
+    """The line of the unspoilt target in which `text` stands first."""
+    return TARGET[: TARGET.index(text)].count("\n") + 1
+
+
 @pytest.fixture
 def write(tmp_path: Path) -> Write:
     """Write the target, each (old, new) replaced once in its text; gives the folder."""

@@ -20,7 +20,7 @@ from gi_cuda.search.strategies.barracuda import PAPER
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.subject.diffs import blob, by_path, unified_diff
 from gi_cuda.subject.scratch import apply_in_scratch
-from gi_cuda.upstream.mail import Letter, Provenance, mail
+from gi_cuda.upstream.mail import Letter, Provenance, WorthChange, mail
 from gi_cuda.upstream.steps import elsewhere, in_one, steps
 
 SHIPPED = Path(__file__).parents[3] / "targets"
@@ -122,7 +122,10 @@ ORIGIN = Provenance(
 
 
 def letter(subject: Subject, diff: str) -> Letter:
-    changes = (("BLOCK=128", "gain 1.1 [1.0, 1.2]"), ("<_kernel.cu_27>", ""))
+    changes = (
+        WorthChange("BLOCK=128", "macro BLOCK: 64 becomes 128", "gain 1.1 [1.0, 1.2]"),
+        WorthChange("<_kernel.cu_27>", "deletes a statement", ""),
+    )
     return Letter(MIXED, changes, ("A note.",), VALIDATION, "1.0 [0.9, 1.1]", diff)
 
 
@@ -152,7 +155,8 @@ def test_a_series_of_mails_applies_and_says_what_was_measured(
         "kernel.cu: 1.25 times as fast",
         "all cases               1.250 [1.200, 1.300]",
         "wide: n = 7",
-        "BLOCK=128        gain 1.1 [1.0, 1.2]",
+        "BLOCK=128\n    macro BLOCK: 64 becomes 128; gain 1.1 [1.0, 1.2]",
+        "<_kernel.cu_27>\n    deletes a statement\n",
         "a processor",
         "gi-cuda evolve targets/scale",
         f"  {MIXED}",
@@ -191,9 +195,8 @@ def test_a_patch_names_the_file_that_it_is_against(tmp_path: Path) -> None:
 def test_a_winner_that_was_not_minimized(scale: Subject) -> None:
     diff = unified_diff("a\n", "b\n", "k.cu") + unified_diff("a\n", "a\nc\n", "h.cuh")
     minimized = letter(scale, diff)
-    found = replace(
-        minimized, changes=(("BLOCK=128", ""), ("<_kernel.cu_27>", "")), bases=("k.cu: git blob 1",)
-    )
+    unknown = tuple(replace(one, worth="") for one in minimized.changes)
+    found = replace(minimized, changes=unknown, bases=("k.cu: git blob 1",))
     said = mail(found, ORIGIN)
     assert "the winner was not minimized" in said
     assert "is worth beside the others" not in said

@@ -1,0 +1,14 @@
+"""What tests of the command line share."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.backends.cuda.driver import query
+
+
+@pytest.fixture
+def no_gpu() -> None:
+    """Skips where there is a GPU."""
+    if query().gpus:
+        pytest.skip("there is a GPU, so the cuda back end can be used")

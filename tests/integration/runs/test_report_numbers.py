@@ -1,0 +1,162 @@
+"""The page of ``gi-cuda report`` says what the verbs say of a run as JSON, number by number."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gi_cuda.analyze.explain.explanation import Explanation, keep_explanations
+from gi_cuda.analyze.minimization import KeptChange
+from gi_cuda.analyze.winner import choose_individual
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.runs.stored import open_store, stored_subject
+from tests.command import gi_cuda
+from tests.integration.runs.conftest import Finished
+
+STUDIES = ("minimize", "validate", "interactions", "explain")
+
+
+def asked(*words: object) -> str:
+    done = gi_cuda(*words)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def page_of(run: Path) -> str:
+    file = run.parent / "page.html"
+    asked("report", run, "-o", file, "--force")
+    return file.read_text("utf-8")
+
+
+@pytest.fixture(scope="module")
+def studied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
+    """A run of which all was asked, and what was said of it as JSON; ``show`` last."""
+    run = Path(shutil.copytree(finished.folder, tmp_path_factory.mktemp("studied") / "run"))
+    verbs = [*STUDIES, "show"]
+    return run, [json.loads(asked(verb, run, "--json")) for verb in verbs]
+
+
+HIDDEN = re.compile(
+    r"<(script|style|pre|code|nav|footer)\b.*?</\1>|<img[^>]*>|<td>[0-9a-f]{32}</td>|"
+    r"<[^>]*>",
+    re.S,
+)
+"""What is no number to read: scripts, sources, notation, images, hashes."""
+
+NUMBER = re.compile(r"(?<![\w.@+:-])\d+(?:\.\d+)?(?![\w.]*\w)")
+
+
+def numbers(text: str) -> list[str]:
+    """The numbers that a reader sees, in order."""
+    body = text[text.index("<body>") :]
+    return NUMBER.findall(html.unescape(HIDDEN.sub(" ", body)))
+
+
+def known(value: Any) -> Iterator[str]:
+    """A record's numbers, and those in its texts, in every form in which a page shows them."""
+    if isinstance(value, dict):
+        yield str(len(value))
+        for name, one in value.items():
+            yield from NUMBER.findall(name)
+            yield from known(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from known(one)
+    elif isinstance(value, str):
+        yield from NUMBER.findall(value)
+    elif isinstance(value, (int, float)):
+        yield from (str(value), f"{value:g}", f"{value:.2f}", f"{value:.3f}", f"{1e3 * value:.3f}")
+        yield from (f"{100 * value:.{digits}f}" for digits in range(3))
+
+
+def test_every_number_is_one_that_verbs_say(studied: tuple[Path, list[Any]]) -> None:
+    run, records = studied
+    phases = dict(records[-1]["phases"])
+    wall = phases["wall"]
+    # While all else waits.
+    phases["idle"] = wall - sum(phases[one] for one in ("preprocess", "compile", "run", "verify"))
+    shares = [one / wall for one in phases.values()]
+    # The level of all intervals; where bars begin.
+    said = {*known(records), *known(list(phases.values())), *known(shares), "95", "1"}
+    found = numbers(page_of(run))
+    assert len(found) > 50
+    assert [one for one in found if one not in said] == []
+
+
+def test_each_number_is_in_its_place(studied: tuple[Path, list[Any]]) -> None:
+    run, (_, validated, interactions, explained, show) = studied
+    text = page_of(run)
+    winner = show["winner"]
+    assert f'class="speed-up">{winner["validation"]["overall"]["value"]:.3f}<' in text
+    bars = re.findall(r'class="case">(.*?)<.*?class="number">(.*?)</div>', text, re.S)
+    cases = {name: _interval(one) for name, one in winner["validation"]["cases"].items()}
+    assert {name: _plain(one) for name, one in bars if name in cases} == cases
+    noise = validated["acceptance"]["noise"]
+    assert f"A copy of the reference measured beside it as {_interval(noise)}." in text
+    for one in explained["changes"]:
+        worth = one["worth"]
+        if worth["gain"] and worth["alone"]:
+            gain, alone = _interval(worth["gain"]), _interval(worth["alone"])
+            assert f"<li>gain {gain} (95 % interval); alone: {alone}</li>" in text
+    section = text[text.index('<section id="interactions">') :]
+    rows = re.findall(r'<td class="n">(.*?)</td>', section[: section.index("</tbody>")], re.S)
+    groups = interactions["interactions"]["groups"]
+    gains = [_interval(one["gain"]) if one["gain"] else "fails without them" for one in groups]
+    shares = ["" if one["share"] is None else f"{100 * one['share']:.0f} %" for one in groups]
+    assert [_plain(one) for one in rows[::2]] == gains
+    assert rows[1::2] == shares
+    best = re.findall(r"<tr><td>(\d+)</td><td>(\w+)</td><td>([\d.]+)</td>", text)
+    assert best == [
+        (str(one["individual"]), one["outcome"], f"{one['speed_up']:.3f}")
+        for one in json.loads(asked("show", run, "--json", "--best", 10))["individuals"]
+    ]
+
+
+def _interval(one: dict[str, float]) -> str:
+    return f"{one['value']:.3f} [{one['low']:.3f}, {one['high']:.3f}]"
+
+
+def _plain(text: str) -> str:
+    return re.sub("<[^>]*>", "", text)
+
+
+def test_what_other_verbs_find_is_in_it(
+    studied: tuple[Path, list[Any]], finished: Finished, tmp_path: Path
+) -> None:
+    before = page_of(Path(shutil.copytree(finished.folder, tmp_path / "run")))
+    for verb in ("minimize", "explain", "validate"):
+        assert f"gi-cuda {verb} " in before
+    after = page_of(studied[0])
+    assert "its place is executed on" in after
+    assert "gi-cuda explain" not in after
+    assert "A copy of the reference measured beside it as" in after
+    assert "How the changes depend on each other" in after
+
+
+def test_what_only_a_gpu_tells(finished: Finished, tmp_path: Path) -> None:
+    """Registers before and after, as ``explain`` stores them: host back ends know of none."""
+    run = Path(shutil.copytree(finished.folder, tmp_path / "run"))
+    with open_store(run) as store:
+        chosen = choose_individual(store, stored_subject(store, run), run, None, as_found=False)
+        change = str(chosen.genotype).split()[0]
+        worth = KeptChange(change, SpeedUp(1.2, 1.1, 1.3), "", SpeedUp(1.4, 1.3, 1.5), "")
+        taken = {"registers": (40, 32), "instructions, memory": (17, 9), "occupancy": (50, 75)}
+        keep_explanations(
+            store,
+            chosen,
+            [Explanation(1, change, "a kind", worth, (), {"train": True}, None, taken, "")],
+        )
+        store.put(device="NVIDIA H200", backend="cuda")
+    text = page_of(run)
+    for name, (before, after) in taken.items():
+        assert f"<li>{name}: {before} becomes {after}</li>" in text
+    assert "Measured on NVIDIA H200 (cuda back end)." in text
+    assert 'class="warning"' not in text
+    assert "Diffs are missing" not in text

@@ -1,0 +1,97 @@
+"""What a new user types, on terminals of 80 and 200 columns: no word is broken, nothing is cut, and
+each ends with the command that comes next."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.runs.stored import open_store
+from tests.command import gi_cuda
+from tests.integration.runs.conftest import WASTE, Finished, copy_scale
+
+TARGET, RUN = "targets/scale", "runs/first"
+
+MEASURING: tuple[tuple[object, ...], ...] = (
+    ("init", f"{TARGET}/kernel.cu", "-o", "targets/mine", "--no-trial"),
+    ("init", "--example", "bwt_exact"),
+    ("check", TARGET),
+    ("try", TARGET, WASTE, "BLOCK=128"),
+    ("evolve", TARGET, "--population", 2, "--generations", 1),
+    ("minimize", RUN),
+    ("validate", RUN),
+    ("interactions", RUN),
+    ("history", RUN),
+    ("explain", RUN),
+    ("compare", RUN, WASTE),
+    ("patch", RUN, "-o", "faster.patch"),
+)
+
+LOOKING: tuple[tuple[object, ...], ...] = (
+    ("--help",),
+    ("evolve", "--help"),
+    ("convert", TARGET, "--force"),
+    ("convert", TARGET, "--explain"),
+    ("mutate", TARGET, "--sample", 2),
+    ("runs",),
+    ("show", RUN),
+    ("show", RUN, "--generation", 1),
+    ("show", RUN, "--individual", 1),
+    ("report", RUN, "--force"),
+    ("doctor",),
+    ("cache",),
+)
+
+COMMANDS = [
+    *(pytest.param(words, 80, id=f"80 {words[0]}") for words in (*MEASURING, *LOOKING)),
+    *(pytest.param(words, 200, id=f"200 {words[0]}") for words in LOOKING),
+]
+"""The narrow one is the hard one; what measures prints by the same means as what looks."""
+
+UNBROKEN = re.compile(r"^( {2,}|\+|-|@@|index |diff --git |wrote )|/")
+"""What people copy is one line, however long: commands, notation, diffs, paths."""
+
+
+@pytest.fixture(scope="module")
+def place(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a target and a run of it."""
+    folder = tmp_path_factory.mktemp("terminals")
+    copy_scale(folder / TARGET)
+    shutil.copytree(finished.folder, folder / RUN)
+    with open_store(folder / RUN) as store:
+        store.put(target=str(folder / TARGET))
+    return folder
+
+
+def typed(words: Sequence[object], columns: int, cwd: Path) -> tuple[list[str], list[str]]:
+    """What a terminal of so many columns shows in the end, line by line; and on standard error."""
+    done = gi_cuda(
+        *words, cwd=cwd, COLUMNS=str(columns), FORCE_COLOR="1", NO_COLOR="1", TERM="xterm"
+    )
+    assert done.returncode == 0, done.stderr
+    # Lines that were drawn over and over are those of progress.
+    said = re.sub(r"(\r|\x1b\[\d*A)?\x1b\[2K", "\r", done.stdout)
+    said = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", said)
+    lines = [line.rpartition("\r")[2].rstrip() for line in said.split("\n")]
+    return lines, done.stderr.split("\n")
+
+
+def words_in(lines: Sequence[str]) -> set[str]:
+    return {word for line in lines for word in re.findall(r"[^\W\d_]{4,}", line)}
+
+
+@pytest.mark.parametrize(("words", "columns"), COMMANDS)
+def test_a_new_user_reads_it(words: tuple[object, ...], columns: int, place: Path) -> None:
+    lines, beside = typed(words, columns, place)
+    assert [one for one in lines if len(one) > columns and not UNBROKEN.search(one)] == []
+    assert not any("…" in one for one in lines if words[0] != "convert")
+    if "--help" not in words:
+        (step,) = [one for one in (lines, beside) if any(line.startswith("next: ") for line in one)]
+        assert step[-2].startswith(("  gi-cuda ", "  git "))
+    if words in LOOKING:
+        wide, _ = typed(words, 1000, place)
+        assert words_in(lines) <= words_in(wide)

@@ -1,0 +1,71 @@
+"""What the documentation says can be typed, can be typed; and what it points to is there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+
+import gi_cuda.cli
+
+ROOT = Path(__file__).parents[3]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+VERBS = {name for verbs in gi_cuda.cli._VERBS.values() for name in verbs}
+
+WHOLE = {"--debug", "--version", "--help", "-h", "--install-completion", "--show-completion"}
+"""Options of the whole command."""
+
+
+def options(verb: str) -> set[str]:
+    """What a verb takes."""
+    module = import_module(f"gi_cuda.cli.{gi_cuda.cli._MODULES.get(verb, verb)}")
+    app = typer.Typer()
+    app.command()(module.command)
+    found = typer.main.get_command(app)
+    return {name for one in found.params for name in (*one.opts, *one.secondary_opts)}
+
+
+OPTIONS = {verb: options(verb) | WHOLE for verb in VERBS}
+
+
+def commands(text: str) -> Iterator[str]:
+    """Those that stand in a block or between backticks, each on one line."""
+    blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.S | re.M)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
+    lines += re.findall(r"`(gi-cuda [^`]*)`", re.sub(r"^```.*?^```", "", text, flags=re.S | re.M))
+    for line in lines:
+        yield from (one.group() for one in re.finditer(r"gi-cuda [a-z-].*?(?=\)|;|#|$)", line))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_are_what_verbs_take(page: Path) -> None:
+    for command in commands(page.read_text("utf-8")):
+        ours, _, _ = command.removeprefix("gi-cuda ").partition(" -- ")  # behind it is another's
+        verb = next((word for word in ours.split() if word in VERBS), None)
+        known = OPTIONS[verb] if verb else WHOLE
+        assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", ours)) <= known, command
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link may name in a page: its headings, as they are shown to browsers."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    plain = (re.sub(r"[^\w\- ]", "", one.lower()).replace(" ", "-") for one in headings)
+    return {*plain, *re.findall(r'<a id="([^"]*)"', text)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), link
+        assert not anchor or there.suffix != ".md" or anchor in anchors(there), link

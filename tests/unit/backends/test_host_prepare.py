@@ -116,7 +116,7 @@ def test_unroll_pragmas_are_marked_for_the_preprocessor():
 
 def test_a_variant_of_a_batch():
     assert variant_text("v7", "void k() {}", ["k"], ["table"]) == (
-        "#define __shared__ GI_SHARED(v7)\n"
+        "#define __shared__ GI_SHARED\n"
         "namespace { namespace v7 {\n"
         "void k() {}\n"
         "}}\n"

@@ -1,0 +1,87 @@
+"""One GPU against several: individuals a second, and whether they are judged alike.
+
+Searches with one seed on one target, in turn: each of ``--rounds`` says on which devices and with
+how many processors, ``0:16`` is the first device and 16 processors, ``all:32`` all devices and 32.
+Printed are each round's rate, baseline aside, and for each two rounds how many of the individuals
+that both had ended in the same way. Two rounds on one device show how much of that is chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from gi_cuda.backends.table import ALL
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.grammar import EDIT_SETS
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Phases
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search import DEFAULT, PRESETS
+from gi_cuda.subject import Subject
+
+
+def searched(subject: Subject, words: str, plan: Plan, folder: Path) -> Mapping[str, Evaluation]:
+    """A search; what became of each genotype. Its rate is printed."""
+    begun = time.perf_counter()
+    with create_run(subject, folder, plan, tell=lambda _: None) as run:
+        made = time.perf_counter() - begun
+        for _ in run.evolution().run():
+            pass
+        names = {one.ident: one.genotype for one in run.store.individuals()}
+        found = {names[n]: one for n, one in run.store.evaluations().items()}
+        spent = sum((one.phases for one in run.store.generations()), Phases())
+        seconds = ", ".join(f"{1e3 * one:.3f}" for one in run.baseline.on_each)
+        print(
+            f"{words:8} {len(found) / spent.wall:7.1f} individuals/s: {len(found)} in"
+            f" {spent.wall:.1f} s, after {made:.1f} s; compiling {spent.compile:.1f} s, the search"
+            f" {spent.search:.1f} s; {run.tools.pool.deaths} workers died; noise floor"
+            f" {run.baseline.floor:.2%}; reference {seconds or 1e3 * run.baseline.seconds} ms",
+            flush=True,
+        )
+    return found
+
+
+def alike(one: Mapping[str, Evaluation], other: Mapping[str, Evaluation]) -> str:
+    """How many of the individuals that both have ended in the same way."""
+    both = one.keys() & other.keys()
+    same = sum(one[name].outcome is other[name].outcome for name in both)
+    right = sum(one[name].right is other[name].right for name in both)
+    return f"{len(both)} in both: {same} of the same outcome, {right} right or wrong in both"
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--rounds", nargs="+", default=["0:16", "0:32", "all:32", "0:32"])
+    parser.add_argument("--population", type=int, default=256)
+    parser.add_argument("--generations", type=int, default=3)
+    parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
+    parser.add_argument("--edits", choices=EDIT_SETS, default="full")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    settings = PRESETS[options.preset].settings.having(options.population, options.generations)
+    subject = open_subject(options.target, options.backend, edits=options.edits)
+    cores = sorted(os.sched_getaffinity(0))
+    found: list[Mapping[str, Evaluation]] = []
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
+        for number, words in enumerate(options.rounds):
+            devices, jobs = words.split(":")
+            os.sched_setaffinity(0, cores[: int(jobs)])
+            chosen = ALL if devices == "all" else tuple(map(int, devices.split(",")))
+            plan = Plan(options.preset, settings, options.seed, 1, int(jobs), chosen)
+            new = searched(subject, words, plan, Path(scratch) / str(number))
+            for before, old in zip(options.rounds, found, strict=False):
+                print(f"    and {before:8} {alike(new, old)}", flush=True)
+            found.append(new)
+
+
+if __name__ == "__main__":
+    main()

@@ -8,6 +8,7 @@ from dataclasses import replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -188,3 +189,34 @@ def test_a_batch_that_loses_a_device_is_judged_as_if_there_had_been_one(
             tools.pool.leave(1, DeviceLost("gone"))
         assert found == alone
         assert list(tools.pool.devices) == [0]
+
+
+class FallingOff(Pool[int]):
+    """A pool of which one device dies over all it is asked; no processor does that by itself."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._where: dict[int, int] = {}
+
+    def submit(self, task: Task[int], device: int | None = None) -> int:
+        self._where[task.key] = super().submit(task, device)
+        return self._where[task.key]
+
+    def wait(self, timeout: float | None = None, *others: int) -> list[tuple[int, Any]]:
+        lost = Lost(Survival.CRASHED, "an illegal address")
+        return [
+            (key, lost if self._where[key] == 1 and not isinstance(answer, Unanswered) else answer)
+            for key, answer in super().wait(timeout, *others)
+        ]
+
+
+def test_a_device_on_which_not_even_the_reference_works_is_left_and_blamed(
+    scale_tools: Tools, programs: dict[str, Program], capfd: pytest.CaptureFixture[str]
+) -> None:
+    alone = {n: outcome(one) for n, one in records(scale_tools)}
+    with FallingOff(scale_tools.session, Crew(1, extra=1), TWO) as pool:
+        found = {n: outcome(one) for n, one in records(replace(scale_tools, pool=pool))}
+        assert list(pool.devices) == [0]
+    assert found == alone
+    said = capfd.readouterr().err
+    assert "device 1 is not used any more: the unmodified kernel fails, too" in said

@@ -148,11 +148,13 @@ def command(
             hint="stop other work on it, or make the cases larger so that launches take longer",
         )
     say(console, f"{subject.target.name}: ready to evolve")
-    say_next(command_line("evolve", target, *_as_checked(backend, level, bnf, scope)), "search")
+    say_next(
+        command_line("evolve", target, *_as_checked(backend, level, bnf, scope, devices)), "search"
+    )
 
 
 def _as_checked(
-    backend: str, level: str, bnf: Path | None, scope: Path | None
+    backend: str, level: str, bnf: Path | None, scope: Path | None, devices: str
 ) -> Iterator[str | Path]:
     """The options by which a search takes just what was checked."""
     if backend != BACKENDS[0]:
@@ -163,6 +165,8 @@ def _as_checked(
         yield from ("--bnf", bnf)
     if scope is not None:
         yield from ("--scope", scope)
+    if devices != "all":
+        yield from ("--devices", devices)
 
 
 def _refuse_slips(

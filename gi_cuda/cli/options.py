@@ -182,7 +182,7 @@ def devices_of(backend: str, said: str) -> tuple[int, ...]:
         raise UserError(
             f"{what}: {said!r}",
             where="--devices",
-            hint="all, or some of " + ",".join(map(str, range(there))) + "; see `gi-cuda doctor`",
+            hint=f"all, or some of those that are there: {', '.join(map(str, range(there)))}",
         )
     return tuple(numbers)
 

@@ -21,6 +21,7 @@ from gi_cuda.grammar import EDIT_SETS
 from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Phases
 from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search import DEFAULT, PRESETS
 from gi_cuda.subject import Subject
@@ -31,20 +32,30 @@ def searched(subject: Subject, words: str, plan: Plan, folder: Path) -> Mapping[
     begun = time.perf_counter()
     with create_run(subject, folder, plan, tell=lambda _: None) as run:
         made = time.perf_counter() - begun
-        for _ in run.evolution().run():
-            pass
-        names = {one.ident: one.genotype for one in run.store.individuals()}
-        found = {names[n]: one for n, one in run.store.evaluations().items()}
-        spent = sum((one.phases for one in run.store.generations()), Phases())
-        seconds = ", ".join(f"{1e3 * one:.3f}" for one in run.baseline.on_each)
-        print(
-            f"{words:8} {len(found) / spent.wall:7.1f} individuals/s: {len(found)} in"
-            f" {spent.wall:.1f} s, after {made:.1f} s; compiling {spent.compile:.1f} s, the search"
-            f" {spent.search:.1f} s; {run.tools.pool.deaths} workers died; noise floor"
-            f" {run.baseline.floor:.2%}; reference {seconds or 1e3 * run.baseline.seconds} ms",
-            flush=True,
-        )
+        try:
+            for _ in run.evolution().run():
+                pass
+        finally:  # what was finished counts even where there was no time for all
+            found = _told(run, words, made)
     return found
+
+
+def _told(run: Run, words: str, made: float) -> Mapping[str, Evaluation]:
+    """Print how fast a search was, and how its devices are; what became of each genotype."""
+    names = {one.ident: one.genotype for one in run.store.individuals()}
+    finished = [one for one in run.store.generations() if one.finished]
+    spent = sum((one.phases for one in finished), Phases())
+    number = sum(sum(one.outcomes.values()) for one in finished)
+    on_each = run.baseline.on_each or (run.baseline.seconds,)
+    print(
+        f"{words:8} {number / max(1e-9, spent.wall):7.1f} individuals/s: {number} in"
+        f" {' + '.join(f'{one.phases.wall:.1f}' for one in finished)} s, after {made:.1f} s;"
+        f" compiling {spent.compile:.1f} s, the search {spent.search:.1f} s;"
+        f" {run.tools.pool.deaths} workers died; noise floor {run.baseline.floor:.2%}; reference"
+        f" {', '.join(f'{1e3 * one:.3f}' for one in on_each)} ms",
+        flush=True,
+    )
+    return {names[ident]: one for ident, one in run.store.evaluations().items()}
 
 
 def alike(one: Mapping[str, Evaluation], other: Mapping[str, Evaluation]) -> str:

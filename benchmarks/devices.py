@@ -36,19 +36,24 @@ def searched(subject: Subject, words: str, plan: Plan, folder: Path) -> Mapping[
             for _ in run.evolution().run():
                 pass
         finally:  # what was finished counts even where there was no time for all
-            found = _told(run, words, made)
+            found = _told(run, words, made, time.perf_counter() - begun - made)
     return found
 
 
-def _told(run: Run, words: str, made: float) -> Mapping[str, Evaluation]:
-    """Print how fast a search was, and how its devices are; what became of each genotype."""
+def _told(run: Run, words: str, made: float, seconds: float) -> Mapping[str, Evaluation]:
+    """Print how fast a search was, and how its devices are; what became of each genotype.
+
+    Args:
+        made: seconds until it began.
+        seconds: that it took.
+    """
     names = {one.ident: one.genotype for one in run.store.individuals()}
     finished = [one for one in run.store.generations() if one.finished]
     spent = sum((one.phases for one in finished), Phases())
-    number = sum(sum(one.outcomes.values()) for one in finished)
+    number = len(run.store.evaluations())
     on_each = run.baseline.on_each or (run.baseline.seconds,)
     print(
-        f"{words:8} {number / max(1e-9, spent.wall):7.1f} individuals/s: {number} in"
+        f"{words:8} {number / seconds:7.1f} individuals/s: {number} in {seconds:.1f} s, generations"
         f" {' + '.join(f'{one.phases.wall:.1f}' for one in finished)} s, after {made:.1f} s;"
         f" compiling {spent.compile:.1f} s, the search {spent.search:.1f} s;"
         f" {run.tools.pool.deaths} workers died; noise floor {run.baseline.floor:.2%}; reference"

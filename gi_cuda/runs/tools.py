@@ -142,7 +142,7 @@ def open_tools(
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)
-            small = SmallCases(subject, names, watched, uncached, place)
+            small = SmallCases(subject, names, watched, uncached, place, first)
             races = RaceWatch(subject, session, uncached, place, watched, small)
             yield Tools(subject, backend, compiler, uncached, pool, folder, session, races)
         finally:

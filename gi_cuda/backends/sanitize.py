@@ -78,7 +78,7 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
         process = Process(
             command,
             going=GOING,
-            env={**os.environ, **ONE_THREAD, **environment},
+            env={**os.environ, **ONE_THREAD, **session.device.environment, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

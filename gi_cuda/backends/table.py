@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -36,13 +37,24 @@ def idle_gpu(used: str) -> tuple[str, str] | None:
     return next(found, None)
 
 
-def open_backend(name: str) -> OpenBackend:
+FIRST = (0,)
+"""The device that is used where one is enough."""
+
+ALL: tuple[int, ...] = ()
+"""All devices that are like the first one."""
+
+
+def open_backend(name: str, devices: Collection[int] = ALL) -> OpenBackend:
     """Make a back end ready for use.
+
+    Args:
+        devices: the numbers of those that are to be used, as far as they are there; all where none
+            of them is.
 
     Raises:
         UserError: what it needs is not there: compilers, a driver, a GPU.
     """
-    return backend_named(name).open()
+    return backend_named(name).open(devices)
 
 
 def open_compiler(subject: Subject, jobs: int) -> Compiler:

@@ -13,6 +13,7 @@ from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.requests import Inputs, Sampling, TellInputs
 from gi_cuda.backends.protocol.schedules import excused
 from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.files import scratch_folder
@@ -20,6 +21,7 @@ from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import (
     Backend,
     Bnf,
+    Devices,
     Jobs,
     Json,
     Level,
@@ -28,6 +30,7 @@ from gi_cuda.cli.options import (
     TargetPath,
     cache_unless,
     cores,
+    devices_of,
 )
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, try_broken
@@ -72,6 +75,7 @@ def command(
     bnf: Bnf = None,
     scope: Scope = None,
     level: Level = "source",
+    devices: Devices = "all",
     jobs: Jobs = 0,
     no_cache: NoCache = False,
     strict: Annotated[
@@ -87,7 +91,14 @@ def command(
         subject = open_subject(target, backend, level, bnf=bnf, scope=scope)
         tell("making the cases")
         cache = cache_unless(no_cache)
-        with open_tools(subject, folder, workers=1, jobs=jobs or cores(), cache=cache) as tools:
+        with open_tools(
+            subject,
+            folder,
+            workers=1,
+            jobs=jobs or cores(),
+            cache=cache,
+            devices=devices_of(backend, devices),
+        ) as tools:
             given, doubts = _refuse_slips(tools, tell)
             baseline = establish(
                 subject,
@@ -105,6 +116,9 @@ def command(
             races = _races(tools, baseline, tell)
             tell("comparing answers with those that are known")
             compared = compare_answers(subject.target, tools.pool)
+            left_out = tools.backend.left_out
+    for line in left_out:
+        say(console, line)
     print_table(console, baseline_table(baseline, caught, compared))
     everything = values_alone(subject.space.parameters)
     if tried:
@@ -134,11 +148,13 @@ def command(
             hint="stop other work on it, or make the cases larger so that launches take longer",
         )
     say(console, f"{subject.target.name}: ready to evolve")
-    say_next(command_line("evolve", target, *_as_checked(backend, level, bnf, scope)), "search")
+    say_next(
+        command_line("evolve", target, *_as_checked(backend, level, bnf, scope, devices)), "search"
+    )
 
 
 def _as_checked(
-    backend: str, level: str, bnf: Path | None, scope: Path | None
+    backend: str, level: str, bnf: Path | None, scope: Path | None, devices: str
 ) -> Iterator[str | Path]:
     """The options by which a search takes just what was checked."""
     if backend != BACKENDS[0]:
@@ -149,6 +165,8 @@ def _as_checked(
         yield from ("--bnf", bnf)
     if scope is not None:
         yield from ("--scope", scope)
+    if devices != "all":
+        yield from ("--devices", devices)
 
 
 def _refuse_slips(
@@ -182,7 +200,7 @@ def _given(pool: Pool[int]) -> Mapping[str, Given]:
 def _given_elsewhere(session: Session) -> Mapping[str, Given]:
     """The same where another process makes the cases; in the other order, so that random numbers
     that one case leaves to the next show."""
-    with Pool[int](replace(session, cases=session.cases[::-1]), 1) as pool:
+    with Pool[int](replace(session, cases=session.cases[::-1]), Crew(1)) as pool:
         return _given(pool)
 
 

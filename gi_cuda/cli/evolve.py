@@ -18,6 +18,7 @@ from gi_cuda.cli.options import (
     MOST,
     Backend,
     Bnf,
+    Devices,
     Edits,
     Force,
     Jobs,
@@ -29,12 +30,13 @@ from gi_cuda.cli.options import (
     cache_unless,
     choice,
     cores,
+    devices_of,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
-from gi_cuda.report.winner import device_words
+from gi_cuda.report.winner import device_words, several_words
 from gi_cuda.runs.create import create_run, default_folder
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
@@ -91,6 +93,7 @@ def command(
     ] = None,
     bnf: Bnf = None,
     scope: Scope = None,
+    devices: Devices = "all",
     workers: Workers = 0,
     jobs: Jobs = 0,
     no_cache: NoCache = False,
@@ -110,8 +113,9 @@ def command(
             )
             chosen.demand(subject)
             settings = chosen.settings.having(population, generations)
-            most = open_backend(backend).workers(workers, cores())
-            plan = Plan(preset, settings, seed, most, jobs or cores())
+            chosen_devices = devices_of(backend, devices)
+            most = open_backend(backend, chosen_devices).workers(workers, cores())
+            plan = Plan(preset, settings, seed, most, jobs or cores(), chosen_devices)
             folder = run or default_folder(subject.target.name)
             stack.enter_context(saying_how_to_go_on(folder))
             opened = stack.enter_context(
@@ -135,6 +139,10 @@ def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
         f" {counted(plan.settings.generations, 'generation')} of"
         f" {counted(plan.settings.population, 'individual')}, {limit}"
     )
+    names = [one.words for one in run.tools.pool.devices.values()]
+    if len(names) == len(baseline.on_each):
+        yield several_words(names, baseline.on_each)
+    yield from run.tools.backend.left_out
     if (idle := idle_gpu(backend)) is not None:
         name, gpu = idle
         yield (

@@ -12,6 +12,7 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.backends import cores as cores
 from gi_cuda.backends.compile.code_cache import CodeCache, open_cache
+from gi_cuda.backends.table import ALL, backend_named
 from gi_cuda.cli.console import aside
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS, LEVELS
@@ -102,6 +103,15 @@ Workers: TypeAlias = Annotated[
         "--workers", min=0, max=MOST_AT_ONCE, help="Measurements at a time; 0: as many as fit."
     ),
 ]
+Devices: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--devices",
+        metavar="all|NUMBER,...",
+        help="GPUs that measure variants, by the numbers of `gi-cuda doctor`; all: those of the"
+        " first one's kind.",
+    ),
+]
 Jobs: TypeAlias = Annotated[
     int,
     typer.Option(
@@ -155,6 +165,26 @@ def follow(run: Path, target: Path | None) -> None:
         from gi_cuda.runs.stored import move_target  # verbs without a run need not load it
 
         move_target(run, target)
+
+
+def devices_of(backend: str, said: str) -> tuple[int, ...]:
+    """The numbers of the devices that are to be used; none where all are.
+
+    Raises:
+        UserError: they are no numbers, or no such devices are there.
+    """
+    if said == "all":
+        return ALL
+    numbers = sorted({int(one) if one.strip().isdecimal() else -1 for one in said.split(",")})
+    there = max(1, len(backend_named(backend).gpus()))
+    if wrong := [one for one in numbers if not 0 <= one < there]:
+        what = "it takes numbers with commas between" if wrong[0] < 0 else f"there is no {wrong[0]}"
+        raise UserError(
+            f"{what}: {said!r}",
+            where="--devices",
+            hint=f"all, or some of those that are there: {', '.join(map(str, range(there)))}",
+        )
+    return tuple(numbers)
 
 
 def cache_unless(refused: bool) -> CodeCache | None:

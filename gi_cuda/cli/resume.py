@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from gi_cuda.backends.table import ALL
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
@@ -37,4 +39,15 @@ def command(
             opened = opened.extended(generations)
         done = len(opened.store.evaluations())
         say(console, f"resuming {run}: {done} individuals are evaluated already")
+        there = tuple(opened.tools.pool.devices)
+        if opened.plan.devices not in (ALL, there):
+            say(
+                console,
+                f"it measured on GPU {_listed(opened.plan.devices)}; going on with GPU"
+                f" {_listed(there)}",
+            )
         search(opened, time)
+
+
+def _listed(devices: Sequence[int]) -> str:
+    return ", ".join(map(str, devices))

@@ -12,7 +12,6 @@ from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
@@ -40,30 +39,16 @@ from gi_cuda.evaluate.checks.buffers import never_written, nowhere_defined, writ
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.finding import refuse
 from gi_cuda.evaluate.complaints import does_not_compile
+from gi_cuda.evaluate.copies import COPIES, FIRST_LIMIT, floor_of, time_copies, verdict_of
 from gi_cuda.evaluate.faults import fault, place_of_oracle
 from gi_cuda.evaluate.orders import races_of_rejected, standing, to_record
 from gi_cuda.genome import Delete, Genotype
 from gi_cuda.grammar import RuleType
-from gi_cuda.results.measurement import Measurement
-from gi_cuda.results.statistics import ratios
 from gi_cuda.results.verdict import (
-    MOST_FLOOR,
-    NOISY,
     Verdict,
-    noise_floor,
-    spread,
-    verdict_on_pairs,
 )
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
-
-COPIES = 4
-"""Copies of the reference that are timed against it to find the noise floor."""
-
-PAIRS = 25
-"""Pairs of launches for each of them."""
-
-ATTEMPTS = 3
 
 SLACK = 20.0
 """A launch over this multiple of the reference's time counts as hung on any case: held-out ones may
@@ -71,9 +56,6 @@ be larger than those that the time is of."""
 
 LEAST_LIMIT = 0.05
 """Seconds a launch may always take."""
-
-FIRST_LIMIT = 120.0
-"""Seconds the reference itself may take, before its time is known."""
 
 FEWEST_ITERATIONS = 16
 """A guarded loop may always make so many iterations."""
@@ -84,7 +66,7 @@ class Baseline:
     """What is known of the reference.
 
     Attributes:
-        seconds: its median time over all train cases.
+        seconds: its median time over all train cases; of several devices, on the slowest.
         floor: the noise floor, as a fraction: how far from 1 the ratio of a copy to it may seem
             to be, by the 95 % intervals of several copies.
         copies: median ratio of each copy to it.
@@ -96,6 +78,7 @@ class Baseline:
             device chooses the order.
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
+        on_each: those seconds on each device, in order; of one alone, none.
     """
 
     seconds: float
@@ -107,6 +90,7 @@ class Baseline:
     verdict: Verdict
     schedules: Schedules = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
+    on_each: tuple[float, ...] = ()
 
     def search_limit(self, slack: float) -> float:
         """Seconds after which a launch on a train case counts as hung in a search, where so many
@@ -203,10 +187,10 @@ def establish(
             recorded = record_reference(subject, pool, whole, reference, orders)
     tell("timing copies of the reference")
     copied = [source.program(copy, train) for copy in copies]
-    timed = _time_quietly(subject, pool, copied, source.program(base, train))
-    *measured, apart = [ratios(one.samples) for one in timed]
-    floor = _floor(subject, measured)
-    seconds = _seconds(timed, train)
+    timed = time_copies(subject, pool, copied, source.program(base, train))
+    floor = floor_of(subject, timed)
+    on_each = tuple(one.seconds(train) for one in timed)
+    seconds = max(on_each)
     limit = max(LEAST_LIMIT, SLACK * seconds)
     tell("running the reference in other orders of threads")
     schedules = standing(pool, whole, limit, subject.target.kernels)
@@ -214,13 +198,14 @@ def establish(
     return Baseline(
         seconds=seconds,
         floor=floor,
-        copies=tuple(float(np.median(values)) for values in measured),
+        copies=tuple(ratio for one in timed for ratio in one.medians),
         loops=_count_loops(subject, compiler, pool, folder / "counted"),
         limit=limit,
         penalties=recorded.penalties,
-        verdict=verdict_on_pairs(apart, floor),
+        verdict=verdict_of(timed, floor),
         schedules=schedules,
         unwritten=recorded.unwritten,
+        on_each=on_each if len(on_each) > 1 else (),
     )
 
 
@@ -302,66 +287,6 @@ def record_reference(
                 + "the unmodified kernel must pass its own oracle: check [oracle]"
                 + (spread if np.isfinite(penalty) else ""),
             )
-    return answer
-
-
-def _time_quietly(
-    subject: Subject, pool: Pool[int], copies: Sequence[Program], program: Program
-) -> list[Measurement]:
-    """Time copies of the reference against it; again where they differ much, since what disturbed
-    them may be over. The quietest of the attempts."""
-    attempts = []
-    for _ in range(ATTEMPTS):
-        attempts.append([_time(subject, pool, copy, program) for copy in copies])
-        if _spread(attempts[-1]) <= NOISY:
-            break
-    return min(attempts, key=_spread)
-
-
-def _floor(subject: Subject, copies: Sequence[NDArray[np.float64]]) -> float:
-    """The noise floor that the ratios of copies show."""
-    floor = noise_floor(copies)
-    if floor > MOST_FLOOR:
-        raise UserError(
-            f"copies of the reference differ in speed by up to {floor:.0%}, and so would any"
-            " variant",
-            where=str(subject.target.file),
-            hint="is another program busy on the device or the processors? If not, make the train"
-            " cases larger, so that a launch takes longer",
-        )
-    return floor
-
-
-def _seconds(timed: Sequence[Measurement], cases: Sequence[str]) -> float:
-    """The reference's median time over all cases."""
-    samples = [sample for one in timed for sample in one.samples]
-    by_case = [[one.reference for one in samples if one.case == case] for case in cases]
-    return sum(float(np.median(times)) for times in by_case)
-
-
-def _spread(timed: Sequence[Measurement]) -> float:
-    """How much the copies that find the noise floor differ."""
-    return spread(ratios(one.samples) for one in timed[:COPIES])
-
-
-def _time(subject: Subject, pool: Pool[int], copy: Program, program: Program) -> Measurement:
-    """Time a copy of the reference against it, however long that takes.
-
-    In the worker that is there, as variants are: fresh ones open the device meanwhile, and that
-    would disturb the times.
-    """
-    sampling = Sampling(screen=PAIRS, most=PAIRS, limit=FIRST_LIMIT)
-    ((_, answer),) = pool.map([(copy.binary.ident, Measure(copy, program, sampling))])
-    if isinstance(answer, Lost | Refused):
-        raise fault(subject, answer, "while it was timed")
-    assert isinstance(answer, Measurement)
-    if not answer.correct:
-        raise UserError(
-            f"the reference passes its oracle once and fails when repeated: {answer.message}",
-            where=str(subject.target.source),
-            hint="does it read what it wrote before, or an uninitialised buffer? If its results"
-            " differ from run to run, use a sigma or tolerance oracle",
-        )
     return answer
 
 

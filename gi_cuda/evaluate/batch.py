@@ -15,8 +15,9 @@ from typing import TypeAlias
 from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
 from gi_cuda.backends.protocol.variants import BuildFailure
 from gi_cuda.backends.workers.pool import Lost, Task
+from gi_cuda.backends.workers.tasks import Unanswered
 from gi_cuda.errors import DeviceLost
-from gi_cuda.evaluate.evidence import DeviceEvidence
+from gi_cuda.evaluate.evidence import Evidence
 from gi_cuda.evaluate.fatal_edits import FatalEdits
 from gi_cuda.evaluate.passes import (
     REFERENCE,
@@ -140,7 +141,7 @@ class Batch:
         self._waiting: dict[int, Trial] = {}
         self._first: FirstRun | None = None
         self._right: list[int] = []
-        self._evidence: DeviceEvidence[Held] = DeviceEvidence()
+        self._evidence: Evidence[Held] = Evidence()
         self._run = self._verify = 0.0
         self._spent = Phases()
         self.add(trials, first)
@@ -265,16 +266,20 @@ class Batch:
     def _feed(self) -> None:
         """Send the workers what they can take."""
         pool, compiling = self._equipment.pool, self.compiles
+        for one, ident, _ in self._evidence.left(pool.devices):
+            self._memory.fatal_edits.forget(ident)
+            one.scheduler.repeat(ident)
         for one in self._passes:
             while pool.has_room and (task := one.next(compiling=compiling)):
-                self._evidence.begun(task.key)
-                pool.submit(task)
+                self._evidence.begun(task.key, pool.submit(task))
         base = self._measuring.base
         idle = all(one.idle for one in self._passes)
-        if base is not None and (number := self._evidence.proof(idle=idle)) is not None:
+        if base is None:
+            return
+        for number, device in self._evidence.proofs(pool.devices, idle=idle):
             sampling = self._measuring.sampling.untimed()
             sampling = replace(sampling, limit=PROOF_SLACK * sampling.limit)
-            pool.submit(Task(number, Measure(base, base, sampling), alone=True))
+            pool.submit(Task(number, Measure(base, base, sampling), alone=True), device)
 
     def _in_order(self, trials: Mapping[int, Trial]) -> list[int]:
         """Some trials, those first that will probably crash: while one is cleared away nothing can
@@ -310,9 +315,16 @@ class Batch:
     def _answered(
         self,
         number: int,
-        answer: tuple[Measurement | Refused, ...] | Measurement | Lost | Refused,
+        answer: tuple[Measurement | Refused, ...] | Measurement | Lost | Refused | Unanswered[int],
     ) -> Iterator[Record]:
-        """A task was answered, or a worker died over it."""
+        """A task was answered, a worker died over it, or its device is not used any more."""
+        evidence = self._evidence.on(number)
+        if isinstance(answer, Unanswered):
+            evidence.unanswered(number)
+            for one in self._passes:
+                if one.scheduler.has(number):
+                    one.scheduler.again(number)
+            return
         if number < 0:
             yield from self._proven(number, answer)
             return
@@ -320,9 +332,9 @@ class Batch:
         (one,) = (one for one in self._passes if one.scheduler.has(number))
         worked = isinstance(answer, tuple) and any(isinstance(a, Measurement) for a in answer)
         if worked:
-            yield from self._believed(self._evidence.worked(number))
+            yield from self._believed(evidence.worked(number))
         else:
-            self._evidence.died(number)
+            evidence.died(number)
         for result in one.scheduler.results(number, answer):
             edits, floor = one.trial(result.ident).edits, one.sampling.floor
             evaluation = self._memory.judged(result, edits, floor)
@@ -333,15 +345,19 @@ class Batch:
             elif worked:
                 yield from self._believed([(one, result.ident, evaluation)])
             else:
-                self._evidence.hold((one, result.ident, evaluation))
+                evidence.hold((one, result.ident, evaluation))
 
     def _proven(self, number: int, answer: object) -> Iterator[Record]:
-        """The reference ran by itself; what that says of the device."""
+        """The reference ran by itself; what that says of its device."""
+        evidence = self._evidence.on(number)
         if isinstance(answer, Measurement) and answer.correct:
-            yield from self._believed(self._evidence.proven(number))
-        else:
-            assert isinstance(answer, Measurement | Lost | Refused)
-            self._evidence.not_proven(number, answer.message)
+            yield from self._believed(evidence.proven(number))
+            return
+        assert isinstance(answer, Measurement | Lost | Refused)
+        try:
+            evidence.not_proven(number, answer.message)
+        except DeviceLost as error:
+            self._equipment.pool.leave(self._evidence.device(number), error)
 
     def _believed(self, results: Iterable[Held]) -> Iterator[Record]:
         """The records of what the device is known to have worked for."""

@@ -31,6 +31,12 @@ class FatalEdits:
             case [step]:
                 self._put.setdefault(step.donor, ident)
 
+    def forget(self, ident: int) -> None:
+        """Whatever ended an individual's workers, it was not its edits."""
+        for known in (self._gone, self._put):
+            for name in [name for name, one in known.items() if one == ident]:
+                del known[name]
+
     def of(self, edits: Sequence[Edit]) -> int | None:
         """The individual that shows that one of these edits takes workers down."""
         for step in (step for edit in edits for step in edit.steps):

@@ -173,7 +173,10 @@ class Pass:
         shutil.rmtree(folder, ignore_errors=True)
         self.sampling = sampling
         self.scheduler = MeasurementScheduler(
-            equipment.together, numbers, rehearsal=not sampling.most
+            equipment.together,
+            numbers,
+            rehearsal=not sampling.most,
+            devices=len(equipment.pool.devices),
         )
         self._equipment = equipment
         self._builder = builder

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import ceil
 
 from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
 from gi_cuda.backends.workers.pool import Lost, Task
@@ -74,10 +75,14 @@ class MeasurementScheduler:
         together: most variants in one measurement.
         numbers: of tasks; no two of a pool have the same.
         rehearsal: whether all that is measured is whether answers are right.
+        devices: among which what is confirmed at the end is divided.
     """
 
-    def __init__(self, together: int, numbers: Iterator[int], *, rehearsal: bool = False) -> None:
+    def __init__(
+        self, together: int, numbers: Iterator[int], *, rehearsal: bool = False, devices: int = 1
+    ) -> None:
         self._together = together
+        self._devices = devices
         self._rehearsal = rehearsal
         self._requests: dict[int, Measure] = {}
         self._new: deque[int] = deque()
@@ -130,12 +135,20 @@ class MeasurementScheduler:
         crowd = CONFIRMED * self._together
         if self._doubted and (len(self._doubted) >= crowd or not to_come):
             self._waited = 0
-            return self._task(_Group(self._first(self._doubted, crowd), fresh=True))
+            share = crowd if to_come else ceil(len(self._doubted) / self._devices)
+            while self._doubted and not (to_come and len(self._doubted) < crowd):
+                group = self._first(self._doubted, min(share, crowd))
+                self._again.append(_Group(group, fresh=True))
+            return self._task(self._again.popleft())
         enough = self._together if more and self._begun else 1
         if len(self._new) < enough:
             return None
         self._waited += bool(self._doubted)
         return self._task(_Group(self._first(self._new, self._together)))
+
+    def again(self, number: int) -> None:
+        """Nobody will answer a task; its variants are to be measured as if it had never begun."""
+        self._again.append(self._begun.pop(number))
 
     def _first(self, waiting: deque[int], most: int) -> tuple[int, ...]:
         """Takes the first of some that wait."""

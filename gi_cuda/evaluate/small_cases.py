@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Final
 
 from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Record, Recorded
-from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.protocol.session import DeviceId, Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.table import backend_named, backends_on_gpus
+from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
@@ -55,6 +56,7 @@ class SmallCases:
         others: those that they stand for.
         compiler: of what is run once.
         folder: for binaries, and the reference's answers.
+        device: that all runs on.
     """
 
     subject: Subject
@@ -62,6 +64,7 @@ class SmallCases:
     others: tuple[str, ...]
     compiler: Compiler
     folder: Path
+    device: DeviceId = DeviceId()
     _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -74,7 +77,7 @@ class SmallCases:
         if isinstance(binary, BuildFailure):
             return None
         program, runs = whole.program(binary, self.names), max(2, self.subject.target.oracle.runs)
-        with suppress(UserError), Pool[int](session, 1) as pool:
+        with suppress(UserError), Pool[int](session, Crew(1)) as pool:
             answer = pool.one(Record(program, session.reference, runs, _LIMIT, {}))
             if isinstance(answer, Recorded) and not any(answer.penalties.values()):
                 return session
@@ -100,7 +103,7 @@ class SmallCases:
             texts.append((self.subject.parsed.instrument(), loops, _ROUNDS))
         made = [as_candidate(self.subject, text, configuration) for text, _, _ in texts]
         built = build_candidates(self.compiler, made, self.folder / "counted")
-        with Pool[int](self._session((*self.names, *self.others)), 1) as pool:
+        with Pool[int](self._session((*self.names, *self.others)), Crew(1)) as pool:
             for one, binary, (_, places, enough) in zip(made, built, texts, strict=True):
                 if isinstance(binary, BuildFailure):
                     return False
@@ -116,7 +119,7 @@ class SmallCases:
 
     def _session(self, cases: tuple[str, ...]) -> Session:
         reference = self.folder / "reference"
-        return Session(self.subject.target, self.subject.backend, cases, reference)
+        return Session(self.subject.target, self.subject.backend, cases, reference, self.device)
 
 
 def _as_far(small: Sequence[int], large: Sequence[int], enough: int) -> bool:

@@ -28,7 +28,8 @@ def baseline_table(baseline: Baseline, caught: Caught, compared: Mapping[str, Co
         if one is not None and not one.wrong:
             also = f"; the answers known, {'bit for bit' if one.exact else 'within the oracle'}"
         rows.add_row(f"reference on {case}", f"passes its oracle{also}")
-    rows.add_row("reference time", f"{baseline.seconds * 1e3:.3f} ms")
+    times = ", ".join(f"{one * 1e3:.3f} ms" for one in baseline.on_each or (baseline.seconds,))
+    rows.add_row("reference time", times + (" (a device each)" if baseline.on_each else ""))
     rows.add_row("copies of it", ", ".join(f"{1 / ratio:.4f}" for ratio in baseline.copies))
     rows.add_row("noise floor", f"{baseline.floor:.2%}")
     rows.add_row("empty patch (A/A)", str(baseline.verdict))

@@ -52,6 +52,19 @@ def device_words(backend: str, device: str) -> str:
     return device if backend_named(backend).gpu else f"{device}, a CPU ({backend} back end)"
 
 
+def several_words(names: Sequence[str], seconds: Sequence[float]) -> str:
+    """How the reference's times differ between several devices.
+
+    Args:
+        names: of the devices.
+        seconds: that it takes on each.
+    """
+    times = ", ".join(
+        f"{one * 1e3:.3f} ms on {name}" for name, one in zip(names, seconds, strict=True)
+    )
+    return f"the reference takes {times}; each variant is timed beside it on one of them"
+
+
 def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> None:
     """What a search without a winner had on the train cases, and what may help.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
@@ -63,12 +63,19 @@ def create_run(
         tell("making the cases")
         first = None if start is None else subject.starting(start)
         with open_tools(
-            subject, making, workers=plan.workers, jobs=plan.jobs, cache=cache
+            subject,
+            making,
+            workers=plan.workers,
+            jobs=plan.jobs,
+            cache=cache,
+            devices=plan.devices,
         ) as tools:
             scratch = tools.scratch("baseline")
             baseline = establish(
                 subject, tools.compiler, tools.pool, scratch, tools.reference, tell
             )
+            if len(tools.backend.devices) > 1:
+                plan = replace(plan, devices=tuple(tools.pool.devices))
             facts = _facts(subject, plan, baseline, tools.backend, folder)
             if start is not None and first is not None:
                 tell(f"measuring {start.name}")

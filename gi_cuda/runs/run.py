@@ -234,6 +234,11 @@ def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
         plan = stored_plan(store)
         baseline = stored_baseline(store)
         with open_tools(
-            subject, folder, workers=plan.workers, jobs=plan.jobs, cache=cache
+            subject,
+            folder,
+            workers=plan.workers,
+            jobs=plan.jobs,
+            cache=cache,
+            devices=plan.devices,
         ) as tools:
             yield Run(folder, plan, baseline, store, tools)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from gi_cuda.backends.table import ALL
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
@@ -31,6 +32,7 @@ class Plan:
         seed: decides every choice of the search.
         workers: measurements at a time.
         jobs: compiler processes at a time.
+        devices: the numbers of those that measure; none: all of one kind.
     """
 
     preset: str
@@ -38,6 +40,7 @@ class Plan:
     seed: int
     workers: int
     jobs: int
+    devices: tuple[int, ...] = ALL
 
 
 def stored_subject(store: Store, folder: Path) -> Subject:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +14,8 @@ from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
-from gi_cuda.backends.table import open_backend
+from gi_cuda.backends.table import FIRST, open_backend
+from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
@@ -109,30 +110,39 @@ class Tools:
 
 @contextmanager
 def open_tools(
-    subject: Subject, folder: Path, *, workers: int, jobs: int, cache: CodeCache | None = None
+    subject: Subject,
+    folder: Path,
+    *,
+    workers: int,
+    jobs: int,
+    cache: CodeCache | None = None,
+    devices: Collection[int] = FIRST,
 ) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
     Args:
         folder: a run's folder, or a scratch one.
-        workers: measurements at a time.
+        workers: measurements at a time on each device.
         jobs: compiler processes at a time.
         cache: of compiled code, if there is one.
+        devices: see :func:`~gi_cuda.backends.table.open_backend`.
 
     Raises:
         UserError: the subject's back end cannot be used here.
     """
-    backend = open_backend(subject.backend)
+    backend = open_backend(subject.backend, devices)
     names = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
-    session = Session(subject.target, subject.backend, names, folder / "reference")
+    first, *_ = backend.devices
+    session = Session(subject.target, subject.backend, names, folder / "reference", first)
     uncached = backend.compiler(subject, jobs)
     compiler = keeping(uncached, cache)
     busy, extra, reserve = backend.processes(workers)
-    with Pool[int](session, busy, backend.depth, extra, reserve) as pool:
+    crew = Crew(busy, backend.depth, extra, reserve)
+    with Pool[int](session, crew, backend.devices) as pool:
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)
-            small = SmallCases(subject, names, watched, uncached, place)
+            small = SmallCases(subject, names, watched, uncached, place, first)
             races = RaceWatch(subject, session, uncached, place, watched, small)
             yield Tools(subject, backend, compiler, uncached, pool, folder, session, races)
         finally:
@@ -151,6 +161,6 @@ def with_cases(tools: Tools, cases: Sequence[Case], name: str) -> Iterator[Tools
     others = tuple(case for case in target.cases if case.name not in names)
     target = replace(target, cases=(*others, *cases))
     reference = tools.scratch(name) / "reference"
-    session = Session(target, tools.subject.backend, names, reference)
-    with Pool[int](session, 1) as pool:
+    session = replace(tools.session, target=target, cases=names, reference=reference)
+    with Pool[int](session, Crew(1)) as pool:
         yield replace(tools, pool=pool, session=session)

@@ -25,13 +25,13 @@ HERE = Path(__file__).parent
 # Asked in a process of its own: one that has spoken to the driver can fork no workers.
 _QUERY = """
 import sys
-from gi_cuda.backends.cuda.driver import require_gpu
+from gi_cuda.backends.cuda.driver import require_gpus
 from gi_cuda.errors import UserError
 from gi_cuda.spec import View
 from gi_cuda.backends.cuda.device.context import pycuda
 try:
     pycuda()
-    print(require_gpu().architecture)
+    print(require_gpus()[0].architecture)
 except UserError as error:
     sys.exit(error.what)
 """

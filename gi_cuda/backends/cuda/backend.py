@@ -1,13 +1,15 @@
-"""The CUDA back end: kernels compiled by nvcc, or PTX by its assembler, run on the first GPU."""
+"""The CUDA back end: kernels compiled by nvcc, or PTX by its assembler, run on GPUs of one kind."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gi_cuda.backends.cuda.driver import query, require_gpu
+from gi_cuda.backends.cuda.choice import VISIBLE, choose
+from gi_cuda.backends.cuda.driver import query, require_gpus
 from gi_cuda.backends.cuda.examine import examine
 from gi_cuda.backends.cuda.toolkit import Toolkit, find_toolkit
 from gi_cuda.backends.protocol.backend import (
@@ -18,6 +20,7 @@ from gi_cuda.backends.protocol.backend import (
     versions,
 )
 from gi_cuda.backends.protocol.device import DeviceMaker
+from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.errors import UserError
 
@@ -45,14 +48,16 @@ _SANITIZERS = ("memcheck", "initcheck", "synccheck")
 
 @dataclass(frozen=True, slots=True)
 class OpenCuda:
-    """The first GPU, and nvcc.
+    """GPUs of one kind, and nvcc.
 
     Attributes:
         toolkit: with nvcc.
-        architecture: the GPU's, e.g. ``sm_90``.
-        gpu: its name.
+        architecture: the GPUs', e.g. ``sm_90``.
+        gpu: the name of their kind.
         driver: newest CUDA that the driver knows.
-        memory: its memory, bytes.
+        memory: that each of them has, bytes.
+        devices: all of them.
+        left_out: GPUs of other kinds; in words.
         depth: a worker has its next request before it answers.
         together: beyond some ten, the reference's share is small, and more are lost with one that
             takes its worker down.
@@ -65,34 +70,36 @@ class OpenCuda:
     gpu: str
     driver: str
     memory: int
+    devices: tuple[DeviceId, ...] = (DeviceId(),)
+    left_out: tuple[str, ...] = ()
     depth: int = 2
     together: int = 8
     slack: float = 3.0
     death: float = 0.3
 
     def processes(self, workers: int) -> Processes:
-        """Several that take turns at the GPU. While one has it, others load modules, judge answers
+        """Several that take turns at one GPU. While one has it, others load modules, judge answers
         in Python, or start."""
         room = self.memory // MEMORY_EACH
         crew = max(1, min(CREW, room)) * workers
         return Processes(crew, crew, max(0, min(RESERVE, room - 2 * crew)))
 
     def workers(self, asked: int, cores: int) -> int:
-        """One: two at a time on one GPU would time each other."""
+        """One on each GPU: two at a time would time each other."""
         if asked > 1:
             raise UserError(
                 f"{asked} workers cannot time variants on one GPU without disturbing each other",
                 where="--workers",
-                hint="leave it out: the cuda back end has one",
+                hint="leave it out: the cuda back end has one on each GPU; see --devices",
             )
         return 1
 
     def compiler(self, subject: Subject, jobs: int) -> Compiler:
-        """nvcc, or its ptxas, for this GPU."""
+        """nvcc, or its ptxas, for these GPUs."""
         return cuda_compiler(subject, jobs, self.toolkit, self.architecture)
 
     def device(self) -> str:
-        """The GPU's name."""
+        """The name of the GPUs' kind."""
         return self.gpu
 
     def versions(self) -> dict[str, str]:
@@ -100,12 +107,21 @@ class OpenCuda:
         return versions(compiler=f"nvcc {self.toolkit.version}", driver=f"CUDA {self.driver}")
 
 
-def _open() -> OpenCuda:
+def _open(devices: Collection[int]) -> OpenCuda:
     from gi_cuda.backends.cuda.helpers import build_helpers
 
-    toolkit, gpu = find_toolkit(), require_gpu()
+    toolkit, chosen = find_toolkit(), choose(require_gpus(), devices, os.environ.get(VISIBLE))
+    gpu = chosen.gpu
     build_helpers(toolkit, gpu.architecture)
-    return OpenCuda(toolkit, gpu.architecture, gpu.name, query().version, gpu.memory)
+    return OpenCuda(
+        toolkit,
+        gpu.architecture,
+        gpu.name,
+        query().version,
+        chosen.memory,
+        chosen.devices,
+        chosen.left_out,
+    )
 
 
 def _compiler(subject: Subject, jobs: int) -> Compiler:

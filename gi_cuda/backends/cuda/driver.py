@@ -13,6 +13,7 @@ from gi_cuda.errors import UserError
 
 _CAPABILITY = (75, 76)  # CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, _MINOR
 _MULTIPROCESSORS = 16
+_CLOCK = 13
 _NO_DEVICE = 100
 
 
@@ -25,12 +26,24 @@ class Gpu:
         capability: major and minor.
         memory: bytes.
         multiprocessors: their number.
+        clock: of these, at most, MHz.
     """
 
     name: str
     capability: tuple[int, int]
     memory: int
     multiprocessors: int
+    clock: int = 0
+
+    @property
+    def kind(self) -> object:
+        """What is equal for devices on which the same takes the same time."""
+        return self.name, self.capability, self.multiprocessors, self.clock
+
+    @property
+    def words(self) -> str:
+        """Its kind, for people."""
+        return f"{self.name}, {self.multiprocessors} multiprocessors at up to {self.clock} MHz"
 
     @property
     def architecture(self) -> str:
@@ -70,15 +83,15 @@ def query() -> Driver:
     return Driver(version, gpus, "" if gpus else "the driver sees no device")
 
 
-def require_gpu() -> Gpu:
-    """The first device.
+def require_gpus() -> tuple[Gpu, ...]:
+    """The devices, at least one.
 
     Raises:
         UserError: there is none.
     """
     driver = query()
     if driver.gpus:
-        return driver.gpus[0]
+        return driver.gpus
     raise UserError(
         f"no GPU can be used: {driver.trouble}",
         hint="see `gi-cuda doctor`; without a GPU use --backend host",
@@ -93,6 +106,7 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
     cuda.cuDeviceTotalMem_v2(ctypes.byref(memory), device)
 
     def attribute(which: int) -> int:
+        value.value = 0
         cuda.cuDeviceGetAttribute(ctypes.byref(value), which, device)
         return value.value
 
@@ -102,6 +116,7 @@ def _gpu(cuda: ctypes.CDLL, index: int) -> Gpu:
         (major, minor),
         memory.value,
         attribute(_MULTIPROCESSORS),
+        attribute(_CLOCK) // 1000,
     )
 
 

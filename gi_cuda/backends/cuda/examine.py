@@ -46,7 +46,8 @@ def _devices(driver: Driver) -> Iterator[Examined]:
         yield Examined(
             f"GPU {number}",
             f"{gpu.name}: compute capability {major}.{minor},"
-            f" {gpu.memory / 2**30:.0f} GiB, {gpu.multiprocessors} multiprocessors",
+            f" {gpu.memory / 2**30:.0f} GiB, {gpu.multiprocessors} multiprocessors at up to"
+            f" {gpu.clock} MHz",
         )
 
 

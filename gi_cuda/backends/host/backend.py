@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ from gi_cuda.backends.protocol.backend import (
     versions,
 )
 from gi_cuda.backends.protocol.device import DeviceMaker
+from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.errors import UserError
 
@@ -45,11 +46,14 @@ class OpenHost:
 
     Attributes:
         cxx: the compiler.
+        devices: one, all processors.
         slack: processor time was seen to vary by a factor of 2 beside other work.
         death: the next worker is forked in that time.
     """
 
     cxx: str
+    devices: tuple[DeviceId, ...] = (DeviceId(),)
+    left_out: tuple[str, ...] = ()
     depth: int = 1
     together: int = 1
     slack: float = 5.0
@@ -84,7 +88,7 @@ class OpenHost:
         return versions(compiler=_said_version(self.cxx))
 
 
-def _open() -> OpenHost:
+def _open(devices: Collection[int]) -> OpenHost:
     # What is wrong with a compiler comes out here, before anything is compiled with it.
     cxx = find_compiler()
     build_library(cxx)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import gi_cuda
 from gi_cuda.backends.protocol.device import DeviceMaker
+from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.errors import UserError
 
@@ -37,6 +38,14 @@ class OpenBackend(Protocol):
     """A back end that is ready for use on this machine."""
 
     @property
+    def devices(self) -> Sequence[DeviceId]:
+        """What variants run on: at least one, and all of one kind."""
+
+    @property
+    def left_out(self) -> Sequence[str]:
+        """Devices that could be used, but not beside these, and why; in words."""
+
+    @property
     def depth(self) -> int:
         """Requests that a worker is sent ahead."""
 
@@ -54,7 +63,7 @@ class OpenBackend(Protocol):
         """Seconds for which a worker's death keeps others from the device."""
 
     def processes(self, workers: int) -> Processes:
-        """The worker processes for so many measurements at a time."""
+        """A device's worker processes for so many measurements at a time."""
 
     def workers(self, asked: int, cores: int) -> int:
         """Measurements at a time.
@@ -149,7 +158,8 @@ class Backend:
     Attributes:
         gpu: whether variants run on a GPU.
         compiled_levels: those of :data:`gi_cuda.grammar.LEVELS` that it runs besides sources.
-        open: makes it ready for use. Raises a :class:`UserError` that names what is missing.
+        open: makes it ready for use, on the devices of some numbers, as far as they are there; on
+            all where none is. Raises a :class:`UserError` that names what is missing.
         compiler: for a subject, with so many processes at a time, where nothing is going to be
             executed. Raises a :class:`UserError` where there is none.
         device_maker: what makes workers' devices, with all code that it needs loaded and no device
@@ -164,7 +174,7 @@ class Backend:
 
     gpu: bool
     compiled_levels: tuple[str, ...]
-    open: Callable[[], OpenBackend]
+    open: Callable[[Collection[int]], OpenBackend]
     compiler: Callable[[Subject, int], Compiler]
     device_maker: Callable[[], DeviceMaker]
     sanitizers: Callable[[Compiler], list[Sanitizer]]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gi_cuda.spec import Target
@@ -16,6 +17,21 @@ CRASHED_STATUS = 87
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceId:
+    """One device of this machine.
+
+    Attributes:
+        number: that users choose it by.
+        words: its name for people; "" where there is no other.
+        environment: variables with which a process sees this one alone.
+    """
+
+    number: int = 0
+    words: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """What every worker of a pool loads first.
 
@@ -24,12 +40,14 @@ class Session:
         backend: ``host`` or ``cuda``.
         cases: names of the cases they will be asked about.
         reference: folder with the reference's recorded outputs.
+        device: where what is run once, on no other one, runs.
     """
 
     target: Target
     backend: str
     cases: tuple[str, ...]
     reference: Path
+    device: DeviceId = DeviceId()
 
 
 _SUSPECT = re.compile(r"suspect (\d+)\n")

@@ -15,6 +15,7 @@ import signal
 import socket
 import subprocess
 import sys
+from collections import defaultdict
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import NoReturn
@@ -22,7 +23,7 @@ from typing import NoReturn
 from gi_cuda.backends import ONE_THREAD
 from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
-from gi_cuda.backends.protocol.session import HUNG_STATUS, Session, understood
+from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, understood
 from gi_cuda.errors import MachineError, UserError, WorkerFault, machine_error
 from gi_cuda.results.measurement import Survival
 
@@ -111,10 +112,13 @@ class ForkServer:
         """What can be read once a worker has ended."""
         return self._control.fileno()
 
-    def fork(self) -> tuple[int, Connection]:
+    def fork(self, device: DeviceId) -> tuple[int, Connection]:
         """A new worker's process number and the connection to it.
 
         The first one comes when all is loaded; meanwhile others compile what is to be run.
+
+        Args:
+            device: that it is to open.
 
         Raises:
             UserError: what keeps workers from working at all, as a target's data that cannot be
@@ -126,7 +130,7 @@ class ForkServer:
         ours, theirs = socket.socketpair()
         try:
             with theirs:
-                self._control.send("fork")
+                self._control.send(device)
                 socket.send_fds(self._socket, [b"f"], [theirs.fileno()])
             while not isinstance(message := self._answer(), Forked):
                 self._exits.append(message)
@@ -193,7 +197,8 @@ class _Server:
         self._socket = socket.socket(fileno=descriptor)
         self._control = Connection(os.dup(descriptor))
         self._last_words: dict[int, int] = {}
-        self._lock = DeviceLock()
+        self._locks: dict[int, DeviceLock] = defaultdict(DeviceLock)
+        self._lock_of: dict[int, DeviceLock] = {}
         self._ended, ended_end = os.pipe()
         os.set_blocking(ended_end, False)
         signal.set_wakeup_fd(ended_end, warn_on_full_buffer=False)
@@ -235,16 +240,16 @@ class _Server:
                     os.read(self._ended, 4096)
                     self._reap()
                     continue
-                self._control.recv()
-                self._fork(context)
+                self._fork(context, self._control.recv())
 
-    def _fork(self, context: object) -> None:
+    def _fork(self, context: object, device: DeviceId) -> None:
         _, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
         if not descriptors:
             raise EOFError
         (descriptor,) = descriptors
         words, words_end = os.pipe()
-        number = self._lock.free_slot()
+        lock = self._locks[device.number]
+        number = lock.free_slot()
         try:
             pid = os.fork()
         except OSError as error:
@@ -254,12 +259,14 @@ class _Server:
             return
         if pid == 0:
             os.close(words)
-            slot = WorkerSlot(words_end, self._lock, number)
+            slot = WorkerSlot(words_end, lock, number)
+            os.environ.update(device.environment)
             self._become_worker(context, descriptor, slot)
         os.close(words_end)
         os.close(descriptor)
         self._last_words[pid] = words
-        self._lock.taken_by(pid, number)
+        lock.taken_by(pid, number)
+        self._lock_of[pid] = lock
         self._control.send(Forked(pid))
 
     def _become_worker(self, context: object, descriptor: int, slot: WorkerSlot) -> NoReturn:
@@ -289,7 +296,7 @@ class _Server:
             if pid == 0:
                 return
             words = self._last_words.pop(pid)
-            self._lock.gone(pid)
+            self._lock_of.pop(pid).gone(pid)
             os.set_blocking(words, False)
             try:
                 text = os.read(words, 4096).decode("utf-8", "replace").strip()

@@ -1,107 +1,26 @@
-"""A pool of killable workers with warm spares.
+"""A pool of killable workers, some for each of several devices.
 
 A fork server, which has the target loaded, forks workers on demand: a worker that a variant took
-down costs milliseconds. Each worker has a connection of its own; one request after the other is
-answered, so it is always known which one a dead worker was at.
-
-Opening a device disturbs what is being measured on it, so spares are made before there is anything
-to measure (:meth:`Pool.restock`), and beside a measurement only when there is none left.
+down costs milliseconds. What is asked of them goes to the device that has least to do, and stays
+there. A device that cannot be used any more is left, as long as there is another one.
 """
 
 from __future__ import annotations
 
-import os
-import signal
+import sys
 import time
-from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import count
-from multiprocessing.connection import Connection, wait
-from typing import Any, Generic, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from multiprocessing.connection import wait
+from typing import Any, Generic
 
-from gi_cuda.backends.processes import say_left_behind
-from gi_cuda.backends.protocol.requests import GetReady, Program, Request
-from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.workers.fork_server import Exit, ForkServer
+from gi_cuda.backends.protocol.requests import Program, Request
+from gi_cuda.backends.protocol.session import DeviceId, Session
+from gi_cuda.backends.workers.device_workers import Crew, DeviceWorkers
+from gi_cuda.backends.workers.fork_server import ForkServer
+from gi_cuda.backends.workers.tasks import Key, Unanswered
+from gi_cuda.backends.workers.tasks import Lost as Lost
+from gi_cuda.backends.workers.tasks import Task as Task
 from gi_cuda.errors import DeviceLost, MachineError, UserError
-from gi_cuda.results.measurement import Survival
-
-Key = TypeVar("Key")
-
-PATIENCE = 600.0
-"""Seconds of wall time after which a request that never answers is killed from outside.
-
-The worker's own limit counts device or CPU time and does not fire because the machine is busy;
-this one is for what that limit cannot see."""
-
-
-CLEARED = 20.0
-"""Seconds in which the system has cleared away a worker that is ending; one that is stuck in a
-driver never is."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lost:
-    """A worker died over a request: how (a signal or our own limit) and what it said last.
-
-    Attributes:
-        suspect: number of the variant that it died over, where it could tell.
-        signal: that ended it; None where it ended itself.
-    """
-
-    survival: Survival
-    message: str
-    suspect: int | None = None
-    signal: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Task(Generic[Key]):
-    """A request with the key that its answer comes under.
-
-    Attributes:
-        alone: whether it is for a fresh worker, which gets no other one.
-    """
-
-    key: Key
-    request: Request
-    alone: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class _Worker(Generic[Key]):
-    """A worker process.
-
-    Attributes:
-        sent: what it was sent and has not answered, the oldest first: that is what it is at.
-        deadline: when it is killed over that, or, once it is ending, given up.
-        used: grows with each use of any worker; 0: it was never asked anything.
-        alone: whether it is at a request that is to have a worker for itself.
-        exit: how it ended, once the fork server has said so.
-    """
-
-    pid: int
-    connection: Connection
-    sent: deque[Task[Key]] = field(default_factory=deque)
-    deadline: float = 0.0
-    used: int = 0
-    alone: bool = False
-    exit: Exit | None = None
-
-    @property
-    def busy(self) -> bool:
-        return bool(self.sent) and not self.connection.closed
-
-    @property
-    def ending(self) -> bool:
-        """Whether it ends over what it was sent, and how is not known yet."""
-        return bool(self.sent) and self.connection.closed
-
-    @property
-    def fresh(self) -> bool:
-        return not self.used
 
 
 class Pool(Generic[Key]):
@@ -112,37 +31,34 @@ class Pool(Generic[Key]):
 
     Args:
         session: what every worker loads first.
-        workers: how many run at a time.
-        depth: requests a worker is sent ahead, so that it need not wait for the next one.
-        extra: workers beyond these for requests that want one alone; without any, such a request
-            waits until another one is done.
-        reserve: most fresh workers that are made ready beforehand.
-
-    Attributes:
-        deaths: workers that ended over a request, or that had to be ended.
+        crew: the workers of each device.
+        devices: that they run on; by default the session's alone.
     """
 
-    def __init__(
-        self, session: Session, workers: int, depth: int = 1, extra: int = 0, reserve: int = 0
-    ) -> None:
+    def __init__(self, session: Session, crew: Crew, devices: Sequence[DeviceId] = ()) -> None:
         self._server = ForkServer(session)
-        self._number = workers
-        self._depth = depth
-        self._extra = extra
-        self._reserve = reserve
-        self._workers: dict[int, _Worker[Key]] = {}
-        self._waiting: deque[Task[Key]] = deque()
-        self._alone: deque[Task[Key]] = deque()
-        self._uses = count(1)
-        self.deaths = 0
-        self._restocked = 0
-        self._answered = False
-        self._warm_up: GetReady | None = None
+        self._devices: dict[int, DeviceWorkers[Key]] = {
+            one.number: DeviceWorkers(self._server, one, crew)
+            for one in devices or (session.device,)
+        }
+        self._unanswered: list[tuple[Key, Unanswered[Key]]] = []
+        self._left: list[str] = []
+        self._deaths = 0
 
     @property
     def process_id(self) -> int:
         """The fork server's process number; its children are the workers."""
         return self._server.process_id
+
+    @property
+    def devices(self) -> Mapping[int, DeviceId]:
+        """Those that are used, by number; what is run once runs on the first one."""
+        return {number: one.device for number, one in self._devices.items()}
+
+    @property
+    def deaths(self) -> int:
+        """Workers that ended over a request, or that had to be ended."""
+        return self._deaths + sum(one.deaths for one in self._devices.values())
 
     def __enter__(self) -> Pool[Key]:
         return self
@@ -152,59 +68,48 @@ class Pool(Generic[Key]):
 
     def close(self) -> None:
         """End all workers and the fork server."""
-        for worker in self._workers.values():
-            worker.connection.close()
-        self._workers.clear()
+        for one in self._devices.values():
+            one.close()
         self._server.close()
-
-    # -- making ready ------------------------------------------------------------------------
 
     def ready_for(self, reference: Program) -> None:
         """From now on, fresh workers make themselves ready for variants of this reference while
         they wait for the first one. Of a large reserve only the first few do: each then holds all
         buffers."""
-        self._warm_up = GetReady(reference)
-        for worker in self._fresh()[: max(1, self._extra)]:
-            self._warm(worker)
+        for one in self._devices.values():
+            one.ready_for(reference)
 
     def restock(self) -> None:
-        """Have fresh workers open the device, as many as died since the last call: about so many
-        will."""
-        died, self._restocked = self.deaths - self._restocked, self.deaths
-        for _ in range(len(self._fresh()), min(max(died, self._extra), self._reserve)):
-            self._fork()
-
-    def _fork(self) -> _Worker[Key]:
-        worker: _Worker[Key] = _Worker(*self._server.fork())
-        self._workers[worker.pid] = worker
-        return worker
-
-    def _warm(self, worker: _Worker[Key]) -> None:
-        if self._warm_up is not None:
-            with suppress(BrokenPipeError, ConnectionResetError):
-                worker.connection.send(self._warm_up)
-
-    def _idle(self) -> list[_Worker[Key]]:
-        return [one for one in self._workers.values() if not one.sent]
-
-    def _fresh(self) -> list[_Worker[Key]]:
-        """Those that were never asked anything, the oldest first."""
-        return [one for one in self._idle() if one.fresh]
-
-    def _busy(self) -> list[_Worker[Key]]:
-        return [one for one in self._workers.values() if one.busy]
+        """Have fresh workers open their device, as many as died there since the last call: about so
+        many will."""
+        for one in self._devices.values():
+            one.restock()
 
     # -- requests ----------------------------------------------------------------------------
 
     def one(self, request: Request) -> Any:
-        """Run a single request in a fresh worker; its answer or :class:`Lost`. No other worker
-        starts meanwhile.
+        """Run a single request in a fresh worker of the first device; its answer or :class:`Lost`.
+        No other worker starts meanwhile.
 
         Raises:
             UserError: see :meth:`wait`.
         """
-        ((_, answer),) = self._run(iter([Task(0, request, alone=True)]))  # type: ignore[arg-type]
+        first = next(iter(self._devices))
+        tasks = iter([Task(0, request, alone=True)])
+        ((_, answer),) = self._run(tasks, lambda: first)  # type: ignore[arg-type]
         return answer
+
+    def each(self, request: Request) -> dict[int, Any]:
+        """Run a request on every device at a time, in a worker that is there; what became of it by
+        their numbers. Of a device that is left meanwhile there is no answer.
+
+        Raises:
+            UserError: see :meth:`wait`.
+        """
+        numbers = list(self._devices)
+        tasks, places = (Task(number, request) for number in numbers), iter(numbers)
+        answers = dict(self._run(tasks, lambda: next(places)))  # type: ignore[arg-type]
+        return {number: answers[number] for number in self._devices}  # type: ignore[index]
 
     def map(self, requests: Iterable[tuple[Key, Request]]) -> Iterator[tuple[Key, Any]]:
         """Run requests on all workers; yields ``(key, answer)`` in the order they end.
@@ -212,187 +117,142 @@ class Pool(Generic[Key]):
         Raises:
             UserError: see :meth:`wait`.
         """
-        return self._run(Task(key, request) for key, request in requests)
+        return self._run((Task(key, request) for key, request in requests), lambda: None)
 
-    def _run(self, tasks: Iterator[Task[Key]]) -> Iterator[tuple[Key, Any]]:
+    def _run(
+        self, tasks: Iterator[Task[Key]], place: Callable[[], int | None]
+    ) -> Iterator[tuple[Key, Any]]:
+        """Run tasks, each on the device that is asked for then, if it is still used."""
         try:
             while True:
                 while self.has_room and (task := next(tasks, None)):
-                    self.submit(task)
+                    self.submit(task, place())
                 if not self._outstanding:
                     return
-                yield from self.wait()
+                for key, answer in self.wait():
+                    if isinstance(answer, Unanswered):
+                        self.submit(answer.task)
+                    else:
+                        yield key, answer
         finally:
             self.abandon()
 
     @property
     def _outstanding(self) -> bool:
-        return bool(self._waiting or self._alone) or any(w.sent for w in self._workers.values())
+        return bool(self._unanswered) or any(one.tasks for one in self._devices.values())
 
     @property
     def has_room(self) -> bool:
         """Whether a request would be sent to a worker at once, unless it wants one alone."""
-        if self._waiting or (self._alone and not self._extra):
-            return False
-        return self._has_place() or bool(self._short())
+        return any(one.has_room for one in self._devices.values())
 
-    def submit(self, task: Task[Key]) -> None:
-        """Have a request answered; it waits while workers have no room for it."""
-        (self._alone if task.alone else self._waiting).append(task)
-        self._dispatch()
+    def submit(self, task: Task[Key], device: int | None = None) -> int:
+        """Have a request answered; it waits while workers have no room for it.
+
+        Args:
+            device: that it is for; None: the one that has least to do.
+
+        Returns:
+            The number of the device that it goes to.
+        """
+        if device not in self._devices:
+            device = min(
+                self._devices,
+                key=lambda n: (not self._devices[n].has_room, len(self._devices[n].tasks)),
+            )
+        self._devices[device].submit(task)
+        return device
 
     def wait(self, timeout: float | None = None, *others: int) -> list[tuple[Key, Any]]:
         """Wait until something happens; ``(key, answer)`` of each answer that has come, if any.
 
-        An answer is what the worker sent, or :class:`Lost`.
+        An answer is what the worker sent, :class:`Lost`, or :class:`Unanswered`.
 
         Args:
             timeout: most seconds to wait.
             others: descriptors; that one of them can be read ends the waiting, too.
 
         Raises:
-            UserError: a worker could not open its device, or lacks room; no request fares better.
+            UserError: no worker could open its device, or they lack room; no request fares better.
             DeviceLost: the same, where others could before.
             WorkerFault: there are no workers any more.
         """
-        self._dispatch()
-        if answers := list(self._lost()):
+        devices = list(self._devices.values())
+        for one in devices:
+            one.dispatch()
+        if answers := [*self._moved(), *self._lost()]:
             return answers
-        busy = self._busy()
-        sources: list[Any] = [*(one.connection for one in busy), *others]
-        if self._workers:
+        sources: list[Any] = [c for one in devices for c in one.connections]
+        sources += others
+        if any(one.any for one in devices):
             sources.append(self._server)
-        awaited = [*busy, *(one for one in self._workers.values() if one.ending)]
-        limits = [one.deadline - time.monotonic() for one in awaited]
+        limits = [moment - time.monotonic() for one in devices for moment in one.deadlines]
         limits += [] if timeout is None else [timeout]
         found = wait(sources, max(0.0, min(limits)) if limits else None)
-        for worker in busy:
-            if worker.connection in found:
-                answers += self._receive(worker)
-        return [*answers, *self._lost(), *self._overdue()]
+        for one in devices:
+            for connection in one.connections:
+                if connection in found and one.device.number in self._devices:
+                    answers += self._received(one, connection)
+        answers += self._lost()
+        for one in self._devices.values():
+            answers += one.overdue()
+        return [*answers, *self._moved()]
 
     def abandon(self) -> None:
         """Forget all requests, and end the workers that are at one."""
-        self._waiting.clear()
-        self._alone.clear()
-        for worker in [one for one in self._workers.values() if one.sent]:
-            self._end(worker)
+        self._unanswered.clear()
+        for one in self._devices.values():
+            one.abandon()
 
-    # -- sending -----------------------------------------------------------------------------
-
-    def _has_place(self) -> bool:
-        """Whether one more worker may be at work."""
-        busy = self._busy()
-        crew = sum(not one.alone for one in busy)
-        return crew < self._number and len(busy) < self._number + self._extra
-
-    def _short(self) -> list[_Worker[Key]]:
-        """Workers that may be sent more ahead."""
-        return [one for one in self._busy() if not one.alone and len(one.sent) < self._depth]
-
-    def _dispatch(self) -> None:
-        """Send what waits, until every worker has as much as it may be sent ahead."""
-        while True:
-            if len(self._busy()) > 1 and not self._fresh():
-                # Not beside a single request: opening the device would disturb what it times.
-                self._warm(self._fork())
-            while self._alone and len(self._busy()) < self._number + self._extra:
-                worker = next(iter(self._fresh()), None) or self._fork()
-                worker.alone = True
-                self._send(worker, self._alone)
-            if not self._waiting or (self._alone and not self._extra):
-                return  # where there is no extra worker, a place has to get free
-            if self._has_place():
-                self._send(self._take(), self._waiting)
-            elif not (short := self._short()):
-                return
-            elif not self._send(min(short, key=lambda one: len(one.sent)), self._waiting):
-                return  # it died over what it was sent before; that comes out on receiving
-
-    def _take(self) -> _Worker[Key]:
-        """A worker that is ready: of those that wait, the one that was used last."""
-        return max(self._idle(), key=lambda one: one.used, default=None) or self._fork()
-
-    def _send(self, worker: _Worker[Key], tasks: deque[Task[Key]]) -> bool:
-        """Send a worker the first of some tasks; whether that could be done."""
+    def _received(self, one: DeviceWorkers[Key], connection: Any) -> list[tuple[Key, Any]]:
         try:
-            worker.connection.send(tasks[0].request)
-        except (BrokenPipeError, ConnectionResetError):
-            if not worker.sent:
-                self._forget(worker)  # it died while idle; the next one will do
-            return False
-        if not worker.sent:
-            worker.deadline = time.monotonic() + PATIENCE
-        worker.used = next(self._uses)
-        worker.sent.append(tasks.popleft())
-        return True
-
-    # -- receiving ---------------------------------------------------------------------------
-
-    def _receive(self, worker: _Worker[Key]) -> Iterator[tuple[Key, Any]]:
-        """A worker's next answer; none if it died."""
-        try:
-            answer = worker.connection.recv()
-        except (EOFError, ConnectionResetError):
-            worker.connection.close()
-            self.deaths += 1
-            worker.deadline = time.monotonic() + CLEARED
-            self._give_back(worker)
-            return
-        if isinstance(answer, UserError):
-            self._forget(worker)
-            told = isinstance(answer, MachineError) or not self._answered
-            raise answer if told else DeviceLost(answer.what)
-        self._answered = True
-        task = worker.sent.popleft()
-        worker.deadline = time.monotonic() + PATIENCE
-        worker.used = next(self._uses)
-        used = [one for one in self._idle() if not one.fresh and one is not worker]
-        if worker.alone and len(used) >= self._number + self._extra:
-            self._end(worker)
-        worker.alone = False
-        yield task.key, answer
-
-    def _give_back(self, worker: _Worker[Key]) -> None:
-        """What a worker was sent ahead goes to others."""
-        while len(worker.sent) > 1:
-            self._waiting.appendleft(worker.sent.pop())
+            answers = list(one.receive(connection))
+        except MachineError:
+            raise
+        except (UserError, DeviceLost) as error:
+            self.leave(one.device.number, error)
+            return []
+        if one.answered:
+            self._say_left()
+        return answers
 
     def _lost(self) -> Iterator[tuple[Key, Lost]]:
-        """The requests over which workers died, as far as is known how these ended."""
+        """The requests over which workers died."""
         for gone in self._server.take_exits():
-            if gone.pid in self._workers:
-                self._workers[gone.pid].exit = gone
-        for worker in list(self._workers.values()):
-            if worker.exit is not None and not worker.busy:
-                self._forget(worker)
-                how = worker.exit
-                for task in worker.sent:
-                    yield task.key, Lost(how.survival, how.message, how.suspect, how.signal)
+            for one in self._devices.values():
+                one.ended(gone)
+        for one in self._devices.values():
+            yield from one.lost()
 
-    def _overdue(self) -> Iterator[tuple[Key, Lost]]:
-        now = time.monotonic()
-        for worker in self._busy():
-            if worker.deadline <= now:
-                self._give_back(worker)
-                self._end(worker)
-                self.deaths += 1
-                message = f"no answer within {PATIENCE:g} s; killed"
-                yield worker.sent[0].key, Lost(Survival.HUNG, message)
+    # -- devices -----------------------------------------------------------------------------
 
-        for worker in [one for one in self._workers.values() if one.ending]:
-            if worker.deadline <= now:
-                self._forget(worker)
-                say_left_behind(worker.pid)
-                message = f"its process does not end within {CLEARED:g} s; it is left behind"
-                yield worker.sent[0].key, Lost(Survival.CRASHED, message)
+    def leave(self, device: int, error: UserError | DeviceLost) -> None:
+        """Go on without a device; what it was to answer is :class:`Unanswered`.
 
-    def _end(self, worker: _Worker[Key]) -> None:
-        if not worker.connection.closed:
-            with suppress(ProcessLookupError):
-                os.kill(worker.pid, signal.SIGKILL)
-        self._forget(worker)
+        Args:
+            error: why; raised where there is no other one.
+        """
+        if self._devices.keys() == {device}:
+            raise error
+        if device not in self._devices:
+            return
+        one = self._devices.pop(device)
+        self._unanswered += [(task.key, Unanswered(task)) for task in one.tasks]
+        self._deaths += one.deaths
+        one.abandon()
+        one.close()
+        what = error.said if isinstance(error, DeviceLost) else error.what
+        self._left.append(f"{one.device.words} is not used any more: {what}")
+        if any(other.answered for other in self._devices.values()):
+            self._say_left()
 
-    def _forget(self, worker: _Worker[Key]) -> None:
-        worker.connection.close()
-        del self._workers[worker.pid]
+    def _say_left(self) -> None:
+        """Say which devices were left, now that it is known that it does not concern all."""
+        for said in self._left:
+            others = ", ".join(one.words for one in self.devices.values())
+            print(f"gi-cuda: {said}; going on with {others}", file=sys.stderr, flush=True)
+        self._left.clear()
+
+    def _moved(self) -> list[tuple[Key, Any]]:
+        moved, self._unanswered = self._unanswered, []
+        return list(moved)

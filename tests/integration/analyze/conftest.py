@@ -22,8 +22,8 @@ from .pretended import PretendedBackend, PretendedPool
 def pretended() -> Iterator[None]:
     """Runs go to a pretended GPU, in this process alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gi_cuda.runs.tools, "open_backend", lambda _: PretendedBackend())
-        patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda _: PretendedBackend())
+        patch.setattr(gi_cuda.runs.tools, "open_backend", lambda *_: PretendedBackend())
+        patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda *_: PretendedBackend())
         patch.setattr(gi_cuda.runs.tools, "Pool", PretendedPool)
         yield
 

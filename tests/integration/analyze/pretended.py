@@ -18,6 +18,7 @@ from gi_cuda.backends.protocol.requests import (
     SharedMeasurement,
     TrySchedule,
 )
+from gi_cuda.backends.protocol.session import DeviceId
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Task
@@ -33,6 +34,7 @@ class PretendedPool(Generic[Key]):
 
     def __init__(self, *_: object) -> None:
         self.has_room = True
+        self.devices = {0: DeviceId()}
         self._answers: list[tuple[Key, Any]] = []
 
     def __enter__(self) -> PretendedPool[Key]:
@@ -66,8 +68,12 @@ class PretendedPool(Generic[Key]):
         for key, request in requests:
             yield key, self.one(request)
 
-    def submit(self, task: Task[Key]) -> None:
+    def each(self, request: object) -> dict[int, Any]:
+        return {0: self.one(request)}
+
+    def submit(self, task: Task[Key], device: int | None = None) -> int:
         self._answers.append((task.key, self.one(task.request)))
+        return 0
 
     def wait(self, timeout: float, *others: int) -> list[tuple[Key, Any]]:
         if not self._answers:
@@ -87,6 +93,8 @@ def _measured(variant: Program, reference: Program) -> Measurement:
 
 @dataclass(frozen=True)
 class PretendedBackend:
+    devices: tuple[DeviceId, ...] = (DeviceId(),)
+    left_out: tuple[str, ...] = ()
     depth: int = 1
     together: int = 4
     slack: float = 3.0

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
-from gi_cuda.backends.workers import fork_server
-from gi_cuda.backends.workers import pool as pool_module
+from gi_cuda.backends.workers import device_workers, fork_server
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
@@ -205,13 +204,13 @@ def test_a_worker_that_does_not_go_is_given_up_and_named(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Nobody says that it is gone: the process whose child it is was stopped."""
-    monkeypatch.setattr(pool_module, "CLEARED", 0.1)
+    monkeypatch.setattr(device_workers, "CLEARED", 0.1)
     with open_tools(scale, tmp_path, workers=1, jobs=1) as tools:
         pool = tools.pool
         pool.one(Record(programs["reference"], tools.reference, 2, 10.0))
         list(pool.map([(0, measure(programs, "fine 0"))]))
         os.kill(pool.process_id, signal.SIGSTOP)
-        (worker,) = pool._workers.values()
+        (worker,) = pool._devices[0]._workers.values()
         endless = measure(programs, "endless loop")
         pool.submit(Task(1, replace(endless, sampling=Sampling(limit=60.0))))
         os.kill(worker.pid, signal.SIGKILL)
@@ -236,7 +235,7 @@ def test_a_device_that_cannot_be_opened_any_more_is_lost(
         # What a worker answers that finds no device, from one that has nothing else to do.
         ours, theirs = Pipe()
         theirs.send(UserError("the driver sees no device"))
-        (worker,) = pool._workers.values()
+        (worker,) = pool._devices[0]._workers.values()
         before, worker.connection = worker.connection, ours
         pool.submit(Task(1, measure(programs, "fine 1")))
         with pytest.raises(DeviceLost, match="sees no device"):

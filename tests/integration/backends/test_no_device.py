@@ -9,6 +9,7 @@ import pytest
 
 from gi_cuda.backends.protocol.requests import TellInputs
 from gi_cuda.backends.protocol.session import Session
+from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
 from gi_cuda.spec import load_target
@@ -26,7 +27,7 @@ def test_without_a_runtime_library_no_worker_starts_and_it_is_said_why(
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
     with (
-        Pool[int](session("host", tmp_path), 1) as pool,
+        Pool[int](session("host", tmp_path), Crew(1)) as pool,
         pytest.raises(UserError, match="cache") as caught,
     ):
         pool.one(TellInputs())
@@ -36,7 +37,7 @@ def test_without_a_runtime_library_no_worker_starts_and_it_is_said_why(
 @pytest.mark.skipif(importlib.util.find_spec("pycuda") is not None, reason="PyCUDA is installed")
 def test_without_pycuda_no_worker_starts_and_it_is_said_what_to_install(tmp_path: Path) -> None:
     with (
-        Pool[int](session("cuda", tmp_path), 1) as pool,
+        Pool[int](session("cuda", tmp_path), Crew(1)) as pool,
         pytest.raises(UserError, match="PyCUDA cannot be loaded") as caught,
     ):
         pool.one(TellInputs())

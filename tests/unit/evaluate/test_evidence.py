@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gi_cuda.errors import DeviceLost
-from gi_cuda.evaluate.evidence import ATTEMPTS, DEATHS, MOST_DEATHS, DeviceEvidence
+from gi_cuda.evaluate.evidence import ATTEMPTS, DEATHS, MOST_DEATHS, DeviceEvidence, Evidence
 
 
 @pytest.fixture
@@ -93,9 +93,6 @@ def test_a_reference_that_fails_again_and_again_means_that_the_device_is_lost(
     assert number is not None
     with pytest.raises(DeviceLost, match="no device"):
         evidence.not_proven(number, "no device")
-    assert evidence.lost("why").said == (
-        "why; 3 individuals that failed since it last worked are not counted"
-    )
 
 
 def test_in_a_storm_of_deaths_the_reference_is_run_more_and_more_seldom(
@@ -149,3 +146,55 @@ def test_nothing_is_believed_before_later_work_works_and_nothing_is_lost(
             died = []
         assert evidence.held == len(died)
     assert len(set(believed)) == len(believed)
+
+
+# -- several devices -------------------------------------------------------------------------------
+
+
+def die_on(evidence: Evidence[int], device: int, *numbers: int) -> None:
+    """Work of these numbers begins on a device, its workers die, and that is held back."""
+    for number in numbers:
+        evidence.begun(number, device)
+        evidence.on(number).died(number)
+        evidence.on(number).hold(number)
+
+
+def test_what_works_on_one_device_says_nothing_of_another() -> None:
+    evidence: Evidence[int] = Evidence()
+    die_on(evidence, 0, 1)
+    die_on(evidence, 1, 2)
+    evidence.begun(3, 0)
+    assert evidence.on(3).worked(3) == [1]
+    assert evidence.held == 1
+    evidence.begun(4, 1)
+    assert evidence.on(4).worked(4) == [2]
+
+
+def test_the_reference_is_run_where_there_were_deaths_and_its_numbers_differ() -> None:
+    evidence: Evidence[int] = Evidence()
+    die_on(evidence, 1, *range(1, DEATHS + 1))
+    ((first, device),) = evidence.proofs((0, 1), idle=False)
+    assert device == 1
+    die_on(evidence, 0, *range(11, DEATHS + 11))
+    ((second, device),) = evidence.proofs((0, 1), idle=False)
+    assert device == 0
+    assert first != second
+    assert evidence.device(first) == 1
+    assert evidence.on(first).proven(first) == list(range(1, DEATHS + 1))
+
+
+def test_what_died_on_a_device_that_is_left_is_to_be_done_again() -> None:
+    evidence: Evidence[int] = Evidence()
+    die_on(evidence, 0, 1)
+    die_on(evidence, 1, *range(2, DEATHS + 2))
+    assert evidence.left((0, 1)) == []
+    assert evidence.left((0,)) == list(range(2, DEATHS + 2))
+    assert evidence.left((0,)) == []
+    assert not list(evidence.proofs((0,), idle=False))
+    assert evidence.lost("why").said == (
+        "why; 1 individual that failed since it last worked is not counted"
+    )
+    die_on(evidence, 0, 8, 9)
+    assert evidence.lost("why").said == (
+        "why; 3 individuals that failed since it last worked are not counted"
+    )

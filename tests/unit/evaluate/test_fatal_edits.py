@@ -57,3 +57,12 @@ def test_the_first_witness_stays() -> None:
     fatal_edits = known(Delete("_k.cu_1"))
     fatal_edits.enter(8, [Delete("_k.cu_1")])
     assert fatal_edits.of([Delete("_k.cu_1")]) == 7
+
+
+def test_what_ended_over_something_else_is_forgotten() -> None:
+    fatal = FatalEdits()
+    fatal.enter(1, [Delete("_k.cu_3")])
+    fatal.enter(2, [Delete("_k.cu_4")])
+    fatal.forget(1)
+    assert fatal.of([Delete("_k.cu_3")]) is None
+    assert fatal.of([Delete("_k.cu_4")]) == 2

@@ -21,9 +21,9 @@ from gi_cuda.results.measurement import Measurement, Survival
 REFERENCE = Program(Binary(0, Path("0")), {}, ("train",))
 
 
-def scheduler(together: int, variants: Iterable[int], **others: bool) -> MeasurementScheduler:
+def scheduler(together: int, variants: Iterable[int], **others: int) -> MeasurementScheduler:
     """One that has all of some variants."""
-    made = MeasurementScheduler(together, count(1), **others)
+    made = MeasurementScheduler(together, count(1), **others)  # type: ignore[arg-type]
     for ident in variants:
         program = Program(Binary(ident, Path("1")), {}, ("train",))
         made.add(ident, Measure(program, REFERENCE, Sampling()))
@@ -159,3 +159,23 @@ def test_one_that_looks_faster_does_not_wait_for_ever_where_there_is_always_more
     assert [task.alone for task in begun] == [False] * PATIENCE + [True]
     assert idents(begun[-1]) == [1]
     assert not next_task(some, more=True).alone
+
+
+def test_what_nobody_will_answer_is_measured_as_it_was_to_be() -> None:
+    some = scheduler(2, range(1, 4))
+    first, second = next_task(some), next_task(some)
+    some.again(first.key)
+    again = next_task(some)
+    assert idents(again) == [1, 2]
+    assert not again.alone
+    assert again.key not in (first.key, second.key)
+
+
+def test_devices_share_what_is_to_be_confirmed_at_the_end() -> None:
+    some = scheduler(8, range(1, 9), devices=2)
+    list(some.results((task := next_task(some)).key, fine(task)))
+    for ident in range(1, 6):
+        some.confirm(ident)
+    groups = [idents(next_task(some)), idents(next_task(some))]
+    assert groups == [[1, 2, 3], [4, 5]]
+    assert some.next(more=False) is None

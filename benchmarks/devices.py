@@ -1,0 +1,103 @@
+"""One GPU against several: individuals a second, and whether they are judged alike.
+
+Searches with one seed on one target, in turn: each of ``--rounds`` says on which devices and with
+how many processors, ``0:16`` is the first device and 16 processors, ``all:32`` all devices and 32.
+Printed are each round's rate, baseline aside, and for each two rounds how many of the individuals
+that both had ended in the same way. Two rounds on one device show how much of that is chance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from gi_cuda.backends.table import ALL
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.grammar import EDIT_SETS
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Phases
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search import DEFAULT, PRESETS
+from gi_cuda.subject import Subject
+
+
+def searched(subject: Subject, words: str, plan: Plan, folder: Path) -> Mapping[str, Evaluation]:
+    """A search; what became of each genotype. Its rate is printed."""
+    begun = time.perf_counter()
+    with create_run(subject, folder, plan, tell=lambda _: None) as run:
+        made = time.perf_counter() - begun
+        try:
+            for _ in run.evolution().run():
+                pass
+        finally:  # what was finished counts even where there was no time for all
+            found = _told(run, words, made, time.perf_counter() - begun - made)
+    return found
+
+
+def _told(run: Run, words: str, made: float, seconds: float) -> Mapping[str, Evaluation]:
+    """Print how fast a search was, and how its devices are; what became of each genotype.
+
+    Args:
+        made: seconds until it began.
+        seconds: that it took.
+    """
+    names = {one.ident: one.genotype for one in run.store.individuals()}
+    finished = [one for one in run.store.generations() if one.finished]
+    spent = sum((one.phases for one in finished), Phases())
+    number = len(run.store.evaluations())
+    on_each = run.baseline.on_each or (run.baseline.seconds,)
+    print(
+        f"{words:8} {number / seconds:7.1f} individuals/s: {number} in {seconds:.1f} s, generations"
+        f" {' + '.join(f'{one.phases.wall:.1f}' for one in finished)} s, after {made:.1f} s;"
+        f" compiling {spent.compile:.1f} s, the search {spent.search:.1f} s;"
+        f" {run.tools.pool.deaths} workers died; noise floor {run.baseline.floor:.2%}; reference"
+        f" {', '.join(f'{1e3 * one:.3f}' for one in on_each)} ms",
+        flush=True,
+    )
+    return {names[ident]: one for ident, one in run.store.evaluations().items()}
+
+
+def alike(one: Mapping[str, Evaluation], other: Mapping[str, Evaluation]) -> str:
+    """How many of the individuals that both have ended in the same way."""
+    both = one.keys() & other.keys()
+    same = sum(one[name].outcome is other[name].outcome for name in both)
+    right = sum(one[name].right is other[name].right for name in both)
+    return f"{len(both)} in both: {same} of the same outcome, {right} right or wrong in both"
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", type=Path)
+    parser.add_argument("--backend", default="cuda")
+    parser.add_argument("--rounds", nargs="+", default=["0:16", "0:32", "all:32", "0:32"])
+    parser.add_argument("--population", type=int, default=256)
+    parser.add_argument("--generations", type=int, default=3)
+    parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
+    parser.add_argument("--edits", choices=EDIT_SETS, default="full")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    settings = PRESETS[options.preset].settings.having(options.population, options.generations)
+    subject = open_subject(options.target, options.backend, edits=options.edits)
+    cores = sorted(os.sched_getaffinity(0))
+    found: list[Mapping[str, Evaluation]] = []
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
+        for number, words in enumerate(options.rounds):
+            devices, jobs = words.split(":")
+            os.sched_setaffinity(0, cores[: int(jobs)])
+            chosen = ALL if devices == "all" else tuple(map(int, devices.split(",")))
+            plan = Plan(options.preset, settings, options.seed, 1, int(jobs), chosen)
+            new = searched(subject, words, plan, Path(scratch) / str(number))
+            for before, old in zip(options.rounds, found, strict=False):
+                print(f"    and {before:8} {alike(new, old)}", flush=True)
+            found.append(new)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,333 @@
+"""The workers of one device, some of them warm spares.
+
+Each worker has a connection of its own; one request after the other is answered, so it is always
+known which one a dead worker was at.
+
+Opening a device disturbs what is being measured on it, so spares are made before there is anything
+to measure (:meth:`DeviceWorkers.restock`), and beside a measurement only when there is none left.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from multiprocessing.connection import Connection
+from typing import Any, Generic
+
+from gi_cuda.backends.processes import say_left_behind
+from gi_cuda.backends.protocol.requests import GetReady, Program
+from gi_cuda.backends.protocol.session import DeviceId
+from gi_cuda.backends.workers.fork_server import Exit, ForkServer
+from gi_cuda.backends.workers.tasks import Key, Lost, Task
+from gi_cuda.errors import DeviceLost, MachineError, UserError
+from gi_cuda.results.measurement import Survival
+
+PATIENCE = 600.0
+"""Seconds of wall time after which a request that never answers is killed from outside.
+
+The worker's own limit counts device or CPU time and does not fire because the machine is busy;
+this one is for what that limit cannot see."""
+
+
+CLEARED = 20.0
+"""Seconds in which the system has cleared away a worker that is ending; one that is stuck in a
+driver never is."""
+
+
+@dataclass(slots=True, eq=False)
+class _Worker(Generic[Key]):
+    """A worker process.
+
+    Attributes:
+        sent: what it was sent and has not answered, the oldest first: that is what it is at.
+        deadline: when it is killed over that, or, once it is ending, given up.
+        used: grows with each use of any worker; 0: it was never asked anything.
+        alone: whether it is at a request that is to have a worker for itself.
+        exit: how it ended, once the fork server has said so.
+    """
+
+    pid: int
+    connection: Connection
+    sent: deque[Task[Key]] = field(default_factory=deque)
+    deadline: float = 0.0
+    used: int = 0
+    alone: bool = False
+    exit: Exit | None = None
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.sent) and not self.connection.closed
+
+    @property
+    def ending(self) -> bool:
+        """Whether it ends over what it was sent, and how is not known yet."""
+        return bool(self.sent) and self.connection.closed
+
+    @property
+    def fresh(self) -> bool:
+        return not self.used
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """How many workers a device has.
+
+    Attributes:
+        number: that run at a time.
+        depth: requests a worker is sent ahead, so that it need not wait for the next one.
+        extra: workers beyond these for requests that want one alone; without any, such a request
+            waits until another one is done.
+        reserve: most fresh workers that are made ready beforehand.
+    """
+
+    number: int
+    depth: int = 1
+    extra: int = 0
+    reserve: int = 0
+
+
+class DeviceWorkers(Generic[Key]):
+    """Workers that share a device.
+
+    Args:
+        server: that forks them.
+        device: which one.
+        crew: how many.
+
+    Attributes:
+        answered: whether one of them has answered a request.
+        deaths: those that ended over a request, or that had to be ended.
+    """
+
+    def __init__(self, server: ForkServer, device: DeviceId, crew: Crew) -> None:
+        self._server = server
+        self.device = device
+        self._number, self._depth = crew.number, crew.depth
+        self._extra, self._reserve = crew.extra, crew.reserve
+        self._workers: dict[int, _Worker[Key]] = {}
+        self._waiting: deque[Task[Key]] = deque()
+        self._alone: deque[Task[Key]] = deque()
+        self._uses = count(1)
+        self.deaths = self._restocked = 0
+        self.answered = False
+        self._warm_up: GetReady | None = None
+
+    def close(self) -> None:
+        """Leave all workers."""
+        for worker in self._workers.values():
+            worker.connection.close()
+        self._workers.clear()
+
+    @property
+    def tasks(self) -> list[Task[Key]]:
+        """All that wait or are at a worker."""
+        sent = (task for one in self._workers.values() for task in one.sent)
+        return [*sent, *self._alone, *self._waiting]
+
+    # -- making ready ------------------------------------------------------------------------
+
+    def ready_for(self, reference: Program) -> None:
+        """From now on, fresh workers make themselves ready for variants of this reference while
+        they wait for the first one. Of a large reserve only the first few do: each then holds all
+        buffers."""
+        self._warm_up = GetReady(reference)
+        for worker in self._fresh()[: max(1, self._extra)]:
+            self._warm(worker)
+
+    def restock(self) -> None:
+        """Have fresh workers open the device, as many as died since the last call: about so many
+        will."""
+        died, self._restocked = self.deaths - self._restocked, self.deaths
+        for _ in range(len(self._fresh()), min(max(died, self._extra), self._reserve)):
+            self._fork()
+
+    def _fork(self) -> _Worker[Key]:
+        worker: _Worker[Key] = _Worker(*self._server.fork(self.device))
+        self._workers[worker.pid] = worker
+        return worker
+
+    def _warm(self, worker: _Worker[Key]) -> None:
+        if self._warm_up is not None:
+            with suppress(BrokenPipeError, ConnectionResetError):
+                worker.connection.send(self._warm_up)
+
+    def _idle(self) -> list[_Worker[Key]]:
+        return [one for one in self._workers.values() if not one.sent]
+
+    def _fresh(self) -> list[_Worker[Key]]:
+        """Those that were never asked anything, the oldest first."""
+        return [one for one in self._idle() if one.fresh]
+
+    def _busy(self) -> list[_Worker[Key]]:
+        return [one for one in self._workers.values() if one.busy]
+
+    # -- requests ----------------------------------------------------------------------------
+
+    @property
+    def has_room(self) -> bool:
+        """Whether a request would be sent to a worker at once, unless it wants one alone."""
+        if self._waiting or (self._alone and not self._extra):
+            return False
+        return self._has_place() or bool(self._short())
+
+    def submit(self, task: Task[Key]) -> None:
+        """Have a request answered; it waits while workers have no room for it."""
+        (self._alone if task.alone else self._waiting).append(task)
+        self.dispatch()
+
+    def abandon(self) -> None:
+        """Forget all requests, and end the workers that are at one."""
+        self._waiting.clear()
+        self._alone.clear()
+        for worker in [one for one in self._workers.values() if one.sent]:
+            self._end(worker)
+
+    # -- sending -----------------------------------------------------------------------------
+
+    def _has_place(self) -> bool:
+        """Whether one more worker may be at work."""
+        busy = self._busy()
+        crew = sum(not one.alone for one in busy)
+        return crew < self._number and len(busy) < self._number + self._extra
+
+    def _short(self) -> list[_Worker[Key]]:
+        """Workers that may be sent more ahead."""
+        return [one for one in self._busy() if not one.alone and len(one.sent) < self._depth]
+
+    def dispatch(self) -> None:
+        """Send what waits, until every worker has as much as it may be sent ahead."""
+        while True:
+            if len(self._busy()) > 1 and not self._fresh():
+                # Not beside a single request: opening the device would disturb what it times.
+                self._warm(self._fork())
+            while self._alone and len(self._busy()) < self._number + self._extra:
+                worker = next(iter(self._fresh()), None) or self._fork()
+                worker.alone = True
+                self._send(worker, self._alone)
+            if not self._waiting or (self._alone and not self._extra):
+                return  # where there is no extra worker, a place has to get free
+            if self._has_place():
+                self._send(self._take(), self._waiting)
+            elif not (short := self._short()):
+                return
+            elif not self._send(min(short, key=lambda one: len(one.sent)), self._waiting):
+                return  # it died over what it was sent before; that comes out on receiving
+
+    def _take(self) -> _Worker[Key]:
+        """A worker that is ready: of those that wait, the one that was used last."""
+        return max(self._idle(), key=lambda one: one.used, default=None) or self._fork()
+
+    def _send(self, worker: _Worker[Key], tasks: deque[Task[Key]]) -> bool:
+        """Send a worker the first of some tasks; whether that could be done."""
+        try:
+            worker.connection.send(tasks[0].request)
+        except (BrokenPipeError, ConnectionResetError):
+            if not worker.sent:
+                self._forget(worker)  # it died while idle; the next one will do
+            return False
+        if not worker.sent:
+            worker.deadline = time.monotonic() + PATIENCE
+        worker.used = next(self._uses)
+        worker.sent.append(tasks.popleft())
+        return True
+
+    # -- receiving ---------------------------------------------------------------------------
+
+    @property
+    def connections(self) -> list[Connection]:
+        """What can be read when a worker has answered or died."""
+        return [one.connection for one in self._busy()]
+
+    @property
+    def deadlines(self) -> list[float]:
+        """When workers are over their time, by :func:`time.monotonic`."""
+        return [one.deadline for one in self._workers.values() if one.busy or one.ending]
+
+    @property
+    def any(self) -> bool:
+        """Whether there is a worker."""
+        return bool(self._workers)
+
+    def receive(self, connection: Connection) -> Iterator[tuple[Key, Any]]:
+        """The next answer of the worker behind a connection; none if it died.
+
+        Raises:
+            UserError: it could not open its device, or lacks room; no request fares better.
+            DeviceLost: the same, where others could before.
+        """
+        (worker,) = (one for one in self._busy() if one.connection is connection)
+        try:
+            answer = worker.connection.recv()
+        except (EOFError, ConnectionResetError):
+            worker.connection.close()
+            self.deaths += 1
+            worker.deadline = time.monotonic() + CLEARED
+            self._give_back(worker)
+            return
+        if isinstance(answer, UserError):
+            self._waiting.extendleft(reversed(worker.sent))
+            self._forget(worker)
+            told = isinstance(answer, MachineError) or not self.answered
+            raise answer if told else DeviceLost(answer.what)
+        self.answered = True
+        task = worker.sent.popleft()
+        worker.deadline = time.monotonic() + PATIENCE
+        worker.used = next(self._uses)
+        used = [one for one in self._idle() if not one.fresh and one is not worker]
+        if worker.alone and len(used) >= self._number + self._extra:
+            self._end(worker)
+        worker.alone = False
+        yield task.key, answer
+
+    def _give_back(self, worker: _Worker[Key]) -> None:
+        """What a worker was sent ahead goes to others."""
+        while len(worker.sent) > 1:
+            self._waiting.appendleft(worker.sent.pop())
+
+    def ended(self, gone: Exit) -> None:
+        """A worker ended, of these or of others."""
+        if gone.pid in self._workers:
+            self._workers[gone.pid].exit = gone
+
+    def lost(self) -> Iterator[tuple[Key, Lost]]:
+        """The requests over which workers died, as far as is known how these ended."""
+        for worker in list(self._workers.values()):
+            if worker.exit is not None and not worker.busy:
+                self._forget(worker)
+                how = worker.exit
+                for task in worker.sent:
+                    yield task.key, Lost(how.survival, how.message, how.suspect, how.signal)
+
+    def overdue(self) -> Iterator[tuple[Key, Lost]]:
+        """The requests that took too long; their workers are ended."""
+        now = time.monotonic()
+        for worker in self._busy():
+            if worker.deadline <= now:
+                self._give_back(worker)
+                self._end(worker)
+                self.deaths += 1
+                message = f"no answer within {PATIENCE:g} s; killed"
+                yield worker.sent[0].key, Lost(Survival.HUNG, message)
+
+        for worker in [one for one in self._workers.values() if one.ending]:
+            if worker.deadline <= now:
+                self._forget(worker)
+                say_left_behind(worker.pid)
+                message = f"its process does not end within {CLEARED:g} s; it is left behind"
+                yield worker.sent[0].key, Lost(Survival.CRASHED, message)
+
+    def _end(self, worker: _Worker[Key]) -> None:
+        if not worker.connection.closed:
+            with suppress(ProcessLookupError):
+                os.kill(worker.pid, signal.SIGKILL)
+        self._forget(worker)
+
+    def _forget(self, worker: _Worker[Key]) -> None:
+        worker.connection.close()
+        del self._workers[worker.pid]

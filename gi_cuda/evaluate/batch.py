@@ -176,7 +176,10 @@ class Batch:
         if direct or not self._measuring.begun:
             self._measuring.build(direct)
         # Workers that are not there yet open the device beside the compiler.
-        self._equipment.pool.restock()
+        pool = self._equipment.pool
+        pool.restock()
+        if self._measuring.base is not None:
+            pool.ready_for(self._measuring.base)
 
     def _rehearsals(self, how: Rehearsal) -> Pass:
         self._schemata = SchemaBuilder(how.compiler, self._trials, self._lent, how.subject)

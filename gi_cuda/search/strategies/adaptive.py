@@ -7,6 +7,7 @@ tried, which a bandit chooses (see ``search/adaptive``), and a few for mutants o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
@@ -57,7 +58,7 @@ class Adaptive:
         size, shares = self.settings.cohort, self.shares
         filling, drawing = _Filling(history), Drawing(knowledge)
         for part, share in ((gaining, shares.gaining), (near, shares.near)):
-            places = int(size * share)
+            places = math.ceil(size * share)
             rivals = int(places * shares.rival)
             for base, count in ((knowledge.best, places - rivals), (knowledge.rival, rivals)):
                 maker = Maker(base, self._mutant(knowledge, drawing, rng))
@@ -114,10 +115,10 @@ class _Filling:
 
 
 SETTINGS = Settings(
-    population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12
+    population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=2
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
-SHARES = Shares(sweep=1.0, gaining=0.2, near=0.2, together=0.15, rival=0.25, guided=0.9)
+SHARES = Shares(sweep=1.0, gaining=0.1, near=0.05, together=0.15, rival=0.25, guided=0.9)
 
 PRESET = Preset(
     "adaptive",

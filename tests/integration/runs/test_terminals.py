@@ -22,13 +22,14 @@ MEASURING: tuple[tuple[object, ...], ...] = (
     ("check", TARGET),
     ("try", TARGET, WASTE, "BLOCK=128"),
     ("evolve", TARGET, "--population", 2, "--generations", 1),
-    ("minimize", RUN),
-    ("validate", RUN),
     ("interactions", RUN),
     ("history", RUN),
     ("explain", RUN),
     ("compare", RUN, WASTE),
     ("patch", RUN, "-o", "faster.patch"),
+    # These may take another winner, on a busy machine.
+    ("minimize", RUN),
+    ("validate", RUN),
 )
 
 LOOKING: tuple[tuple[object, ...], ...] = (
@@ -63,7 +64,10 @@ def place(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Path:
     copy_scale(folder / TARGET)
     shutil.copytree(finished.folder, folder / RUN)
     with open_store(folder / RUN) as store:
-        store.put(target=str(folder / TARGET))
+        # Notation is never broken, so a table with a long one is as wide as that.
+        (short, *_) = (one for one in store.individuals(0) if one.genotype == WASTE)
+        winner = store.get("champion") | {"ident": short.ident, "genotype": WASTE}
+        store.put(target=str(folder / TARGET), champion=winner)
     return folder
 
 
@@ -87,7 +91,8 @@ def words_in(lines: Sequence[str]) -> set[str]:
 @pytest.mark.parametrize(("words", "columns"), COMMANDS)
 def test_a_new_user_reads_it(words: tuple[object, ...], columns: int, place: Path) -> None:
     lines, beside = typed(words, columns, place)
-    assert [one for one in lines if len(one) > columns and not UNBROKEN.search(one)] == []
+    beyond = [one for one in lines if len(one) > columns and not UNBROKEN.search(one)]
+    assert not beyond, "\n".join(beyond)
     assert not any("…" in one for one in lines if words[0] != "convert")
     if "--help" not in words:
         (step,) = [one for one in (lines, beside) if any(line.startswith("next: ") for line in one)]

@@ -64,7 +64,7 @@ class SmallCases:
     others: tuple[str, ...]
     compiler: Compiler
     folder: Path
-    device: DeviceId = DeviceId()
+    device: DeviceId = field(default_factory=DeviceId)
     _known: dict[Hashable, bool] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property

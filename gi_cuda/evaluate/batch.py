@@ -158,9 +158,8 @@ class Batch:
             self._first = replace(first, groups=(*groups, *first.groups))
 
     def _begin(self) -> None:
-        """Begin to build what was added. Where compiling disturbs what is timed, it waits until all
-        before it is over: there, one is done after the other."""
-        if not self._waiting or (self._equipment.compiler.disturbs and not self._settled):
+        """Begin to build what was added."""
+        if not self._waiting:
             return
         trials, first = self._waiting, self._first
         self._waiting, self._first = {}, None
@@ -222,7 +221,6 @@ class Batch:
                 for ident, evaluation in records:
                     self._forget(ident)
                     yield ident, evaluation
-                    self._begin()
                 self._begin()
                 if not self.compiles:
                     since = time.perf_counter()  # nothing went on but what the caller did

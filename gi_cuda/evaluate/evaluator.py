@@ -93,29 +93,37 @@ class Evaluator:
         Args:
             stop: asked now and then; if true, there are no more records.
             more: asked after each record while there is more to come; what is to be evaluated
-                besides, which goes to the compilers while the rest is compiled and measured.
+                besides, which goes to the compilers while the rest is compiled and measured. Where
+                compiling would disturb what is timed, it waits, and is a batch of its own.
         """
-        if not batch:
-            return
-        how, left = self._rehearsal(), dict(batch)
-
-        def first_run(trials: Mapping[int, Trial]) -> FirstRun | None:
-            beside = len(left) - len(trials)
-            return self._rehearsals.first_run(how, trials, beside) if how else None
-
-        reference, sampling = self.unmodified(), self.bounds.sampling
-        work = Batch(self.equipment, reference, batch, sampling, self.memory, first_run(batch))
-        self._work = work
-        try:
-            for ident, evaluation in work.run(stop):
-                self._rehearsals.enter(left.pop(ident), evaluation)
-                yield ident, evaluation
-                if left and (added := more()):
+        left, waiting = dict(batch), dict(batch)
+        while waiting:
+            work = self._work = self._batch(waiting)
+            waiting = {}
+            try:
+                for ident, evaluation in work.run(stop):
+                    self._rehearsals.enter(left.pop(ident), evaluation)
+                    yield ident, evaluation
+                    added = more() if left else {}
+                    if added and not self.equipment.compiler.disturbs:
+                        work.add(added, self._first_run(added, beside=len(left)))
+                    elif added:
+                        waiting |= added
                     left |= added
-                    work.add(added, first_run(added))
-        finally:
-            self._spent += work.take_spent()
-            self._work = None
+            finally:
+                self._spent += work.take_spent()
+                self._work = None
+            if waiting and stop():
+                return
+
+    def _batch(self, trials: Mapping[int, Trial]) -> Batch:
+        reference, sampling = self.unmodified(), self.bounds.sampling
+        first = self._first_run(trials)
+        return Batch(self.equipment, reference, trials, sampling, self.memory, first)
+
+    def _first_run(self, trials: Mapping[int, Trial], beside: int = 0) -> FirstRun | None:
+        how = self._rehearsal()
+        return self._rehearsals.first_run(how, trials, beside) if how else None
 
     def _rehearsal(self) -> Rehearsal | None:
         """How variants rehearse, if they can; found out once."""

@@ -190,7 +190,7 @@ def test_history_tells_where_changes_were_found(run: Path, finished: Any) -> Non
     for said in [
         "generations",
         "the winner's changes",
-        "ancestors: its changes",
+        "the winner, ",
         "as changes are added",
     ]:
         assert said in done.stdout

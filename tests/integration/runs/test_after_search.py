@@ -88,7 +88,7 @@ def test_what_is_left_is_shown(run: Path) -> None:
     assert re.match(r"individual \d+, minimized, speed-up on held-out cases \d", rest)
     assert "\nas the search found it: " in rest
     changes, diff = rest.partition("its changes:\n")[2].split("individual", 1)
-    assert changes == f"  {WASTE}\n"
+    assert changes == f"  {WASTE}\n    deletes a statement\n"
     assert "CHECKED" not in diff
     assert diff.endswith(f"  gi-cuda validate {run}\n")
 

@@ -52,11 +52,13 @@ def _print_epochs(console: Console, history: History) -> None:
 
 
 def _print_survivors(console: Console, history: History, lines: Mapping[str, str]) -> None:
-    title = "the winner's changes: where they were found, and how many individuals had them"
-    numbers = right("found in\ngeneration", "by\nindividual", "at\nmost", "in the\nlast")
-    rows = table(title, *whole("change"), *numbers)
+    title = (
+        "the winner's changes: the generation and the individual that each was found in, and how"
+        " many of a generation had it, at most and in the last one"
+    )
+    rows = table(title, *whole("change"), *right("gen", "individual", "most", "last"))
     if lines:
-        rows.add_column("source", no_wrap=True, vertical="bottom")
+        rows.add_column("source", no_wrap=True)
     for one in history.survivors:
         found = "never" if one.found is None else str(one.found)
         founder = "" if one.founder is None else str(one.founder)

@@ -92,7 +92,7 @@ def test_lines_are_in_the_code_only_where_a_mask_may_leave_somebody_out(
     keys = []
     for lines in ("", "\n\n\n"):
         here = Host(folder, library, {})
-        made = here.compile(text.replace("LINES", lines), ["k"], options=("-O2", "-c", *OPTIONS))
-        keys.append(code_keys(made.read_bytes()))
+        made = here.compile(text.replace("LINES", lines), ["k"], options=("-O2", *OPTIONS))
+        keys.append(code_keys(made.with_suffix(".o").read_bytes()))
     assert keys[0] == keys[1]
     assert keys[0][0]["k"]

@@ -86,7 +86,7 @@ def test_both_levels_and_files_are_measured_in_one_session(compared: Compared) -
     kinds = ["run", "PTX run", "PTX genotype", "PTX", "cubin", "PTX", "genotype", "PTX"]
     assert [row["kind"] for row in rows] == [*kinds, "PTX run", "PTX"]
     assert rows[0]["verdict"] == rows[1]["verdict"] == "faster"
-    assert rows[1]["search"] == "barracuda, PTX edits"
+    assert rows[1]["search"] == "barracuda, PTX edits, 1 generations of 4"
     # What is made of the reference itself is the reference.
     assert [row["verdict"] for row in rows[3:6]] == ["same"] * 3
     assert [float(row["train"]) for row in rows[3:6]] == [1] * 3

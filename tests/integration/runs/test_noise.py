@@ -49,10 +49,10 @@ def test_what_looks_faster_is_measured_in_a_second_process(scale: Subject, tmp_p
         evaluator, pool = run.evaluator(), run.tools.pool
         send = pool.submit
 
-        def submit(task: Task[Any]) -> None:
+        def submit(task: Task[Any], device: int | None = None) -> int:
             if isinstance(task.request, SharedMeasurement):
                 asked.append(task.alone)
-            send(task)
+            return send(task, device)
 
         pool.submit = submit  # type: ignore[method-assign]
         faster = Genotype(run.subject.original.configuration, (WASTE,))

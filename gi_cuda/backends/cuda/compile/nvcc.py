@@ -126,7 +126,7 @@ class NvccCompiler(SourceCompiler):
         return [self.nvcc, self.architecture, *_QUIET, *self.way.told]
 
     def _front(self, options: tuple[str, ...]) -> str | None:
-        if ready := self._prepare(options):
+        if ready := self.prepared(options):
             return ready.told
         finished = replace(self, options=(*self.options, *options))._preprocess(self.front)
         return finished.stdout if finished.ok else None
@@ -135,7 +135,7 @@ class NvccCompiler(SourceCompiler):
         return pointers(self.kernels, self.symbols)
 
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
-        if ready := self._prepare(()):
+        if ready := self.prepared(()):
             return "", partial(ready.preprocess, limit=PREPROCESS_LIMIT)
         return self.front, self._preprocess
 
@@ -163,7 +163,7 @@ class NvccCompiler(SourceCompiler):
     def rehearsing(self) -> tuple[NvccCompiler, ...]:
         """This compiler, making code of what it is given that does no harm. What it translates to
         PTX need not be translated again for a while."""
-        if not self._prepare(()):
+        if not self.prepared(()):
             return ()
         return tuple(replace(self, way=way, sizes=FIRST_SIZES) for way in CONFINED)
 
@@ -188,7 +188,7 @@ class NvccCompiler(SourceCompiler):
         """Of variants whose PTX is there."""
         folder.mkdir(parents=True, exist_ok=True)
         jobs = max(1, min(self.jobs, len(phenotypes) // _ASSEMBLED))
-        prepared = {one.options: self._prepare(one.options) for one in phenotypes}
+        prepared = {one.options: self.prepared(one.options) for one in phenotypes}
         compile_shard = partial(batch.assemble, prepared)
         yield from build(
             phenotypes, folder, compile_shard, batch.collect, jobs=jobs, sizes=self.sizes
@@ -200,7 +200,7 @@ class NvccCompiler(SourceCompiler):
         groups: dict[tuple[str, ...], list[Phenotype]] = {}
         for phenotype in phenotypes:
             groups.setdefault(phenotype.options, []).append(phenotype)
-        whole = {options: self._prepare(options) for options in groups}
+        whole = {options: self.prepared(options) for options in groups}
         found = {options: self._within_reach(group) for options, group in groups.items()}
         reached = {options: ready for options, ready in found.items() if ready}
         for ready in (*whole.values(), *reached.values()):
@@ -224,7 +224,7 @@ class NvccCompiler(SourceCompiler):
         if options not in self._reached and self.names and self._seen[options] >= WORTH:
             said = (COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
             names = self.names.union(*map(identifiers, said))
-            whole = self._prepare(options)
+            whole = self.prepared(options)
             part = whole.within_reach_of(names) if whole else None
             for phenotype in group[:TRIED]:
                 text = shard_text("", [phenotype], self.namespaces, part.forward if part else "")
@@ -266,7 +266,9 @@ class NvccCompiler(SourceCompiler):
             return replace(built, confined=True)
         return built
 
-    def _prepare(self, options: tuple[str, ...]) -> ShardSetup | None:
+    def prepared(self, options: tuple[str, ...]) -> ShardSetup | None:
+        """What all shards with these options have in common; None where nvcc itself has to be
+        asked."""
         words = [str(word) for word in self.command()[1:]]
         own = self.defines - said_as_functions(self._builtin(), self.defines)
         return prepare(self.nvcc, (*words, *options), self.front, PREPROCESS_LIMIT, own)

@@ -25,6 +25,7 @@ from gi_cuda.backends.compile.source import COMPILE_LIMIT
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
 from gi_cuda.backends.cuda.compile.cubin import name_parts, owner, read_cubin
 from gi_cuda.backends.cuda.compile.nvcc import CONFINED, NvccCompiler
+from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx
 from gi_cuda.backends.cuda.compile.stages import find_stages
 from gi_cuda.backends.cuda.compile.texts import brought_home, pointed_at, shard_text
 from gi_cuda.backends.cuda.ptx.module import blocks, named_by
@@ -178,6 +179,9 @@ def ptx_of(compiler: NvccCompiler, variant: Variant) -> str:
         UserError: it does not compile.
     """
     phenotype = _only(compiler, variant)
+    ready = compiler.prepared((*variant.options, "-lineinfo"))
+    if ready is not None and ready.forward:
+        return _with_forward(compiler, ready, phenotype)
     return _made(compiler, shard_text(compiler.front, [phenotype], compiler.namespaces), variant)
 
 
@@ -215,6 +219,23 @@ def _only(compiler: NvccCompiler, variant: Variant) -> Phenotype:
     return phenotype
 
 
+def _with_forward(compiler: NvccCompiler, ready: ShardSetup, phenotype: Phenotype) -> str:
+    """The PTX of a variant of whose headers some declarations belong into it."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+        ptx = Path(scratch) / "shard.ptx"
+        ready.put(ptx.parent)
+        text = shard_text("", [phenotype], compiler.namespaces, ready.forward)
+        finished = compile_to_ptx(ready, text, ptx, COMPILE_LIMIT)
+        if not finished.ok:
+            raise _does_not_compile(first_error(finished))
+        return _without_places(read_text(ptx), Path.cwd(), scratch)
+
+
+def _without_places(made: str, here: Path, scratch: str) -> str:
+    made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
+    return made.replace(f'"{here}/v0/', '"v0/').replace(f"{scratch}/", "")
+
+
 def _made(compiler: NvccCompiler, text: str, variant: Variant, name: str = "shard.cu") -> str:
     """What nvcc makes of a text under a variant's options, free of where it was made."""
     words = [str(word) for word in compiler.command()]
@@ -234,9 +255,7 @@ def _made_once(command: tuple[str, ...], text: str, name: str, here: Path) -> st
         finished = run([*command, "-o", ptx, source], limit=COMPILE_LIMIT)
         if not finished.ok:
             raise _does_not_compile(first_error(finished))
-        made = read_text(ptx)
-    made = _PLACE.sub(r"\g<1>00000000\g<2>00000000", made)
-    return made.replace(f'"{here}/v0/', '"v0/').replace(f"{scratch}/", "")
+        return _without_places(read_text(ptx), here, scratch)
 
 
 def check_assembles(compiler: NvccCompiler, ptx: str, options: Sequence[str]) -> str:

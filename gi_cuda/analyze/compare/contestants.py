@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
+from os.path import isdir, isfile
 from pathlib import Path
 
 from gi_cuda.analyze.compare.imports import Importer, as_import
@@ -48,10 +49,11 @@ class Contestant:
 
 def as_run(word: str) -> tuple[Path, int | None] | None:
     """The folder of a run that a word names, and the individual in ``RUN:123``; None: no run."""
-    if (Path(word) / DATABASE).is_file():
+    # A genotype may be too long to be a path; these functions take that for an answer.
+    if isfile(Path(word) / DATABASE):
         return Path(word), None
     folder, colon, number = word.rpartition(":")
-    if colon and number.isdecimal() and (Path(folder) / DATABASE).is_file():
+    if colon and number.isdecimal() and isfile(Path(folder) / DATABASE):
         return Path(folder), int(number)
     return None
 
@@ -87,16 +89,15 @@ class Reader:
         Raises:
             UserError: it is none of them, of another target, or of no use for this one.
         """
-        path = Path(word)
         if (run := as_run(word)) is not None:
             return self._of_run(word, *run)
-        if path.is_dir():
+        if isdir(word):
             raise UserError("no run is stored here", where=word)
         if (imported := as_import(word)) is not None:
             candidate, genotype = self._importer.candidate(imported)
             return Contestant(word, imported.kind, str(genotype), candidate, None)
-        if path.is_file():
-            return Contestant(word, "patch", "", patched(path, self.subject), None)
+        if isfile(word):
+            return Contestant(word, "patch", "", patched(Path(word), self.subject), None)
         if "<" not in word and "=" not in word:
             raise UserError(
                 "neither a run, nor a patch, nor PTX, a cubin or LLVM-IR, nor a genotype",

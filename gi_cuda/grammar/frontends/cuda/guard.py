@@ -1,8 +1,4 @@
-"""Loops that an edit may keep from ending get a counter that ends them.
-
-What such a counter ends counts as hung: without it, as in a patch, the loop would go on. So it
-calls ``gi_late()``, which back ends supply, and which ends the launch.
-"""
+"""Loops that an edit may keep from ending get a counter that ends them."""
 
 from __future__ import annotations
 
@@ -76,7 +72,7 @@ def guards(
     """What ends each loop after ``limits[ident]`` iterations."""
     for loop in loops:
         counter = f"gi_guard_{loop.ident}"
-        test = f"({counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)} || gi_late())"
+        test = f"{counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)}"
         shape = _Shape(
             _has_condition(grammar, loop, expansions), _has_pragma(grammar, loop, expansions)
         )

@@ -99,7 +99,7 @@ def preludes(
     compiler: NvccCompiler, options: tuple[str, ...] = ()
 ) -> tuple[ShardSetup, ShardSetup]:
     """All of it, and what is within reach."""
-    whole = compiler._prepare(options)
+    whole = compiler.prepared(options)
     assert whole is not None
     return whole, whole.within_reach_of(compiler.names)
 
@@ -130,7 +130,7 @@ class Together:
         compiler = compiler_of(toolkit, "\n".join(dict.fromkeys(included)), folder)
         variants = [Variant(number, text, {}) for number, text in enumerate(texts.values(), 1)]
         made = compiler.preprocess(variants).values()
-        whole = compiler._prepare(())
+        whole = compiler.prepared(())
         assert whole is not None
         self.texts, self.folder, self.whole = texts, folder, whole
         self.phenotypes = dict(zip(texts, made, strict=True))

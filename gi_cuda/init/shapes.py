@@ -16,7 +16,7 @@ from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.init.layouts import Shape
 from gi_cuda.init.sources import Chosen
-from gi_cuda.spec.numbers import NumberType, bytes_of
+from gi_cuda.spec.numbers import NumberType
 
 _CLASS = re.compile(r"\b(?:class|struct)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
 _VIRTUAL = re.compile(r"\bvirtual\b")
@@ -38,7 +38,7 @@ def element_of(shape: Shape | None) -> Element:
     leaves = tuple(numbers(shape))
     kinds = {one.type for one in leaves}
     parts = sum(one.length for one in leaves)
-    if len(kinds) == 1 and parts * bytes_of(leaves[0].type) == shape.size:
+    if len(kinds) == 1 and parts * NumberType(leaves[0].type).dtype.itemsize == shape.size:
         return Element(leaves[0].type, parts)
     leaves = tuple(replace(one, type=NumberType(one.type).dtype.name) for one in leaves)
     return Element("uint8", shape.size, fields=leaves, addresses=has_addresses(shape))

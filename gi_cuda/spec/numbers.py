@@ -22,8 +22,9 @@ class SmallFloat:
         bits: of a number.
         mantissa: bits that are kept of it.
         bias: of the exponent.
-        most: the code of the largest finite number. What lies beyond is infinite where
-            `infinite`, else as CUDA rounds it, this number.
+        most: the code of the largest finite number.
+        infinite: whether the code behind it is infinite; else it is NaN, as are all others.
+        saturates: whether CUDA rounds what lies beyond to the largest finite number.
     """
 
     bits: int
@@ -31,6 +32,7 @@ class SmallFloat:
     bias: int
     most: int
     infinite: bool
+    saturates: bool
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -55,7 +57,7 @@ class SmallFloat:
         middles = (sizes + np.append(sizes[1:], sizes[-1] + step)) / 2
         found = np.searchsorted(middles, size)
         found += (size == middles[np.minimum(found, self.most)]) & (found % 2 == 1)
-        found = np.minimum(found, self.most + 1 if self.infinite else self.most)
+        found = np.minimum(found, self.most + (not self.saturates))
         sign = np.signbit(floats).astype(found.dtype) << (self.bits - 1)
         nan = (1 << (self.bits - 1)) - 1
         codes = np.where(np.isnan(floats), nan, found | sign)
@@ -78,9 +80,9 @@ def _values(kind: SmallFloat) -> NDArray[np.float32]:
 
 
 SMALL_FLOATS = {
-    "bfloat16": SmallFloat(16, 7, 127, 0x7F7F, infinite=True),
-    "float8_e4m3": SmallFloat(8, 3, 7, 0x7E, infinite=False),
-    "float8_e5m2": SmallFloat(8, 2, 15, 0x7B, infinite=False),
+    "bfloat16": SmallFloat(16, 7, 127, 0x7F7F, infinite=True, saturates=False),
+    "float8_e4m3": SmallFloat(8, 3, 7, 0x7E, infinite=False, saturates=True),
+    "float8_e5m2": SmallFloat(8, 2, 15, 0x7B, infinite=True, saturates=True),
 }
 """By the names that a target has for them."""
 
@@ -100,11 +102,6 @@ class NumberType:
     def dtype(self) -> np.dtype[Any]:
         """As it lies in memory."""
         return np.dtype(self.name) if self.small is None else self.small.dtype
-
-
-def bytes_of(name: str) -> int:
-    """The size of a number of a type."""
-    return NumberType(name).dtype.itemsize
 
 
 def seen(values: NDArray[Any], kind: NumberType) -> NDArray[Any]:

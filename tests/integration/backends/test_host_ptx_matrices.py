@@ -112,8 +112,9 @@ def test_products(host, shape):
 
 
 @pytest.mark.parametrize("transposed", ["", ".trans"])
+@pytest.mark.parametrize("back", ["", ".trans"])
 @pytest.mark.parametrize("count", [1, 2, 4])
-def test_matrices_are_loaded_and_stored(host, count, transposed):
+def test_matrices_are_loaded_and_stored(host, count, transposed, back):
     matrices = np.arange(64 * count, dtype=np.uint16).reshape(count, 8, 8)
     loaded = ", ".join(f"%{at}" for at in range(count))
     stored = ", ".join(f"%{at + 1}" for at in range(count))
@@ -130,7 +131,7 @@ def test_matrices_are_loaded_and_stored(host, count, transposed):
       unsigned to = __cvta_generic_to_shared(other + row);
       asm volatile("ldmatrix.sync.aligned.{shape}{transposed}.shared.b16 {{{loaded}}}, [%{count}];"
                    : {results} : "r"(from));
-      asm volatile("stmatrix.sync.aligned.{shape}.shared.b16 [%0], {{{stored}}};"
+      asm volatile("stmatrix.sync.aligned.{shape}{back}.shared.b16 [%0], {{{stored}}};"
                    : : "r"(to), {values});
       for (int i = 0; i < {count}; ++i) held[threadIdx.x * {count} + i] = words[i];
       __syncwarp();
@@ -147,7 +148,8 @@ def test_matrices_are_loaded_and_stored(host, count, transposed):
         words = got["held"].reshape(32, count)[:, at]
         np.testing.assert_array_equal(words & 0xFFFF, meant[at][GROUP, 2 * PART])
         np.testing.assert_array_equal(words >> 16, meant[at][GROUP, 2 * PART + 1])
-    np.testing.assert_array_equal(got["out"].reshape(count, 8, 8), meant)
+    stored = meant.transpose(0, 2, 1) if back else meant
+    np.testing.assert_array_equal(got["out"].reshape(count, 8, 8), stored)
 
 
 @pytest.mark.parametrize(

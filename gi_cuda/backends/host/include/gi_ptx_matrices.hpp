@@ -10,37 +10,34 @@ static inline void gi_ptx_gather(uint64_t own, uint64_t (&all)[32]) {
   const gi_table &table = gi_gather(~0u, own);
   for (unsigned lane = 0; lane < 32; ++lane) all[lane] = table.values[lane];
 }
-template <unsigned count>
-static inline void gi_ptx_rows(uint64_t own, uint64_t (&all)[32]) {
-  gi_ptx_gather(own, all);
-  for (unsigned row = 0; row < 8 * count; ++row) gi_ptx_aligned(all[row], 16);
-}
 
-// Eight rows of 16 bytes each, whose addresses eight threads have; of several matrices the next eight have them.
-template <unsigned count, bool transposed>
-static inline void gi_ptx_load_matrices(uint64_t address, uint32_t (&to)[count]) {
+// Eight rows of 16 bytes each, whose addresses eight threads have; of several matrices the next eight have them. Calls
+// `each` with the number of a matrix and where the two halves of this thread's word of it are.
+template <unsigned count, bool transposed, class Each>
+static inline void gi_ptx_each_word(uint64_t address, Each each) {
   uint64_t rows[32];
-  gi_ptx_rows<count>(address, rows);
+  gi_ptx_gather(address, rows);
+  for (unsigned row = 0; row < 8 * count; ++row) gi_ptx_aligned(rows[row], 16);
   const unsigned row = gi_lane() / 4, part = gi_lane() % 4;
   for (unsigned at = 0; at < count; ++at) {
     const uint64_t *own = rows + 8 * at;
     const uint64_t low = transposed ? own[2 * part] + 2 * row : own[row] + 4 * part;
     const uint64_t high = transposed ? own[2 * part + 1] + 2 * row : low + 2;
-    to[at] = *reinterpret_cast<const uint16_t *>(low) | uint32_t(*reinterpret_cast<const uint16_t *>(high)) << 16;
+    each(at, reinterpret_cast<uint16_t *>(low), reinterpret_cast<uint16_t *>(high));
   }
+}
+template <unsigned count, bool transposed>
+static inline void gi_ptx_load_matrices(uint64_t address, uint32_t (&to)[count]) {
+  gi_ptx_each_word<count, transposed>(address, [&](unsigned at, const uint16_t *low, const uint16_t *high) {
+    to[at] = *low | uint32_t(*high) << 16;
+  });
 }
 template <unsigned count, bool transposed>
 static inline void gi_ptx_store_matrices(uint64_t address, const uint32_t (&from)[count]) {
-  uint64_t rows[32];
-  gi_ptx_rows<count>(address, rows);
-  const unsigned row = gi_lane() / 4, part = gi_lane() % 4;
-  for (unsigned at = 0; at < count; ++at) {
-    const uint64_t *own = rows + 8 * at;
-    const uint64_t low = transposed ? own[2 * part] + 2 * row : own[row] + 4 * part;
-    const uint64_t high = transposed ? own[2 * part + 1] + 2 * row : low + 2;
-    *reinterpret_cast<uint16_t *>(low) = uint16_t(from[at]);
-    *reinterpret_cast<uint16_t *>(high) = uint16_t(from[at] >> 16);
-  }
+  gi_ptx_each_word<count, transposed>(address, [&](unsigned at, uint16_t *low, uint16_t *high) {
+    *low = uint16_t(from[at]);
+    *high = uint16_t(from[at] >> 16);
+  });
 }
 
 // Elements of matrices: how many are in a word, and the values of these.

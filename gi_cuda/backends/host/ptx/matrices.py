@@ -28,7 +28,7 @@ def _transferred(one: Instruction) -> tuple[str, list[str]]:
 def _loaded(one: Instruction) -> str:
     arguments, registers = _transferred(one)
     call = f"gi_ptx_load_matrices{arguments}({one.address(1, 'shared')}, gi_words);"
-    return f"{{ uint32_t gi_words[{len(registers)}]; {call} {_given(one, registers, 'gi_words')} }}"
+    return f"{{ uint32_t gi_words[{len(registers)}]; {call} {_given(one, registers)} }}"
 
 
 def _stored(one: Instruction) -> str:
@@ -82,8 +82,8 @@ def _array(one: Instruction, kind: str, name: str, registers: Sequence[str]) -> 
     return f"const {kind} {name}[] = {{{values}}};"
 
 
-def _given(one: Instruction, registers: Sequence[str], name: str) -> str:
-    sets = (f"gi_ptx_set({one.written(to)}, {name}[{at}]);" for at, to in enumerate(registers))
+def _given(one: Instruction, registers: Sequence[str]) -> str:
+    sets = (f"gi_ptx_set({one.written(to)}, gi_words[{at}]);" for at, to in enumerate(registers))
     return " ".join(sets)
 
 

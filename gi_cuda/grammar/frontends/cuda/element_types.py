@@ -11,7 +11,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, plain_type, walk
 from gi_cuda.grammar.frontends.cuda.syntax import name_node
-from gi_cuda.spec.numbers import NumberType, bytes_of
+from gi_cuda.spec.numbers import NumberType
 
 SMALL_FLOATS = {
     **{"half": "float16", "__half": "float16", "nv_half": "float16", "__nv_half": "float16"},
@@ -70,7 +70,7 @@ class Element:
     @property
     def bytes(self) -> int:
         """Size of an item."""
-        return bytes_of(self.type) * self.parts
+        return NumberType(self.type).dtype.itemsize * self.parts
 
     @property
     def floating(self) -> bool:

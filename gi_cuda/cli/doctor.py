@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 
 import typer
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from gi_cuda import BACKENDS
 from gi_cuda.backends.protocol.backend import Examined
@@ -16,7 +14,7 @@ from gi_cuda.cli.console import console, print_json
 from gi_cuda.cli.next_steps import say_next
 from gi_cuda.cli.options import Json
 from gi_cuda.report.as_json import FoundTools
-from gi_cuda.report.tables import print_table, say
+from gi_cuda.report.tables import WIDEST, say, say_whole
 
 
 def command(json: Json = False) -> None:
@@ -25,7 +23,9 @@ def command(json: Json = False) -> None:
     Ends with status 0 if at least one back end can be used, else with 1."""
     findings = {name: list(backend_named(name).examine()) for name in BACKENDS}
     usable = usable_backends(findings)
-    print_table(console, table(findings))
+    for line in lines(findings, console.width if console.is_terminal else WIDEST):
+        say_whole(console, line)
+    console.print()
     for name in findings:
         word = "ready" if name in usable else "not usable: see above"
         say(console, f"backend {name}: {word}")
@@ -45,14 +45,23 @@ def usable_backends(findings: Mapping[str, Sequence[Examined]]) -> list[str]:
     return [name for name, missing in missed.items() if not missing]
 
 
-def table(findings: Mapping[str, Sequence[Examined]]) -> Table:
-    """What was found for each back end: what is there, or what to do about it."""
-    rows = Table(pad_edge=False, box=SIMPLE_HEAD)
-    for title in ("", "for", "found"):
-        rows.add_column(title, overflow="fold")
+def lines(findings: Mapping[str, Sequence[Examined]], width: int) -> list[str]:
+    """What was found for each back end, below each other in lines of a width: what is there, or
+    what to do about it. Paths, which people copy, are whole, however long."""
+    rows = [("", "for", "found")]
     for name, looked in findings.items():
         for one in looked:
-            # Text, since messages may hold what looks like markup.
             said = one.found or f"missing: {one.hint}"
-            rows.add_row(one.what, "optional" if one.optional else name, Text(said))
-    return rows
+            rows.append((one.what, "optional" if one.optional else name, said))
+    first, second = (max(len(row[at]) for row in rows) for at in (0, 1))
+    return [
+        textwrap.fill(
+            said,
+            width,
+            initial_indent=f" {what:{first}}  {purpose:{second}}  ",
+            subsequent_indent=" " * (first + second + 5),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for what, purpose, said in rows
+    ]

@@ -49,8 +49,8 @@ def folded(*headings: str) -> list[Column]:
     return [Column(heading, overflow="fold") for heading in headings]
 
 
-_WIDEST = 100_000
-"""Columns that a table takes at most where no terminal limits it."""
+WIDEST = 100_000
+"""Columns that a line or table takes at most where no terminal limits it."""
 
 
 def print_table(console: Console, rows: Table) -> None:
@@ -64,7 +64,7 @@ def print_table(console: Console, rows: Table) -> None:
     rows.title = rows.caption = None
     if title is not None:
         say(console, str(title), "italic")
-    unlimited = console.options.update(max_width=_WIDEST)
+    unlimited = console.options.update(max_width=WIDEST)
     sizes = [_sizes(console, unlimited, column) for column in rows.columns]
     widest = Measurement.get(console, unlimited, rows).maximum
     between = widest - sum(most for _, most in sizes)

@@ -208,7 +208,7 @@ def test_explain_shows_each_change_in_context(run: Path, finished: Any) -> None:
     assert done.returncode == 0, done.stderr
     assert f"  {WASTE}\n   deletes a statement\n" in done.stdout
     assert "its place is executed on: train, held-out" in done.stdout
-    assert re.search(r"^- +waste \+= tile\[i % BLOCK\];", done.stdout, re.M)
+    assert re.search(r"^- +waste \+= tile\[i % BLOCK\] / ", done.stdout, re.M)
 
 
 @pytest.mark.usefixtures("minimized")
@@ -240,14 +240,14 @@ def test_a_patch_of_chosen_changes_alone(run: Path, finished: Any, tmp_path: Pat
     assert done.stdout.startswith("Measured by gi-cuda on ")
     assert "git applies it" in done.stderr
     changed = [line for line in done.stdout.splitlines() if re.match(r"[+-](?![+-])", line)]
-    assert changed == ["-        waste += tile[i % BLOCK];"]
+    assert changed == ["-        waste += tile[i % BLOCK] / (i + 1);"]
     patch, scratch = tmp_path / "stdout.patch", tmp_path / "scratch"
     patch.write_text(done.stdout, encoding="utf-8")
     shutil.copytree(finished.repository / "kernels", scratch / "kernels")
     git(scratch, "init", "--quiet")
     git(scratch, "apply", str(patch))
     before, after = finished.source.read_text(), (scratch / "kernels/scale/kernel.cu").read_text()
-    assert after == before.replace("        waste += tile[i % BLOCK];\n", "")
+    assert after == before.replace("        waste += tile[i % BLOCK] / (i + 1);\n", "")
 
 
 def test_measurements_travel(validated: Validated, run: Path, finished: Any) -> None:

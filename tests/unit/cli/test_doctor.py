@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 import typer
-from rich.console import Console
 from typer.testing import CliRunner
 
 from gi_cuda import BACKENDS
@@ -13,7 +12,7 @@ from gi_cuda.backends.cuda.driver import Driver
 from gi_cuda.backends.protocol.backend import Examined
 from gi_cuda.backends.table import backend_named
 from gi_cuda.cli import doctor
-from gi_cuda.cli.doctor import table, usable_backends
+from gi_cuda.cli.doctor import lines, usable_backends
 
 app = typer.Typer()
 app.command()(doctor.command)
@@ -57,8 +56,18 @@ def test_nothing_usable_is_status_1(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "Traceback" not in result.output
 
 
-def test_messages_that_look_like_markup_come_out_whole() -> None:
-    console = Console(width=200)
-    with console.capture() as captured:
-        console.print(table({"cuda": [Examined("PyCUDA", None, "pip install 'gi-cuda[cuda]'")]}))
-    assert "gi-cuda[cuda]" in captured.get()
+@pytest.mark.parametrize("width", [60, 80])
+def test_paths_and_commands_are_whole_however_narrow(width: int) -> None:
+    path = "/a/rather/long/folder/of/site-packages/nvidia/cu13/bin/nvcc"
+    there = Examined("CUDA compiler", f"nvcc 13.0 ({path}, from PATH)")
+    missing = Examined("PyCUDA", None, "not installed; pip install 'gi-cuda[cuda]'", optional=True)
+    said = "\n".join(lines({"cuda": [there, missing]}, width))
+    assert f"({path}," in said
+    beyond = [line for line in said.split("\n") if len(line) > width]
+    assert all(path in line for line in beyond)
+    assert " ".join(said.split()).endswith("PyCUDA optional missing: " + missing.hint)
+
+
+def test_messages_that_look_like_markup_come_out_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine, "query", lambda: Driver("", (), "no [bold]driver[/bold]"))
+    assert "no [bold]driver[/bold]" in CliRunner().invoke(app).output

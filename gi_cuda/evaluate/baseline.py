@@ -42,8 +42,8 @@ from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.evaluate.copies import COPIES, FIRST_LIMIT, floor_of, time_copies, verdict_of
 from gi_cuda.evaluate.faults import fault, place_of_oracle
 from gi_cuda.evaluate.orders import races_of_rejected, standing, to_record
-from gi_cuda.genome import Delete, Genotype
-from gi_cuda.grammar import RuleType
+from gi_cuda.genome import Delete
+from gi_cuda.grammar import LATE, RuleType
 from gi_cuda.results.verdict import (
     Verdict,
 )
@@ -107,10 +107,13 @@ class Caught:
     message: str
 
 
-def broken(subject: Subject) -> Genotype:
-    """A variant that cannot be right: every statement of every evolved function deleted."""
+def broken(subject: Subject, limits: Mapping[int, int]) -> Candidate:
+    """A variant that cannot be right: every statement of every evolved function deleted. Its loops
+    are left at their limits, so that it ends and the oracle sees it."""
     statements = [r.name for r in subject.grammar.rules if r.type is RuleType.STATEMENT]
-    return replace(subject.original, edits=tuple(Delete(name) for name in statements))
+    edits = tuple(Delete(name) for name in statements)
+    one = candidate(subject, replace(subject.original, edits=edits), limits)
+    return replace(one, macros={**one.macros, LATE: "bool"})
 
 
 def check_against_source(subject: Subject, compiler: Compiler) -> None:
@@ -217,7 +220,7 @@ def try_broken(
     Raises:
         UserError: the oracle accepts it.
     """
-    sources = [unmodified(subject), candidate(subject, broken(subject), baseline.loops)]
+    sources = [unmodified(subject), broken(subject, baseline.loops)]
     binaries = _compiled(subject, compiler, sources, folder)
     train = subject.cases(CaseRole.TRAIN)
     base, variant = (

@@ -22,7 +22,7 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import FEWEST_ITERATIONS, broken
-from gi_cuda.evaluate.candidates import as_candidate, build_candidates, candidate, unmodified
+from gi_cuda.evaluate.candidates import as_candidate, build_candidates, unmodified
 from gi_cuda.evaluate.complaints import does_not_compile
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools
@@ -59,7 +59,7 @@ def built_in(tools: Tools, folder: Path) -> Built:
     """
     subject = tools.subject
     limits = {loop.ident: FEWEST_ITERATIONS for loop in subject.grammar.loops}
-    wanted = [unmodified(subject), candidate(subject, broken(subject), limits)]
+    wanted = [unmodified(subject), broken(subject, limits)]
     if limits:
         text = subject.parsed.instrument()
         wanted.append(as_candidate(subject, text, subject.original.configuration))

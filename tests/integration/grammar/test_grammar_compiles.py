@@ -23,6 +23,7 @@ import pytest
 
 from gi_cuda.grammar import (
     ALL_TYPES,
+    LATE,
     Expansion,
     Grammar,
     Operation,
@@ -87,7 +88,8 @@ def draw(grammar: Grammar, macros: Mapping[str, str], rng: random.Random, n: int
 def batch(grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str]) -> str:
     """One file of many variants, each in a namespace, the includes before them all."""
     source = grammar.source.text
-    parts = ["".join(source[a:b] for a, b in grammar.includes), "\n"]
+    late = f"__device__ inline bool {LATE}() {{ return false; }}"
+    parts = ["".join(source[a:b] for a, b in grammar.includes), f"\n{late}\n"]
     defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     names = sorted(grammar.macros | macros.keys())
     undefines = "".join(f"#undef {name}\n" for name in names)

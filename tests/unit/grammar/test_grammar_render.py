@@ -160,14 +160,15 @@ def test_a_touched_loop_is_guarded() -> None:
     body = "for (int i = 0; i < n; i++) {\n  p[i] = 1;\n  i++;\n}\nwhile (n) n--;\n"
     body += "do n++; while (n < 9);"
     limits = {0: 7, 1: 8, 2: 9}
+    first, second, third = (f"(gi_guard_{k}++ < {limits[k]} || gi_late())" for k in limits)
     assert "gi_guard" not in changed(body, limits, s_2=DELETED)
     after = changed(body, limits, s_3=DELETED)
-    assert "{ unsigned gi_guard_0 = 0; for (int i = 0; (i < n) && gi_guard_0++ < 7; i++) {" in after
+    assert f"{{ unsigned gi_guard_0 = 0; for (int i = 0; (i < n) && {first}; i++) {{" in after
     assert after.count("gi_guard") == 2
     after = changed(body, limits, for2_1=DELETED)
-    assert "for (int i = 0; gi_guard_0++ < 7; i++)" in after
-    assert "while ((n) && gi_guard_1++ < 8) ; }" in changed(body, limits, s_5=DELETED)
-    assert "do ; while ((n < 9) && gi_guard_2++ < 9); }" in changed(body, limits, s_6=DELETED)
+    assert f"for (int i = 0; {first}; i++)" in after
+    assert f"while ((n) && {second}) ; }}" in changed(body, limits, s_5=DELETED)
+    assert f"do ; while ((n < 9) && {third}); }}" in changed(body, limits, s_6=DELETED)
     assert "gi_guard" not in changed(body, None, s_3=DELETED, for2_1=DELETED)
 
 

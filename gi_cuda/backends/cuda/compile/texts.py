@@ -24,6 +24,13 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
 """
 """What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 
+LATE = """
+static __attribute__((device, always_inline)) inline
+bool gi_late() { asm volatile ("trap;"); return false; }
+"""
+"""What guards call that end a loop (see :mod:`gi_cuda.grammar.frontends.cuda.guard`); preprocessed.
+Confined code goes on to its end instead, and leaves a sign."""
+
 CHOICE = "\n__attribute__((constant)) unsigned gi_chosen;\n"
 """What schemata read (see :meth:`gi_cuda.grammar.ParsedText.schema`); preprocessed."""
 
@@ -69,6 +76,7 @@ def shard_text(
         loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
         own = COUNTER.format(loops=max(loops) + 1) if loops else ""
         own += CHOICE if "gi_chosen" in text else ""
+        own += LATE if "gi_late" in text else ""
         begin = f"{joint}{seen(phenotype.overloads)}{forward}{own}"
         parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{begin}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')

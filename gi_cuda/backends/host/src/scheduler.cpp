@@ -4,6 +4,7 @@
 // function, does it keep its fibre, and another fibre goes on with the threads that are left. A block that never
 // waits switches never. Everything happens in one system thread: nothing here needs to be atomic.
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -647,6 +648,10 @@ int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned 
 const char *gi_message(void) { return message; }
 uint64_t gi_switches(void) { return switches; }
 void gi_limit(double seconds) { limit_seconds = seconds; }
+int gi_late() {
+  raise(SIGPROF);
+  return 0;
+}
 void gi_masks(bool take_them) { as_devices = take_them; }
 void gi_schedule(int order, uint64_t seed) {
   schedule.order = gi_order(order);

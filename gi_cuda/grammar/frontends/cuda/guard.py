@@ -1,4 +1,8 @@
-"""Loops that an edit may keep from ending get a counter that ends them."""
+"""Loops that an edit may keep from ending get a counter that ends them.
+
+What such a counter ends counts as hung: without it, as in a patch, the loop would go on. So it
+calls a function that back ends supply, and that ends the launch.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +16,9 @@ from gi_cuda.grammar.splice import Splice, closing, newline, opening, splice
 
 UNSEEN_LIMIT = 1000
 """Iterations allowed to a loop for which no limit is given."""
+
+LATE = "gi_late"
+"""What is called at a limit. Defined as ``bool``, it makes a guard that just leaves its loop."""
 
 
 class _Shape(NamedTuple):
@@ -72,7 +79,7 @@ def guards(
     """What ends each loop after ``limits[ident]`` iterations."""
     for loop in loops:
         counter = f"gi_guard_{loop.ident}"
-        test = f"{counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)}"
+        test = f"({counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)} || {LATE}())"
         shape = _Shape(
             _has_condition(grammar, loop, expansions), _has_pragma(grammar, loop, expansions)
         )

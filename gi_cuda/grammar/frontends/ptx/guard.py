@@ -1,7 +1,8 @@
 """PTX loops that an edit may keep from ending get a counter that ends them.
 
 The counter is set to zero on every way into the loop and counts at every jump back to its header.
-At its limit control leaves the loop by one of its own ways out; from a loop without any it returns.
+At its limit the launch traps: without the counter the loop would go on. Confined code goes on to
+its end instead, and leaves a sign.
 """
 
 from __future__ import annotations
@@ -24,13 +25,11 @@ class Guards:
     Attributes:
         declarations: at its beginning.
         before_label: by label, in front of it.
-        labels: by statement, in front of it and of all that was inserted there.
         before: by statement, directly in front of it.
     """
 
     declarations: list[str] = field(default_factory=list)
     before_label: dict[str, list[str]] = field(default_factory=dict)
-    labels: dict[int, list[str]] = field(default_factory=dict)
     before: dict[int, list[str]] = field(default_factory=dict)
 
 
@@ -83,11 +82,10 @@ def guard(body: Body, loops: Iterable[tuple[Loop, Cycle]], limits: Mapping[int, 
         guards.declarations.append(f".reg .b32 {count};")
         guards.declarations.append(f".reg .pred {test};")
         limit = limits.get(loop.ident, UNSEEN_LIMIT)
-        leave = _way_out(body, cycle, loop.ident, guards)
         check = [
             f"add.u32 {count}, {count}, 1;",
             f"setp.ge.u32 {test}, {count}, {limit};",
-            f"@{test} {leave};",
+            f"@{test} trap;",
         ]
         frame(body, cycle, [f"mov.u32 {count}, 0;"], check, guards)
     return guards
@@ -123,18 +121,3 @@ def frame(
             guards.before.setdefault(blocks[number].last - 1, []).extend(lines)
         else:
             guards.before_label.setdefault(header, []).extend(lines)
-
-
-def _way_out(body: Body, cycle: Cycle, ident: int, guards: Guards) -> str:
-    """An instruction that leaves a loop."""
-    for number in sorted(cycle.blocks):
-        for successor in body.flow.blocks[number].successors:
-            if successor in cycle.blocks:
-                continue
-            first = body.flow.blocks[successor].first
-            labels = body.steps[first].labels
-            if labels:
-                return f"bra {labels[0]}"
-            guards.labels.setdefault(first, []).append(f"$GI_OUT{ident}:")
-            return f"bra $GI_OUT{ident}"
-    return "ret"

@@ -83,11 +83,10 @@ def _splices(grammar: PtxGrammar, altered: Altered, guards: Guards) -> Iterator[
     for label, lines in guards.before_label.items():
         at = body.label_starts[label]
         yield replacing(at, at, "".join(f"\t{one}\n" for one in lines))
-    for number in {*altered.changes, *guards.labels, *guards.before}:
+    for number in {*altered.changes, *guards.before}:
         statement = body.statements[number]
         found = altered.changes.get(number, (Placed(statement.instruction, True),))
         pieces = [
-            *guards.labels.get(number, ()),
             *(one.instruction.text for one in found if not one.own),
             *guards.before.get(number, ()),
             *(one.instruction.text for one in found if one.own),

@@ -57,7 +57,7 @@ def programs(scale: Subject, scale_tools: Tools) -> dict[str, Program]:
         name: source.replace(LAST, fault) for name, (fault, *_) in {**FAULTS, **WRONG}.items()
     }
     texts["wrong at the end"] = source.replace(LAST, "        out[at] = mine + (at == 3500);\n")
-    texts["slow"] = source.replace("80 * REPEAT", "8000 * REPEAT")
+    texts["slow"] = source.replace("40 * REPEAT", "4000 * REPEAT")
     binaries = compile_reference(
         scale, scale_tools.compiler, list(texts.values()), scale_tools.scratch("faults")
     )

@@ -21,6 +21,8 @@ SCALE = Path(__file__).parents[2] / "targets" / "scale"
 WASTE = "<_kernel.cu_27>"
 """The edit that every search on this target should find: the wasted work goes."""
 
+WASTED = "waste += tile[i % BLOCK]"
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -44,7 +46,15 @@ class Finished:
 
 
 def copy_scale(to: Path) -> Path:
+    """The small target, which wastes so much that a variant without that is faster on a busy
+    machine as well."""
     shutil.copytree(SCALE, to, ignore=shutil.ignore_patterns("__pycache__"))
+    kernel = to / "kernel.cu"
+    text = kernel.read_text("utf-8")
+    for short, long in (("i < 40 *", "i < 80 *"), (f"{WASTED};", f"{WASTED} / (i + 1);")):
+        assert short in text
+        text = text.replace(short, long)
+    kernel.write_text(text, "utf-8")
     return to
 
 

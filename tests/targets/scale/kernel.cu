@@ -23,8 +23,8 @@ __global__ void scale(const int *in, int *out, int n) {
     }
     tile[threadIdx.x] = mine;
     __syncthreads();
-    for (int i = 0; i < 80 * REPEAT; i++) {
-        waste += tile[i % BLOCK] / (i + 1);
+    for (int i = 0; i < 40 * REPEAT; i++) {
+        waste += tile[i % BLOCK];
     }
     if (waste == 123456789) mine = 0;
     if (at < n) {

@@ -178,7 +178,7 @@ def test_show_an_individual_with_genotype_and_diff(finished: Any) -> None:
     done = gi_cuda("show", finished.folder, "--individual", one.ident, cwd=finished.repository)
     assert done.returncode == 0, done.stderr
     assert "<_kernel.cu_27>" in done.stdout
-    assert re.search(r"^- +waste \+= tile\[i % BLOCK\];", done.stdout, re.M)
+    assert re.search(r"^- +waste \+= tile\[i % BLOCK\] / ", done.stdout, re.M)
 
 
 # -- patch -----------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ from gi_cuda.cli.options import (
     Jobs,
     Level,
     NoCache,
+    OnCluster,
     Scope,
     TargetPath,
     Workers,
@@ -31,6 +32,7 @@ from gi_cuda.cli.options import (
     choice,
     cores,
     devices_of,
+    meeting_of,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
@@ -94,6 +96,7 @@ def command(
     bnf: Bnf = None,
     scope: Scope = None,
     devices: Devices = "all",
+    cluster: OnCluster = None,
     workers: Workers = 0,
     jobs: Jobs = 0,
     no_cache: NoCache = False,
@@ -106,6 +109,7 @@ def command(
     cache = cache_unless(no_cache)
     with ExitStack() as stack:
         with Steps(console) as tell:
+            meeting = meeting_of(cluster)
             tell("reading the target and its source")
             begun = None if start is None else predecessor(start, target)
             subject = open_subject(
@@ -123,7 +127,7 @@ def command(
             )
         for line in _beginning(opened, time):
             say(console, line)
-        search(opened, time)
+        search(opened, time, meeting)
 
 
 def _beginning(run: Run, seconds: float | None) -> Iterator[str]:

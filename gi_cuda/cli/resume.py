@@ -9,7 +9,16 @@ import typer
 
 from gi_cuda.backends.table import ALL
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
+from gi_cuda.cli.options import (
+    LARGEST,
+    MovedTarget,
+    NoCache,
+    OnCluster,
+    RunPath,
+    cache_unless,
+    follow,
+    meeting_of,
+)
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
@@ -23,10 +32,12 @@ def command(
         int | None, typer.Option(min=1, max=LARGEST, help="Go on to so many generations in all.")
     ] = None,
     time: TimeLimit = None,
+    cluster: OnCluster = None,
     no_cache: NoCache = False,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
     follow(run, target)
+    meeting = meeting_of(cluster)
     with saying_how_to_go_on(run), open_run(run, cache_unless(no_cache)) as opened:
         bred = len(opened.store.generations())
         if generations is not None and generations < bred:
@@ -46,7 +57,7 @@ def command(
                 f"it measured on GPU {_listed(opened.plan.devices)}; going on with GPU"
                 f" {_listed(there)}",
             )
-        search(opened, time)
+        search(opened, time, meeting)
 
 
 def _listed(devices: Sequence[int]) -> str:

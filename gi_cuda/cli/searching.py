@@ -9,7 +9,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -23,9 +23,12 @@ from gi_cuda.report.progress import Score, display
 from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.runs.run import Run
+from gi_cuda.runs.run import Run, RunEvaluator
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.search.loop import End
+
+if TYPE_CHECKING:
+    from gi_cuda.cluster.members import Meeting
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
@@ -45,12 +48,16 @@ _RUNG = 0.25
 which it then does not end."""
 
 
-def search(run: Run, seconds: float | None) -> None:
-    """Search until done, out of time or interrupted; then validate the best."""
+def search(run: Run, seconds: float | None, meeting: Meeting | None = None) -> None:
+    """Search until done, out of time or interrupted; then validate the best.
+
+    Args:
+        meeting: where the workers that evaluate are found; None: they are those of the run.
+    """
     end = winner = None
     resume = command_line("resume", run.folder)
     with suppress(_Overdue), _stopping(seconds) as stop:
-        end = _evolve(run, seconds, stop)
+        end = _evolve(run, seconds, stop, meeting)
     if stop.asked:
         kept = len(run.store.evaluations())
         say(console, f"stopped; {kept} evaluations are kept. Go on with:")
@@ -77,15 +84,31 @@ def search(run: Run, seconds: float | None) -> None:
     say_next_of_run(run.store, run.folder)
 
 
-def _evolve(run: Run, seconds: float | None, stop: Callable[[], bool]) -> End | None:
+def _evolve(
+    run: Run, seconds: float | None, stop: Callable[[], bool], meeting: Meeting | None
+) -> End | None:
     """Search, show how it goes, and say why it ended."""
-    evolution = run.evolution(stop)
-    score = Score(run.plan.settings.generations, seconds, *_so_far(run))
-    with display(console) as shown:
+    with _evaluating(run, meeting, stop) as evaluator, display(console) as shown:
+        score = Score(run.plan.settings.generations, seconds, *_so_far(run))
+        evolution = run.evolution(stop, evaluator)
         for progress in evolution.run():
             score.take(progress)
             shown.show(score)
     return evolution.end
+
+
+@contextmanager
+def _evaluating(
+    run: Run, meeting: Meeting | None, stop: Callable[[], bool]
+) -> Iterator[RunEvaluator]:
+    """Where a run's individuals are evaluated."""
+    if meeting is None:
+        yield run.evaluator()
+        return
+    from gi_cuda.cluster.evaluator import on_cluster  # one machine never needs it
+
+    with on_cluster(run, meeting, lambda said: say(console, said), stop) as evaluator:
+        yield evaluator
 
 
 def _next_steps(run: Run) -> Iterator[str]:

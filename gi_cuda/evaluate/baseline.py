@@ -212,6 +212,34 @@ def establish(
     )
 
 
+def as_measured_here(
+    subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
+) -> Baseline:
+    """A baseline that was established on another machine, with this one's times and noise.
+
+    Args:
+        folder: for binaries.
+        baseline: its noise floor is the least that this machine's may be.
+
+    Raises:
+        UserError: the reference does not compile here, its answers are not those that were
+            recorded there, or nothing can be timed.
+    """
+    source, train = unmodified(subject), subject.cases(CaseRole.TRAIN)
+    base, *copies = _compiled(subject, compiler, [source] * (COPIES + 2), folder)
+    programs = [source.program(one, train) for one in (base, *copies)]
+    timed = time_copies(subject, pool, programs[1:], programs[0])
+    on_each = tuple(one.seconds(train) for one in timed)
+    seconds = max(on_each)
+    return replace(
+        baseline,
+        seconds=seconds,
+        floor=max(baseline.floor, floor_of(subject, timed)),
+        limit=max(LEAST_LIMIT, SLACK * seconds),
+        on_each=on_each if len(on_each) > 1 else (),
+    )
+
+
 def try_broken(
     subject: Subject, compiler: Compiler, pool: Pool[int], folder: Path, baseline: Baseline
 ) -> Caught:

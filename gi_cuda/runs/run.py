@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import Any, Protocol
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
@@ -25,6 +26,7 @@ from gi_cuda.evaluate.replicates import (
 )
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation, validation
+from gi_cuda.results.generation import Phases
 from gi_cuda.runs.lock import locked
 from gi_cuda.runs.stored import (
     Plan,
@@ -36,6 +38,7 @@ from gi_cuda.runs.stored import (
 )
 from gi_cuda.runs.tools import Tools, open_tools, with_cases
 from gi_cuda.search import Preset, find_preset
+from gi_cuda.search.breeding import FitnessEvaluator
 from gi_cuda.search.loop import Evolution
 from gi_cuda.spec import CaseRole, confirm_cases
 from gi_cuda.store import Store
@@ -62,6 +65,13 @@ class Confirmer:
     def beside(self, genotype: Genotype) -> GenotypeMeasurer:
         """What reads individuals beside another one."""
         return self.measurer.beside(genotype)
+
+
+class RunEvaluator(FitnessEvaluator[Any], Protocol):
+    """Where a run's individuals are evaluated."""
+
+    def take_phases(self) -> Phases:
+        """Wall time spent since the last call, by phase."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +122,16 @@ class Run:
         """Where its individuals are evaluated."""
         return self.tools.evaluator(self.baseline, PastResults(self.store.codes()))
 
-    def evolution(self, stop: Callable[[], bool] = lambda: False) -> Evolution:
+    def evolution(
+        self, stop: Callable[[], bool] = lambda: False, evaluator: RunEvaluator | None = None
+    ) -> Evolution:
         """Its search, to begin or to go on with.
 
         Args:
             stop: asked between evaluations; True ends the search.
+            evaluator: where its individuals are evaluated, if not by its own workers.
         """
-        start, evaluator = stored_start(self.store), self.evaluator()
+        start, evaluator = stored_start(self.store), evaluator or self.evaluator()
         original = None if start is None else self.subject.starting(start)
         return Evolution(
             store=self.store,

@@ -1,0 +1,209 @@
+"""What a cluster costs: a search whose individuals take a known time, on dask's workers or without.
+
+Nothing is compiled or measured: each individual takes a worker ``--workers`` / ``--rate`` seconds,
+in which it does nothing, so that all of them together could evaluate ``--rate`` individuals a
+second. Without a cluster as many threads of the search's own process do the same, one individual
+after the other, which is the least that it can take. Printed is how much longer it took with
+worker processes, and with two of them killed when a third of all was evaluated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any
+
+from distributed import Client, LocalCluster
+from xxhash import xxh3_128_digest
+
+from gi_cuda.cluster.evaluator import ClusterEvaluator
+from gi_cuda.cluster.machine import Share
+from gi_cuda.cluster.members import Members, meeting_at
+from gi_cuda.cluster.package import Package
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Phases
+from gi_cuda.results.measurement import Survival
+from gi_cuda.search import find_preset
+from gi_cuda.search.loop import Evolution
+from gi_cuda.store import Store
+from gi_cuda.subject import Subject
+
+WRONG = Evaluation(True, Survival.NORMAL, penalty=1.0, message="nobody looked")
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """A worker that takes its time.
+
+    Attributes:
+        each: seconds for an individual.
+    """
+
+    each: float
+    seconds: float = 1e-3
+    floor: float = 0.01
+
+    def evaluate(
+        self, share: Share, stop: Callable[[], bool], more: Callable[[], Share]
+    ) -> Iterator[tuple[int, Evaluation]]:
+        """Wait for each individual."""
+        left, due = dict(share), time.monotonic()
+        while left and not stop():
+            ident = next(iter(left))
+            del left[ident]
+            due += self.each
+            time.sleep(max(0.0, due - time.monotonic()))
+            yield ident, WRONG
+            left |= more()
+
+
+@contextmanager
+def idling(package: Package, threads: int) -> Iterator[Idle]:
+    """A worker that is ready at once."""
+    yield Idle(float(str(package.facts["each"])))
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A genotype with its phenotypic key."""
+
+    genotype: Genotype
+    key: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Evaluates in threads of this process.
+
+    Attributes:
+        number: of threads.
+        each: seconds for an individual.
+    """
+
+    subject: Subject
+    number: int
+    each: float
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> Any:
+        """Render individuals."""
+        texts = {ident: self.subject.render(one, {}) for ident, one in batch.items()}
+        return {i: Rendered(batch[i], xxh3_128_digest(text.encode())) for i, text in texts.items()}
+
+    def take_phases(self) -> Phases:
+        """Nobody asks."""
+        return Phases()
+
+    def evaluate(
+        self, batch: Mapping[int, Any], stop: Callable[[], bool], more: Callable[[], Any]
+    ) -> Iterator[tuple[int, Evaluation]]:
+        """Wait for each individual."""
+        left: SimpleQueue[int] = SimpleQueue()
+        done: SimpleQueue[int] = SimpleQueue()
+        for ident in batch:
+            left.put(ident)
+
+        def work() -> None:
+            due = time.monotonic()
+            while True:
+                try:
+                    ident = left.get_nowait()
+                except Empty:
+                    return
+                due += self.each
+                time.sleep(max(0.0, due - time.monotonic()))
+                done.put(ident)
+
+        for _ in range(self.number):
+            Thread(target=work, daemon=True).start()
+        for _ in batch:
+            yield done.get(), WRONG
+
+
+def searched(
+    subject: Subject, evaluator: Any, options: argparse.Namespace, watch: Callable[[int], None]
+) -> tuple[float, float, list[str]]:
+    """A search: seconds of wall and processor time that it took, and its genotypes.
+
+    Args:
+        watch: is told how many individuals are evaluated.
+    """
+    preset = find_preset("random", "")
+    settings = preset.settings.having(options.population, options.generations)
+    with Store(Path(":memory:"), create=True) as store:
+        search = Evolution(
+            store=store,
+            evaluator=evaluator,
+            phases=Phases,
+            strategy=preset.strategy(settings),
+            variation=preset.vary(subject),
+            settings=settings,
+            seed=options.seed,
+            stop=lambda: False,
+        )
+        begun, work = time.perf_counter(), time.process_time()
+        for number, _ in enumerate(one for one in search.run() if one.ident is not None):
+            watch(number)
+        spent = time.perf_counter() - begun, time.process_time() - work
+        return *spent, [one.genotype for one in store.individuals()]
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("target", type=Path, nargs="?", default=Path("targets/bwt_exact"))
+    parser.add_argument("--workers", type=int, default=4)
+    parser.add_argument("--rate", type=float, default=100.0)
+    parser.add_argument("--population", type=int, default=500)
+    parser.add_argument("--generations", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    subject, each = open_subject(options.target, "host"), options.workers / options.rate
+    here = Threads(subject, options.workers, each)
+    least, work, expected = searched(subject, here, options, lambda _: None)
+    number = len(expected)
+    print(f"without: {number} individuals in {least:.2f} s, {work:.2f} s of them computing")
+    package = Package({}, {}, {}, "", (), None, {"each": each}, {})
+    with (
+        tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch,
+        LocalCluster(
+            n_workers=options.workers,
+            threads_per_worker=1,
+            dashboard_address=":0",
+            local_directory=scratch,
+        ) as cluster,
+    ):
+        for deaths in (0, 2):
+            with Client(cluster, set_as_default=False) as client:
+                client.wait_for_workers(options.workers)
+                doomed = list(client.run(os.getpid).values())[:deaths]
+
+            def watch(evaluated: int, doomed: list[int] = doomed) -> None:
+                while evaluated == number // 3 and doomed:
+                    os.kill(doomed.pop(), signal.SIGKILL)
+
+            members = Members(meeting_at(cluster.scheduler_address), idling, package)
+            members.open(lambda: False)
+            evaluator = ClusterEvaluator(here, members)
+            took, work, found = searched(subject, evaluator, options, watch)
+            members.close()
+            print(
+                f"{options.workers} processes, {deaths} killed: {took:.2f} s"
+                f" ({took / least - 1:+.1%}), {work:.2f} s of them computing;"
+                f" {members.lost} individuals given to others;"
+                f" {'the same' if found == expected else 'OTHER'} individuals"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,112 @@
+"""An evaluator whose individuals are evaluated by the workers of a cluster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from gi_cuda.cluster.machine import Opening
+from gi_cuda.cluster.members import Meeting, Members
+from gi_cuda.cluster.package import package_of
+from gi_cuda.cluster.replica import replica
+from gi_cuda.evaluate.batch import STOP_ASKED
+from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.genome import Genotype
+from gi_cuda.results.generation import Phases
+from gi_cuda.runs.run import Run
+
+
+class Prepares(Protocol):
+    """What makes individuals ready on the search's own machine."""
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
+        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
+
+    def take_phases(self) -> Phases:
+        """Wall time spent since the last call, by phase."""
+
+
+@dataclass(slots=True)
+class ClusterEvaluator:
+    """Evaluates individuals on other machines; what they are is worked out here.
+
+    Attributes:
+        local: renders and preprocesses them, for what is tabu.
+        members: evaluate them.
+    """
+
+    local: Prepares
+    members: Members
+    _waited: float = field(default=0.0, init=False)
+
+    def take_phases(self) -> Phases:
+        """Wall time spent since the last call, by phase; what others do with it is not known."""
+        waited, self._waited = self._waited, 0.0
+        return self.local.take_phases() + Phases(run=waited)
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
+        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
+        return self.local.prepare(batch)
+
+    def evaluate(
+        self,
+        batch: Mapping[int, Trial],
+        stop: Callable[[], bool] = lambda: False,
+        more: Callable[[], Mapping[int, Trial]] = dict,
+    ) -> Generator[Record, None, None]:
+        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.evaluate`.
+
+        Raises:
+            UserError: there are no workers any more.
+        """
+        left = set(batch)
+        self._give(batch)
+        try:
+            while left and not stop():
+                begun = time.perf_counter()
+                news = self.members.news(STOP_ASKED)
+                self._waited += time.perf_counter() - begun
+                for ident, evaluation in news.items():
+                    if ident not in left:
+                        continue  # a worker that seemed to be lost has told of it after all
+                    left.remove(ident)
+                    yield ident, evaluation
+                    if left and (added := more()):
+                        left |= added.keys()
+                        self._give(added)
+        finally:
+            self.members.take_back()
+
+    def _give(self, batch: Mapping[int, Trial]) -> None:
+        self.members.give({ident: str(one.genotype) for ident, one in batch.items()})
+
+
+@contextmanager
+def on_cluster(
+    run: Run,
+    meeting: Meeting,
+    tell: Callable[[str], None],
+    stop: Callable[[], bool] = lambda: False,
+    opening: Opening = replica,
+) -> Iterator[ClusterEvaluator]:
+    """Where a run's individuals are evaluated by the workers of a cluster; they are let go at the
+    end of the context.
+
+    Args:
+        meeting: where they are found.
+        tell: is told who takes part.
+        stop: if true, nobody is waited for.
+        opening: makes a worker ready.
+
+    Raises:
+        UserError: nobody is found, or none can take part.
+    """
+    members = Members(meeting, opening, package_of(run))
+    try:
+        tell(f"evaluating on {members.open(stop)}")
+        yield ClusterEvaluator(run.evaluator(), members)
+    finally:
+        members.close()

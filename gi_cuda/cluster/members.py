@@ -1,0 +1,393 @@
+"""The workers of a dask cluster that evaluate for a search: who they are, and what each has to do.
+
+All of it goes on in an event loop in a thread of its own; one coroutine looks after each worker.
+Workers are called by way of the scheduler, so nothing but its address need be known here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from queue import Empty, SimpleQueue
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any
+
+from gi_cuda.cluster import machine
+from gi_cuda.cluster.machine import Joined, News, Opening, Refused
+from gi_cuda.cluster.package import Package
+from gi_cuda.errors import MachineError, UserError
+from gi_cuda.results.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+LOOKED = 1.0
+"""Seconds after which it is looked again which workers there are."""
+
+PATIENCE = 60.0
+"""Seconds in which there has to be a worker."""
+
+ANSWERING = 15.0
+"""Seconds in which a scheduler has to answer."""
+
+KEPT = 30.0
+"""Seconds after which a worker without work is called, so that it knows that the search goes on."""
+
+LEAVING = 3.0
+"""Seconds that may be spent on telling workers that the search is over."""
+
+AHEAD = 0.5
+"""How much of its share a worker may have left when it is given more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """Where workers are found.
+
+    Attributes:
+        where: what the user said, for messages.
+        options: what dask's client is told.
+    """
+
+    where: str
+    options: Mapping[str, str]
+
+    async def client(self) -> Client:
+        """A connection to the scheduler.
+
+        Raises:
+            MachineError: there is none.
+        """
+        from distributed import Client
+
+        options: dict[str, Any] = {**self.options, "timeout": ANSWERING}
+        try:
+            return await Client(**options, asynchronous=True, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise MachineError(
+                f"no dask scheduler answers there: {error}",
+                where=self.where,
+                hint="start one with `dask scheduler`; it prints its address",
+            ) from None
+
+
+def meeting_at(said: str) -> Meeting:
+    """Where workers are found, by what a user says; the scheduler answers there.
+
+    Args:
+        said: the scheduler's address, or the path of its file.
+
+    Raises:
+        UserError: dask is not installed, or there is no such scheduler.
+    """
+    where = f"--cluster {said}"
+    if find_spec("distributed") is None:
+        raise UserError(
+            "several machines need dask.distributed",
+            where=where,
+            hint="pip install 'gi-cuda[cluster]'",
+        )
+    if said.endswith(".json") and not os.path.isfile(said):
+        raise UserError(
+            "there is no such scheduler file",
+            where=where,
+            hint=f"start the scheduler first: dask scheduler --scheduler-file {said}",
+        )
+    name = "scheduler_file" if said.endswith(".json") else "address"
+    meeting = Meeting(where, {name: said})
+
+    async def meet() -> None:
+        await (await meeting.client()).close()
+
+    asyncio.run(meet())
+    return meeting
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A worker that evaluates.
+
+    Attributes:
+        threads: how many processors it may use.
+        joined: how well it measures.
+        has: individuals that it was given and has not told about, in notation.
+    """
+
+    address: str
+    threads: int
+    joined: Joined
+    has: dict[int, str]
+
+
+class Members:
+    """Workers that evaluate individuals.
+
+    Args:
+        meeting: where they are found.
+        opening: makes one ready.
+        package: what travels to each of them, once.
+
+    Attributes:
+        lost: individuals that had to be given to others, since those that had them were lost.
+    """
+
+    def __init__(self, meeting: Meeting, opening: Opening, package: Package) -> None:
+        self._meeting, self._opening, self._package = meeting, opening, package
+        self._key = os.urandom(8).hex()
+        self._waiting: dict[int, str] = {}
+        self._members: dict[str, _Member] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._joining: set[str] = set()
+        self._refused: dict[str, Refused] = {}
+        self._unsaid: dict[Refused, list[str]] = {}
+        self._there = time.monotonic()
+        self._news: SimpleQueue[Mapping[int, Evaluation] | Exception] = SimpleQueue()
+        self._settled = Event()
+        self._loop = asyncio.new_event_loop()
+        self._closing, self._more = asyncio.Event(), asyncio.Event()
+        self.lost = 0
+        self._thread = Thread(target=self._run, name="gi-cuda-cluster", daemon=True)
+
+    # -- for the search's thread --------------------------------------------------------------
+
+    def open(self, stop: Callable[[], bool]) -> str:
+        """Have those join that are there; who they are, in words.
+
+        Args:
+            stop: if true, no more is waited.
+
+        Raises:
+            UserError: nobody is found, or none can take part.
+        """
+        self._thread.start()
+        while not self._settled.wait(0.1) and not stop():
+            self._raise()
+        self._raise()
+        return _words(list(self._members.values()))
+
+    def close(self) -> None:
+        """Let all of them go."""
+        if self._thread.is_alive():
+            self._call(self._closing.set)
+            self._thread.join(2 * LEAVING)
+
+    def give(self, individuals: Mapping[int, str]) -> None:
+        """Have individuals evaluated, given in notation by their numbers."""
+        self._call(self._take, dict(individuals))
+
+    def take_back(self) -> None:
+        """What was given and is not evaluated need not be any more."""
+        self._call(self._waiting.clear)
+
+    def _call(self, function: Callable[..., object], *arguments: object) -> None:
+        with suppress(RuntimeError):  # the loop has ended; why, the news tell
+            self._loop.call_soon_threadsafe(function, *arguments)
+
+    def news(self, patience: float) -> Mapping[int, Evaluation]:
+        """What was evaluated, after some seconds at most.
+
+        Raises:
+            UserError: there are no workers any more.
+        """
+        try:
+            found = self._news.get(timeout=patience)
+        except Empty:
+            return {}
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    def _raise(self) -> None:
+        with suppress(Empty):
+            found = self._news.get_nowait()
+            assert isinstance(found, Exception)
+            raise found
+
+    # -- in the loop --------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        try:
+            self._loop.run_until_complete(self._main())
+        except Exception as error:
+            self._news.put(error)
+        finally:
+            self._loop.close()
+
+    async def _main(self) -> None:
+        client = await self._meeting.client()
+        try:
+            await self._look(client)
+        except OSError as error:
+            said = f"the dask scheduler is gone: {error}"
+            raise MachineError(said, where=self._meeting.where) from None
+        finally:
+            # Where the scheduler is gone, there is nobody to take leave of.
+            with suppress(OSError, RuntimeError, TimeoutError):
+                await asyncio.wait_for(self._leave(client), LEAVING)
+            await client.close(timeout=LEAVING)
+
+    async def _look(self, client: Client) -> None:
+        """Look after workers that come and go."""
+        while not self._closing.is_set():
+            there: Mapping[str, int] = await client.nthreads()
+            for gone in self._tasks.keys() - there.keys():
+                self._tasks.pop(gone).cancel()
+            if new := there.keys() - self._tasks.keys() - self._refused.keys():
+                await self._invite(client, {address: there[address] for address in sorted(new)})
+            self._check_there(there)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._closing.wait(), LOOKED)
+
+    async def _invite(self, client: Client, new: Mapping[str, int]) -> None:
+        """Have workers join; what all of them need goes to the scheduler once."""
+        self._joining |= new.keys()
+        arguments = (self._key, self._package)
+        answers = await client.run(machine.put, *arguments, workers=list(new), on_error="return")
+        for address, threads in new.items():
+            if isinstance(error := answers[address], ImportError):
+                self._joining.discard(address)
+                self._refuse(address, Refused(str(error), "install gi-cuda for its Python"))
+            elif error is not None:
+                self._joining.discard(address)  # it is gone, or will be tried again
+            else:
+                following = self._follow(client, address, threads)
+                self._tasks[address] = asyncio.create_task(following)
+
+    async def _follow(self, client: Client, address: str, threads: int) -> None:
+        """Look after a worker until it is lost or cannot go on."""
+
+        async def call(function: Callable[..., Any], *arguments: object) -> Any:
+            answers = await client.run(function, self._key, *arguments, workers=[address])
+            return answers[address]
+
+        has: dict[int, str] = {}
+        try:
+            answer: Joined | Refused = await call(machine.join, self._opening, threads)
+            if isinstance(answer, Refused):
+                self._refuse(address, answer)
+                return
+            member = self._members[address] = _Member(address, threads, answer, has)
+            self._joining.discard(address)
+            if self._settled.is_set():
+                _say(f"one more evaluates: {_words([member])}")
+            while True:
+                told: News = await call(machine.news, await self._share(member))
+                for ident in told.evaluated:
+                    has.pop(ident, None)
+                if told.evaluated:
+                    self._news.put(told.evaluated)
+                if told.ended is not None:
+                    self._refuse(address, told.ended)
+                    return
+        except Exception as error:
+            # Whatever it is, the worker is not to be had now; it may be again.
+            self._say_lost(address, has, type(error).__name__)
+        except asyncio.CancelledError:
+            self._say_lost(address, has, "it left")
+        finally:
+            self._joining.discard(address)
+            self._members.pop(address, None)
+            self._tasks.pop(address, None)
+            self.lost += len(has)
+            self._take(has)
+
+    def _say_lost(self, address: str, has: Mapping[int, str], why: str) -> None:
+        if not self._closing.is_set():
+            left = f"; the {len(has)} that it was at go to others" if has else ""
+            _say(f"worker {address} is lost ({why}){left}")
+
+    async def _share(self, member: _Member) -> Mapping[int, str]:
+        """What a worker is to have next; nothing, where it has enough."""
+        if not (member.has or self._waiting):
+            self._more.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._more.wait(), KEPT)
+        fair = self._fair()
+        if len(member.has) > AHEAD * fair:
+            return {}
+        number = max(fair - len(member.has), member.threads)
+        share = {ident: self._waiting.pop(ident) for ident in list(self._waiting)[:number]}
+        member.has.update(share)
+        return share
+
+    def _fair(self) -> int:
+        """How many individuals each worker may have now: the fewer there are left, the fewer, so
+        that all end at about the same time."""
+        under_way = sum(len(one.has) for one in self._members.values())
+        return math.ceil((len(self._waiting) + under_way) / (2 * max(1, len(self._members))))
+
+    def _take(self, individuals: dict[int, str]) -> None:
+        # What was begun before is needed first.
+        self._waiting = dict(sorted({**self._waiting, **individuals}.items()))
+        if individuals:
+            self._more.set()
+
+    def _refuse(self, address: str, why: Refused) -> None:
+        self._refused[address] = why
+        self._unsaid.setdefault(why, []).append(address)
+
+    def _check_there(self, there: Mapping[str, int]) -> None:
+        """See whether anybody evaluates, and say who does not.
+
+        Raises:
+            UserError: nobody does, and nobody is going to.
+        """
+        if self._joining:
+            return
+        for why, addresses in self._unsaid.items():
+            hint = f"; {why.hint}" if why.hint else ""
+            _say(f"left out: {', '.join(addresses)}: {why.why}{hint}")
+        self._unsaid.clear()
+        if self._members:
+            self._there = time.monotonic()
+            self._settled.set()
+        elif there and there.keys() <= self._refused.keys():
+            reasons = {self._refused[address].why for address in there}
+            raise UserError(
+                f"none of its workers can evaluate: {'; '.join(sorted(reasons))}",
+                where=self._meeting.where,
+                hint="start workers on machines like the one that searches, with the same tools",
+            )
+        elif time.monotonic() - self._there > PATIENCE:
+            raise MachineError(
+                f"there was no worker for {PATIENCE:g} s",
+                where=self._meeting.where,
+                hint="start workers, e.g. `dask worker` with the same address, and go on",
+            )
+
+    async def _leave(self, client: Client) -> None:
+        theirs = [*self._members, *self._joining]
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if theirs:
+            await client.run(machine.leave, self._key, workers=theirs, on_error="ignore")
+
+
+def _say(what: str) -> None:
+    print(f"gi-cuda: {what}", file=sys.stderr, flush=True)
+
+
+def _words(members: Sequence[_Member]) -> str:
+    """Who evaluates, and how well they measure."""
+    threads = sum(one.threads for one in members)
+    if not members:
+        return "nobody yet"
+    who = f"worker {members[0].address}" if len(members) == 1 else f"{len(members)} workers"
+    times = _from_to([one.joined.seconds * 1e3 for one in members], "{:.3f}")
+    floors = _from_to([one.joined.floor for one in members], "{:.2%}")
+    return f"{who} with {threads} threads: reference {times} ms, noise floor {floors}"
+
+
+def _from_to(numbers: Sequence[float], form: str) -> str:
+    ends = dict.fromkeys(form.format(one) for one in (min(numbers), max(numbers)))
+    return " to ".join(ends)

@@ -1,0 +1,26 @@
+"""Clusters of processes on this machine, as dask makes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from distributed import Client, LocalCluster
+
+WORKERS = 4
+
+
+@pytest.fixture(scope="module")
+def _cluster() -> Iterator[LocalCluster]:
+    with LocalCluster(
+        n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
+    ) as made:
+        yield made
+
+
+@pytest.fixture
+def cluster(_cluster: LocalCluster) -> LocalCluster:
+    """Four worker processes; who dies is started anew."""
+    with Client(_cluster, set_as_default=False) as client:
+        client.wait_for_workers(WORKERS)
+    return _cluster

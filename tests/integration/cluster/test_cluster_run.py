@@ -1,0 +1,142 @@
+"""Runs on a cluster whose workers compile and measure, as they do on one machine."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from distributed import Client, LocalCluster
+
+from gi_cuda.cluster.evaluator import on_cluster
+from gi_cuda.cluster.members import meeting_at
+from gi_cuda.cluster.package import package_of
+from gi_cuda.cluster.replica import check_alike
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.results.measurement import Survival
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import open_run
+from gi_cuda.runs.stored import Plan
+from gi_cuda.search import find_preset
+from gi_cuda.search.loop import End
+from gi_cuda.subject import Subject
+from tests.command import gi_cuda
+from tests.integration.cluster.pretended import Here
+from tests.integration.runs.conftest import copy_scale
+
+SCALE = Path(__file__).parents[2] / "targets" / "scale"
+RANDOM = Plan("random", find_preset("random", "").settings.having(12, 2), 5, 1, 1)
+"""A search in which what is measured does not decide what is bred."""
+
+
+def _pids(cluster: LocalCluster) -> list[int]:
+    with Client(cluster, set_as_default=False) as client:
+        return list(client.run(os.getpid).values())
+
+
+def test_two_of_four_workers_are_killed(
+    cluster: LocalCluster, scale: Subject, tmp_path: Path
+) -> None:
+    doomed = _pids(cluster)[:2]
+    meeting = meeting_at(cluster.scheduler_address)
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        local = run.evaluator()
+        with on_cluster(run, meeting, lambda _: None) as evaluator:
+            search = run.evolution(evaluator=evaluator)
+            for progress in search.run():
+                if progress.evaluation is not None:
+                    while doomed:
+                        os.kill(doomed.pop(), signal.SIGKILL)
+        assert search.end is End.COMPLETE
+        individuals, evaluations = run.store.individuals(), run.store.evaluations()
+        assert len(evaluations) == len(individuals) == 24
+        alone = local.prepare({i.ident: scale.read(i.genotype) for i in individuals})
+        for ident, here in local.evaluate(alone):
+            there = evaluations[ident]
+            assert there.built is here.built
+            if here.survival is there.survival is Survival.NORMAL:
+                assert there.right is here.right
+    with create_run(scale, tmp_path / "other", RANDOM) as other:
+        search = other.evolution(evaluator=Here(other.evaluator().prepare))
+        for _ in search.run():
+            pass
+        assert other.store.individuals() == individuals
+
+
+def test_from_the_command_line(cluster: LocalCluster, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    with Client(cluster, set_as_default=False) as client:
+        client.write_scheduler_file(str(file))
+    numbers = ["--preset", "random", "--population", 6, "--generations", 1]
+    where = ["--run", tmp_path / "run", "--cluster"]
+    begun = gi_cuda("evolve", SCALE, *numbers, *where, cluster.scheduler_address)
+    assert begun.returncode == 0, begun.stderr
+    assert "evaluating on 4 workers with 4 threads" in begun.stdout
+    more = gi_cuda("resume", tmp_path / "run", "--generations", 2, "--cluster", file)
+    assert more.returncode == 0, more.stderr
+    assert "generation 1: 6 evaluated" in more.stdout
+
+
+def test_there_is_no_cluster(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    done = gi_cuda("evolve", SCALE, "--run", tmp_path / "run", "--cluster", file)
+    assert done.returncode == 2
+    assert "there is no such scheduler file" in done.stderr
+    assert "dask scheduler --scheduler-file" in done.stderr
+    done = gi_cuda("evolve", SCALE, "--run", tmp_path / "run", "--cluster", "nowhere://1")
+    assert done.returncode == 2
+    assert "no dask scheduler answers there" in done.stderr
+    assert not (tmp_path / "run").exists()
+
+
+def test_one_machine_needs_no_dask() -> None:
+    said = "import sys, gi_cuda.cli.evolve, gi_cuda.cli.resume; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    assert "gi_cuda.cli.searching" in done.stdout.split()
+    assert not {"dask", "distributed", "gi_cuda.cluster"} & set(done.stdout.split())
+
+
+def test_a_package_is_all_that_another_machine_needs(tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    copy_scale(here / "targets" / "scale")
+    (here / "source").mkdir()
+    (here / "source" / "much.bin").write_bytes(bytes(100))
+    kernel = here / "targets" / "scale" / "kernel.cu"
+    text = kernel.read_text()
+    (here / "source" / "steps.h").write_text("/* nothing */\n")
+    (here / "source" / "kernel.cu").write_text(f'#include "steps.h"\n{text}')
+    kernel.unlink()
+    kernel.symlink_to(here / "source" / "kernel.cu")
+    data = here / "targets" / "scale" / "data.py"
+    data.rename(here / "data.py")
+    data.symlink_to("../../data.py")
+    subject = open_subject(here / "targets" / "scale", "host")
+    with create_run(subject, here / "targets" / "scale" / "runs" / "one", RANDOM) as run:
+        package, facts = package_of(run), run.baseline
+        binaries = compile_reference(
+            subject, run.tools.compiler, [subject.reference], tmp_path / "b"
+        )
+    assert not any("much.bin" in name or "run.db" in name for name in package.files)
+    shutil.rmtree(here)
+    with open_run(package.unpacked(there, 3, 2)) as copy:
+        assert copy.subject.fingerprint == subject.fingerprint
+        assert copy.subject.target.source.is_relative_to(there)
+        assert (copy.plan.workers, copy.plan.jobs, copy.baseline) == (3, 2, facts)
+        compiler, folder = copy.tools.compiler, tmp_path / "c"
+        (binary,) = compile_reference(copy.subject, compiler, [copy.subject.reference], folder)
+        assert [binary.code_key] == [one.code_key for one in binaries]
+
+
+def test_another_kind_of_machine_is_refused() -> None:
+    tools = {"device": "GPU One", "compiler": "nvcc 13"}
+    check_alike(tools, dict(tools))
+    with pytest.raises(UserError, match="its device is GPU Two, the search's is GPU One"):
+        check_alike(tools, tools | {"device": "GPU Two"})
+    with pytest.raises(UserError, match="its driver is 12, the search's is none"):
+        check_alike(tools, tools | {"driver": "12"})

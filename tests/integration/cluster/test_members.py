@@ -1,0 +1,120 @@
+"""Searches whose individuals are evaluated by others: the same ones, each once, whoever dies."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from distributed import LocalCluster
+
+from gi_cuda.cluster.evaluator import ClusterEvaluator
+from gi_cuda.cluster.machine import Opening
+from gi_cuda.cluster.members import Members, meeting_at
+from gi_cuda.cluster.package import Package
+from gi_cuda.errors import MachineError, UserError
+from gi_cuda.evaluate.baseline import Baseline
+from gi_cuda.evaluate.batch import PastResults
+from gi_cuda.results.generation import Individual, Phases
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.tools import Tools
+from gi_cuda.search import find_preset
+from gi_cuda.search.loop import End, Evolution
+from gi_cuda.store import Store
+from tests.integration.cluster.pretended import Here, choosy, outcome, pretending, refusing
+
+POPULATION, GENERATIONS = 60, 4
+
+
+def _members(cluster: LocalCluster, opening: Opening, folder: Path) -> Members:
+    package = Package({}, {}, {}, str(folder), (), None, {}, {})
+    return Members(meeting_at(cluster.scheduler_address), opening, package)
+
+
+def _prepares(tools: Tools) -> Here:
+    baseline = Baseline(1e-3, 0.01, (), {}, 1.0, {}, Verdict.SAME)
+    return Here(tools.evaluator(baseline, PastResults()).prepare)
+
+
+def _searched(evaluator: Any, tools: Tools, store: Store) -> list[Individual]:
+    preset = find_preset("barracuda", "")
+    settings = preset.settings.having(POPULATION, GENERATIONS)
+    search = Evolution(
+        store=store,
+        evaluator=evaluator,
+        phases=Phases,
+        strategy=preset.strategy(settings),
+        variation=preset.vary(tools.subject),
+        settings=settings,
+        seed=3,
+        stop=lambda: False,
+    )
+    for _ in search.run():
+        pass
+    assert search.end is End.COMPLETE
+    return store.individuals()
+
+
+def test_the_same_search_though_workers_die(
+    cluster: LocalCluster, scale_tools: Tools, tmp_path: Path
+) -> None:
+    here = _prepares(scale_tools)
+    with Store(Path(":memory:"), create=True) as store:
+        expected = _searched(here, scale_tools, store)
+    for number in range(2):
+        (tmp_path / f"death-{number}").touch()
+    members = _members(cluster, pretending, tmp_path)
+    with Store(tmp_path / "run.db", create=True) as store:
+        members.open(lambda: False)
+        try:
+            found = _searched(ClusterEvaluator(here, members), scale_tools, store)
+        finally:
+            members.close()
+        evaluations = store.evaluations()
+    assert found == expected
+    assert evaluations == {one.ident: outcome(one.genotype) for one in expected}
+    assert not list(tmp_path.glob("death-*")), "two have died"
+    lines = (tmp_path / "evaluated").read_text().split()
+    times = Counter(map(int, lines[::2]))
+    assert times.keys() == evaluations.keys()
+    assert members.lost > 0
+    assert sum(times.values()) - len(times) <= members.lost, "no more than what the dead had"
+
+
+def test_who_cannot_evaluate_is_left_out(
+    cluster: LocalCluster, scale_tools: Tools, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    members = _members(cluster, choosy, tmp_path)
+    with Store(tmp_path / "run.db", create=True) as store:
+        assert members.open(lambda: False).startswith("worker tcp://")
+        try:
+            _searched(ClusterEvaluator(_prepares(scale_tools), members), scale_tools, store)
+        finally:
+            members.close()
+    said = capfd.readouterr().err
+    assert said.count("tcp://") == 3, said
+    assert "its device is a toaster; make toast" in said
+    by = (tmp_path / "evaluated").read_text().split()[1::2]
+    assert len(set(by)) == 1
+
+
+def test_nobody_can_evaluate(cluster: LocalCluster, tmp_path: Path) -> None:
+    members = _members(cluster, refusing, tmp_path)
+    try:
+        with pytest.raises(UserError, match="none of its workers can evaluate: its device is a"):
+            members.open(lambda: False)
+    finally:
+        members.close()
+
+
+def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gi_cuda.cluster.members.ANSWERING", 0.5)
+    with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
+        members = _members(cluster, pretending, tmp_path)
+        members.open(lambda: False)
+    try:
+        with pytest.raises(MachineError, match="the dask scheduler is gone"):
+            _ = [members.news(60.0) for _ in range(2)]
+    finally:
+        members.close()

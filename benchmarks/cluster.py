@@ -27,7 +27,8 @@ from xxhash import xxh3_128_digest
 
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.machine import Share
-from gi_cuda.cluster.members import Members, meeting_at
+from gi_cuda.cluster.meeting import meeting_at
+from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import Package
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
@@ -54,7 +55,7 @@ class Idle:
     seconds: float = 1e-3
     floor: float = 0.01
 
-    def evaluate(
+    def results(
         self, share: Share, stop: Callable[[], bool], more: Callable[[], Share]
     ) -> Iterator[tuple[int, Evaluation]]:
         """Wait for each individual."""

@@ -57,10 +57,13 @@ def open_backend(name: str, devices: Collection[int] = ALL) -> OpenBackend:
     return backend_named(name).open(devices)
 
 
-def open_compiler(subject: Subject, jobs: int) -> Compiler:
+def open_compiler(subject: Subject, jobs: int, architecture: str = "") -> Compiler:
     """The compiler of a subject's back end, where nothing is going to be executed.
+
+    Args:
+        architecture: of the devices that it is for, if those are elsewhere.
 
     Raises:
         UserError: there is none.
     """
-    return backend_named(subject.backend).compiler(subject, jobs)
+    return backend_named(subject.backend).compiler(subject, jobs, architecture)

@@ -12,6 +12,7 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import idle_gpu, open_backend
+from gi_cuda.cli.clusters import ClusterCompiles, OnCluster, evaluating
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import (
     LARGEST,
@@ -24,7 +25,6 @@ from gi_cuda.cli.options import (
     Jobs,
     Level,
     NoCache,
-    OnCluster,
     Scope,
     TargetPath,
     Workers,
@@ -32,7 +32,6 @@ from gi_cuda.cli.options import (
     choice,
     cores,
     devices_of,
-    meeting_of,
 )
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
@@ -97,6 +96,7 @@ def command(
     scope: Scope = None,
     devices: Devices = "all",
     cluster: OnCluster = None,
+    cluster_compiles: ClusterCompiles = False,
     workers: Workers = 0,
     jobs: Jobs = 0,
     no_cache: NoCache = False,
@@ -109,7 +109,7 @@ def command(
     cache = cache_unless(no_cache)
     with ExitStack() as stack:
         with Steps(console) as tell:
-            meeting = meeting_of(cluster)
+            where = evaluating(cluster, compiles=cluster_compiles)
             tell("reading the target and its source")
             begun = None if start is None else predecessor(start, target)
             subject = open_subject(
@@ -127,7 +127,7 @@ def command(
             )
         for line in _beginning(opened, time):
             say(console, line)
-        search(opened, time, meeting)
+        search(opened, time, where)
 
 
 def _beginning(run: Run, seconds: float | None) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import typer
 
@@ -16,9 +16,6 @@ from gi_cuda.backends.table import ALL, backend_named
 from gi_cuda.cli.console import aside
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import EDIT_SETS, LEVELS
-
-if TYPE_CHECKING:
-    from gi_cuda.cluster.members import Meeting
 
 MOST = 1_000_000
 """Variants at most that may be asked for at a time: so many are in memory together."""
@@ -115,15 +112,6 @@ Devices: TypeAlias = Annotated[
         " first one's kind.",
     ),
 ]
-OnCluster: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="ADDRESS|FILE",
-        help="Evaluate individuals on the workers of a dask cluster: the scheduler's address, or"
-        " its scheduler file.",
-    ),
-]
 Jobs: TypeAlias = Annotated[
     int,
     typer.Option(
@@ -177,19 +165,6 @@ def follow(run: Path, target: Path | None) -> None:
         from gi_cuda.runs.stored import move_target  # verbs without a run need not load it
 
         move_target(run, target)
-
-
-def meeting_of(cluster: str | None) -> Meeting | None:
-    """Where the workers of a cluster are found, if one is asked for.
-
-    Raises:
-        UserError: there is no such cluster, or what it takes is not installed.
-    """
-    if cluster is None:
-        return None
-    from gi_cuda.cluster.members import meeting_at  # one machine never needs it
-
-    return meeting_at(cluster)
 
 
 def devices_of(backend: str, said: str) -> tuple[int, ...]:

@@ -8,17 +8,9 @@ from typing import Annotated
 import typer
 
 from gi_cuda.backends.table import ALL
+from gi_cuda.cli.clusters import ClusterCompiles, OnCluster, evaluating
 from gi_cuda.cli.console import console
-from gi_cuda.cli.options import (
-    LARGEST,
-    MovedTarget,
-    NoCache,
-    OnCluster,
-    RunPath,
-    cache_unless,
-    follow,
-    meeting_of,
-)
+from gi_cuda.cli.options import LARGEST, MovedTarget, NoCache, RunPath, cache_unless, follow
 from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
@@ -33,11 +25,12 @@ def command(
     ] = None,
     time: TimeLimit = None,
     cluster: OnCluster = None,
+    cluster_compiles: ClusterCompiles = False,
     no_cache: NoCache = False,
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
     follow(run, target)
-    meeting = meeting_of(cluster)
+    where = evaluating(cluster, compiles=cluster_compiles)
     with saying_how_to_go_on(run), open_run(run, cache_unless(no_cache)) as opened:
         bred = len(opened.store.generations())
         if generations is not None and generations < bred:
@@ -57,7 +50,7 @@ def command(
                 f"it measured on GPU {_listed(opened.plan.devices)}; going on with GPU"
                 f" {_listed(there)}",
             )
-        search(opened, time, meeting)
+        search(opened, time, where)
 
 
 def _listed(devices: Sequence[int]) -> str:

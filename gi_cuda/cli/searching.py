@@ -9,12 +9,13 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import Annotated, TypeAlias
 
 import typer
 
 from gi_cuda.analyze.records import winner_record
 from gi_cuda.analyze.winner import how_to_go_on, select_winner
+from gi_cuda.cli.clusters import Evaluating
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run
 from gi_cuda.cli.stopping import STATUS, heeded
@@ -23,12 +24,9 @@ from gi_cuda.report.progress import Score, display
 from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.winner import device_words, print_next_steps, print_winner
 from gi_cuda.results.evaluation import Evaluation, Outcome
-from gi_cuda.runs.run import Run, RunEvaluator
+from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.search.loop import End
-
-if TYPE_CHECKING:
-    from gi_cuda.cluster.members import Meeting
 
 TimeLimit: TypeAlias = Annotated[
     float | None,
@@ -48,16 +46,16 @@ _RUNG = 0.25
 which it then does not end."""
 
 
-def search(run: Run, seconds: float | None, meeting: Meeting | None = None) -> None:
+def search(run: Run, seconds: float | None, where: Evaluating) -> None:
     """Search until done, out of time or interrupted; then validate the best.
 
     Args:
-        meeting: where the workers that evaluate are found; None: they are those of the run.
+        where: individuals are evaluated.
     """
     end = winner = None
     resume = command_line("resume", run.folder)
     with suppress(_Overdue), _stopping(seconds) as stop:
-        end = _evolve(run, seconds, stop, meeting)
+        end = _evolve(run, seconds, stop, where)
     if stop.asked:
         kept = len(run.store.evaluations())
         say(console, f"stopped; {kept} evaluations are kept. Go on with:")
@@ -85,30 +83,16 @@ def search(run: Run, seconds: float | None, meeting: Meeting | None = None) -> N
 
 
 def _evolve(
-    run: Run, seconds: float | None, stop: Callable[[], bool], meeting: Meeting | None
+    run: Run, seconds: float | None, stop: Callable[[], bool], where: Evaluating
 ) -> End | None:
     """Search, show how it goes, and say why it ended."""
-    with _evaluating(run, meeting, stop) as evaluator, display(console) as shown:
+    with where(run, stop) as evaluator, display(console) as shown:
         score = Score(run.plan.settings.generations, seconds, *_so_far(run))
         evolution = run.evolution(stop, evaluator)
         for progress in evolution.run():
             score.take(progress)
             shown.show(score)
     return evolution.end
-
-
-@contextmanager
-def _evaluating(
-    run: Run, meeting: Meeting | None, stop: Callable[[], bool]
-) -> Iterator[RunEvaluator]:
-    """Where a run's individuals are evaluated."""
-    if meeting is None:
-        yield run.evaluator()
-        return
-    from gi_cuda.cluster.evaluator import on_cluster  # one machine never needs it
-
-    with on_cluster(run, meeting, lambda said: say(console, said), stop) as evaluator:
-        yield evaluator
 
 
 def _next_steps(run: Run) -> Iterator[str]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from gi_cuda.cluster.machine import Opening
-from gi_cuda.cluster.members import Meeting, Members
+from gi_cuda.cluster.meeting import Meeting
+from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import package_of
 from gi_cuda.cluster.replica import replica
 from gi_cuda.evaluate.batch import STOP_ASKED
@@ -78,19 +78,18 @@ class ClusterEvaluator:
                         left |= added.keys()
                         self._give(added)
         finally:
-            self.members.take_back()
+            self.members.take_back(left)
 
     def _give(self, batch: Mapping[int, Trial]) -> None:
         self.members.give({ident: str(one.genotype) for ident, one in batch.items()})
 
 
 @contextmanager
-def on_cluster(
-    run: Run,
+def evaluated_by(
     meeting: Meeting,
     tell: Callable[[str], None],
+    run: Run,
     stop: Callable[[], bool] = lambda: False,
-    opening: Opening = replica,
 ) -> Iterator[ClusterEvaluator]:
     """Where a run's individuals are evaluated by the workers of a cluster; they are let go at the
     end of the context.
@@ -99,14 +98,11 @@ def on_cluster(
         meeting: where they are found.
         tell: is told who takes part.
         stop: if true, nobody is waited for.
-        opening: makes a worker ready.
 
     Raises:
         UserError: nobody is found, or none can take part.
     """
-    members = Members(meeting, opening, package_of(run))
-    try:
+    members = Members(meeting, replica, package_of(run))
+    with closing(members):
         tell(f"evaluating on {members.open(stop)}")
         yield ClusterEvaluator(run.evaluator(), members)
-    finally:
-        members.close()

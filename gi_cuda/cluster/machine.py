@@ -1,4 +1,4 @@
-"""What goes on in a worker of the cluster: a thread that evaluates, and what the search calls.
+"""What goes on in a worker of the cluster: a thread that works, and what the search calls.
 
 These functions are coroutines of the worker's event loop, beside dask's own tasks. So a worker
 needs no free thread for them, and an answer goes straight to who waits for it.
@@ -16,14 +16,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from gi_cuda.cluster.package import Package
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
-from gi_cuda.results.evaluation import Evaluation
 
 PACE = 0.05
-"""Seconds for which evaluations are gathered before they are told."""
+"""Seconds for which results are gathered before they are told."""
 
 LONGEST = 1.0
 """Seconds after which a call is answered though there is nothing to be told."""
@@ -31,29 +30,37 @@ LONGEST = 1.0
 DESERTED = 120.0
 """Seconds without a call after which there is no search any more."""
 
-Share: TypeAlias = Mapping[int, str]
-"""Genotypes in notation, by their individuals' numbers."""
+Share: TypeAlias = Mapping[int, Any]
+"""What is to be done, by numbers that the search gave it."""
 
 
-class Evaluates(Protocol):
-    """What a machine evaluates with."""
+class Helper(Protocol):
+    """What does a machine's work.
+
+    Attributes:
+        seconds: what the reference takes there; 0: nothing is measured.
+        floor: the noise floor there, as a fraction.
+    """
 
     @property
-    def seconds(self) -> float:
-        """What the reference takes there."""
+    def seconds(self) -> float: ...
 
     @property
-    def floor(self) -> float:
-        """The noise floor there, as a fraction."""
+    def floor(self) -> float: ...
 
-    def evaluate(
+    def results(
         self, share: Share, stop: Callable[[], bool], more: Callable[[], Share]
-    ) -> Iterator[tuple[int, Evaluation]]:
-        """Evaluate individuals; see :meth:`gi_cuda.cluster.replica.Replica.evaluate`."""
+    ) -> Iterator[tuple[int, Any]]:
+        """Do a share; yields what came of each, under its number.
+
+        Args:
+            stop: asked now and then; if true, the rest is left.
+            more: asked now and then; what is to be done besides.
+        """
 
 
-Opening: TypeAlias = Callable[[Package, int], AbstractContextManager[Evaluates]]
-"""Makes a machine ready to evaluate, given how many processors it may use."""
+Opening: TypeAlias = Callable[[Package, int], AbstractContextManager[Helper]]
+"""Makes a machine ready, given how many processors it may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +68,7 @@ class Joined:
     """A machine is ready.
 
     Attributes:
-        seconds: what the reference takes there.
-        floor: the noise floor there, as a fraction.
+        seconds, floor: see :class:`Helper`.
     """
 
     seconds: float
@@ -84,19 +90,19 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What became of individuals since the last call.
+    """What was done since the last call.
 
     Attributes:
-        evaluated: by their numbers.
+        results: by their numbers.
         ended: why there will be no more, if so.
     """
 
-    evaluated: Mapping[int, Evaluation]
+    results: Mapping[int, Any]
     ended: Refused | None = None
 
 
 class Machine:
-    """Evaluates for one search, in a thread of its own.
+    """Works for one search, in a thread of its own.
 
     Args:
         opening: makes it ready.
@@ -106,7 +112,7 @@ class Machine:
 
     def __init__(self, opening: Opening, package: Package, threads: int) -> None:
         self._shares: SimpleQueue[Share] = SimpleQueue()
-        self._done: SimpleQueue[tuple[int, Evaluation]] = SimpleQueue()
+        self._done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._closing, self._ended = Event(), Event()
         self._heard = time.monotonic()
         self._why = Refused("it was closed")
@@ -125,7 +131,7 @@ class Machine:
         self._closing.set()
 
     async def news(self, share: Share) -> News:
-        """Take more individuals, and wait a while for what became of earlier ones."""
+        """Take more work, and wait a while for what came of earlier work."""
         self._heard = time.monotonic()
         if share:
             self._shares.put(share)
@@ -143,13 +149,13 @@ class Machine:
 
     def _work(self, opening: Opening, package: Package, threads: int) -> None:
         try:
-            with opening(package, threads) as evaluates:
+            with opening(package, threads) as helper:
                 self._heard = time.monotonic()
-                self.joined.set_result(Joined(evaluates.seconds, evaluates.floor))
+                self.joined.set_result(Joined(helper.seconds, helper.floor))
                 while not self._over():
                     if share := self._next(LONGEST):
-                        for record in evaluates.evaluate(share, self._over, self._next):
-                            self._done.put(record)
+                        for result in helper.results(share, self._over, self._next):
+                            self._done.put(result)
         except BaseException as error:
             self._why = _refused(error)
         finally:
@@ -158,8 +164,8 @@ class Machine:
                 self.joined.set_result(self._why)
 
     def _next(self, patience: float = 0.0) -> Share:
-        """What has come to be evaluated; empty if nothing has."""
-        found: dict[int, str] = {}
+        """What has come to be done; empty if nothing has."""
+        found: dict[int, Any] = {}
         try:
             if patience:
                 found |= self._shares.get(timeout=patience)

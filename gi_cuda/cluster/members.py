@@ -1,4 +1,4 @@
-"""The workers of a dask cluster that evaluate for a search: who they are, and what each has to do.
+"""The workers of a dask cluster that work for a search: who they are, and what each has to do.
 
 All of it goes on in an event loop in a thread of its own; one coroutine looks after each worker.
 Workers are called by way of the scheduler, so nothing but its address need be known here.
@@ -11,19 +11,18 @@ import math
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from importlib.util import find_spec
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from gi_cuda.cluster import machine
 from gi_cuda.cluster.machine import Joined, News, Opening, Refused
+from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.package import Package
 from gi_cuda.errors import MachineError, UserError
-from gi_cuda.results.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -33,9 +32,6 @@ LOOKED = 1.0
 
 PATIENCE = 60.0
 """Seconds in which there has to be a worker."""
-
-ANSWERING = 15.0
-"""Seconds in which a scheduler has to answer."""
 
 KEPT = 30.0
 """Seconds after which a worker without work is called, so that it knows that the search goes on."""
@@ -48,86 +44,23 @@ AHEAD = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
-    """Where workers are found.
-
-    Attributes:
-        where: what the user said, for messages.
-        options: what dask's client is told.
-    """
-
-    where: str
-    options: Mapping[str, str]
-
-    async def client(self) -> Client:
-        """A connection to the scheduler.
-
-        Raises:
-            MachineError: there is none.
-        """
-        from distributed import Client
-
-        options: dict[str, Any] = {**self.options, "timeout": ANSWERING}
-        try:
-            return await Client(**options, asynchronous=True, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise MachineError(
-                f"no dask scheduler answers there: {error}",
-                where=self.where,
-                hint="start one with `dask scheduler`; it prints its address",
-            ) from None
-
-
-def meeting_at(said: str) -> Meeting:
-    """Where workers are found, by what a user says; the scheduler answers there.
-
-    Args:
-        said: the scheduler's address, or the path of its file.
-
-    Raises:
-        UserError: dask is not installed, or there is no such scheduler.
-    """
-    where = f"--cluster {said}"
-    if find_spec("distributed") is None:
-        raise UserError(
-            "several machines need dask.distributed",
-            where=where,
-            hint="pip install 'gi-cuda[cluster]'",
-        )
-    if said.endswith(".json") and not os.path.isfile(said):
-        raise UserError(
-            "there is no such scheduler file",
-            where=where,
-            hint=f"start the scheduler first: dask scheduler --scheduler-file {said}",
-        )
-    name = "scheduler_file" if said.endswith(".json") else "address"
-    meeting = Meeting(where, {name: said})
-
-    async def meet() -> None:
-        await (await meeting.client()).close()
-
-    asyncio.run(meet())
-    return meeting
-
-
-@dataclass(frozen=True, slots=True)
 class _Member:
-    """A worker that evaluates.
+    """A worker that takes part.
 
     Attributes:
         threads: how many processors it may use.
         joined: how well it measures.
-        has: individuals that it was given and has not told about, in notation.
+        has: what it was given and has not told about, by number.
     """
 
     address: str
     threads: int
     joined: Joined
-    has: dict[int, str]
+    has: dict[int, Any]
 
 
 class Members:
-    """Workers that evaluate individuals.
+    """Workers that do what they are given, each piece of which has a number of its own.
 
     Args:
         meeting: where they are found.
@@ -135,20 +68,20 @@ class Members:
         package: what travels to each of them, once.
 
     Attributes:
-        lost: individuals that had to be given to others, since those that had them were lost.
+        lost: how much had to be given to others, since those that had it were lost.
     """
 
     def __init__(self, meeting: Meeting, opening: Opening, package: Package) -> None:
         self._meeting, self._opening, self._package = meeting, opening, package
         self._key = os.urandom(8).hex()
-        self._waiting: dict[int, str] = {}
+        self._waiting: dict[int, Any] = {}
         self._members: dict[str, _Member] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._joining: set[str] = set()
         self._refused: dict[str, Refused] = {}
         self._unsaid: dict[Refused, list[str]] = {}
         self._there = time.monotonic()
-        self._news: SimpleQueue[Mapping[int, Evaluation] | Exception] = SimpleQueue()
+        self._news: SimpleQueue[Mapping[int, Any] | Exception] = SimpleQueue()
         self._settled = Event()
         self._loop = asyncio.new_event_loop()
         self._closing, self._more = asyncio.Event(), asyncio.Event()
@@ -178,20 +111,25 @@ class Members:
             self._call(self._closing.set)
             self._thread.join(2 * LEAVING)
 
-    def give(self, individuals: Mapping[int, str]) -> None:
-        """Have individuals evaluated, given in notation by their numbers."""
-        self._call(self._take, dict(individuals))
+    @property
+    def threads(self) -> int:
+        """How many processors all of them may use."""
+        return sum(one.threads for one in list(self._members.values()))
 
-    def take_back(self) -> None:
-        """What was given and is not evaluated need not be any more."""
-        self._call(self._waiting.clear)
+    def give(self, work: Mapping[int, Any]) -> None:
+        """Have something done, by its numbers."""
+        self._call(self._take, dict(work))
+
+    def take_back(self, numbers: Collection[int]) -> None:
+        """Some of what was given need not be begun any more."""
+        self._call(self._drop, frozenset(numbers))
 
     def _call(self, function: Callable[..., object], *arguments: object) -> None:
         with suppress(RuntimeError):  # the loop has ended; why, the news tell
             self._loop.call_soon_threadsafe(function, *arguments)
 
-    def news(self, patience: float) -> Mapping[int, Evaluation]:
-        """What was evaluated, after some seconds at most.
+    def news(self, patience: float) -> Mapping[int, Any]:
+        """What was done, after some seconds at most.
 
         Raises:
             UserError: there are no workers any more.
@@ -225,14 +163,19 @@ class Members:
         client = await self._meeting.client()
         try:
             await self._look(client)
-        except OSError as error:
+        except UserError:
+            raise
+        except Exception as error:
+            if client.status == "running":
+                raise
             said = f"the dask scheduler is gone: {error}"
             raise MachineError(said, where=self._meeting.where) from None
         finally:
-            # Where the scheduler is gone, there is nobody to take leave of.
-            with suppress(OSError, RuntimeError, TimeoutError):
+            # Whatever goes wrong now, there is nobody to take leave of.
+            with suppress(Exception):
                 await asyncio.wait_for(self._leave(client), LEAVING)
-            await client.close(timeout=LEAVING)
+            with suppress(Exception):
+                await client.close(timeout=LEAVING)
 
     async def _look(self, client: Client) -> None:
         """Look after workers that come and go."""
@@ -268,7 +211,7 @@ class Members:
             answers = await client.run(function, self._key, *arguments, workers=[address])
             return answers[address]
 
-        has: dict[int, str] = {}
+        has: dict[int, Any] = {}
         try:
             answer: Joined | Refused = await call(machine.join, self._opening, threads)
             if isinstance(answer, Refused):
@@ -277,13 +220,13 @@ class Members:
             member = self._members[address] = _Member(address, threads, answer, has)
             self._joining.discard(address)
             if self._settled.is_set():
-                _say(f"one more evaluates: {_words([member])}")
+                _say(f"one more joins: {_words([member])}")
             while True:
                 told: News = await call(machine.news, await self._share(member))
-                for ident in told.evaluated:
-                    has.pop(ident, None)
-                if told.evaluated:
-                    self._news.put(told.evaluated)
+                for number in told.results:
+                    has.pop(number, None)
+                if told.results:
+                    self._news.put(told.results)
                 if told.ended is not None:
                     self._refuse(address, told.ended)
                     return
@@ -299,12 +242,12 @@ class Members:
             self.lost += len(has)
             self._take(has)
 
-    def _say_lost(self, address: str, has: Mapping[int, str], why: str) -> None:
+    def _say_lost(self, address: str, has: Mapping[int, Any], why: str) -> None:
         if not self._closing.is_set():
             left = f"; the {len(has)} that it was at go to others" if has else ""
             _say(f"worker {address} is lost ({why}){left}")
 
-    async def _share(self, member: _Member) -> Mapping[int, str]:
+    async def _share(self, member: _Member) -> Mapping[int, Any]:
         """What a worker is to have next; nothing, where it has enough."""
         if not (member.has or self._waiting):
             self._more.clear()
@@ -314,28 +257,31 @@ class Members:
         if len(member.has) > AHEAD * fair:
             return {}
         number = max(fair - len(member.has), member.threads)
-        share = {ident: self._waiting.pop(ident) for ident in list(self._waiting)[:number]}
+        share = {one: self._waiting.pop(one) for one in list(self._waiting)[:number]}
         member.has.update(share)
         return share
 
     def _fair(self) -> int:
-        """How many individuals each worker may have now: the fewer there are left, the fewer, so
-        that all end at about the same time."""
+        """How much each worker may have now: the less is left, the less, so that all end at about
+        the same time."""
         under_way = sum(len(one.has) for one in self._members.values())
         return math.ceil((len(self._waiting) + under_way) / (2 * max(1, len(self._members))))
 
-    def _take(self, individuals: dict[int, str]) -> None:
+    def _take(self, work: dict[int, Any]) -> None:
         # What was begun before is needed first.
-        self._waiting = dict(sorted({**self._waiting, **individuals}.items()))
-        if individuals:
+        self._waiting = dict(sorted({**self._waiting, **work}.items()))
+        if work:
             self._more.set()
+
+    def _drop(self, numbers: Collection[int]) -> None:
+        self._waiting = {n: one for n, one in self._waiting.items() if n not in numbers}
 
     def _refuse(self, address: str, why: Refused) -> None:
         self._refused[address] = why
         self._unsaid.setdefault(why, []).append(address)
 
     def _check_there(self, there: Mapping[str, int]) -> None:
-        """See whether anybody evaluates, and say who does not.
+        """See whether anybody takes part, and say who does not.
 
         Raises:
             UserError: nobody does, and nobody is going to.
@@ -352,7 +298,7 @@ class Members:
         elif there and there.keys() <= self._refused.keys():
             reasons = {self._refused[address].why for address in there}
             raise UserError(
-                f"none of its workers can evaluate: {'; '.join(sorted(reasons))}",
+                f"none of its workers can take part: {'; '.join(sorted(reasons))}",
                 where=self._meeting.where,
                 hint="start workers on machines like the one that searches, with the same tools",
             )
@@ -378,14 +324,16 @@ def _say(what: str) -> None:
 
 
 def _words(members: Sequence[_Member]) -> str:
-    """Who evaluates, and how well they measure."""
-    threads = sum(one.threads for one in members)
+    """Who takes part, and how well they measure."""
     if not members:
         return "nobody yet"
     who = f"worker {members[0].address}" if len(members) == 1 else f"{len(members)} workers"
+    said = f"{who} with {sum(one.threads for one in members)} threads"
+    if not any(one.joined.seconds for one in members):
+        return said
     times = _from_to([one.joined.seconds * 1e3 for one in members], "{:.3f}")
     floors = _from_to([one.joined.floor for one in members], "{:.2%}")
-    return f"{who} with {threads} threads: reference {times} ms, noise floor {floors}"
+    return f"{said}: reference {times} ms, noise floor {floors}"
 
 
 def _from_to(numbers: Sequence[float], form: str) -> str:

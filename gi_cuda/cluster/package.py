@@ -47,7 +47,8 @@ class Package:
         grammar_files: the grammar's, if it was read from files.
         start: what the run started from, if not from the reference.
         facts: what the run's database says besides.
-        tools: what has to be the same on all machines: the device's name, and versions.
+        tools: what has to be the same on all machines, by names for people.
+        architecture: what is compiled for, where that is the device's to say.
     """
 
     files: Mapping[str, bytes]
@@ -58,6 +59,7 @@ class Package:
     start: Start | None
     facts: Mapping[str, object]
     tools: Mapping[str, str]
+    architecture: str = ""
 
     def unpacked(self, folder: Path, workers: int, jobs: int) -> Path:
         """Make the run's folder below another one.
@@ -86,7 +88,7 @@ class Package:
 
 
 def tools_of(backend: OpenBackend) -> dict[str, str]:
-    """What has to be the same on all machines of a search, by names for people."""
+    """What has to be the same on all machines that measure for a search, by names for people."""
     return {"device": backend.device(), **backend.versions(), "build": of_tool().hex()[:8]}
 
 
@@ -131,6 +133,7 @@ def package_of(run: Run) -> Package:
         start,
         {name: store.get(name) for name in _FACTS},
         tools_of(run.tools.backend),
+        run.tools.backend.architecture,
     )
 
 

@@ -37,7 +37,7 @@ class Replica:
         """The noise floor here, as a fraction."""
         return self.evaluator.bounds.sampling.floor
 
-    def evaluate(
+    def results(
         self,
         share: Mapping[int, str],
         stop: Callable[[], bool],
@@ -46,7 +46,7 @@ class Replica:
         """Evaluate individuals, given in notation by their numbers.
 
         Args:
-            stop, more: see :meth:`gi_cuda.evaluate.evaluator.Evaluator.evaluate`.
+            stop, more: see :meth:`gi_cuda.cluster.machine.Helper.results`.
         """
         yield from self.evaluator.evaluate(
             self._prepared(share), stop, lambda: self._prepared(more())
@@ -56,6 +56,14 @@ class Replica:
         read = self.subject.read
         genotypes = {ident: read(genotype) for ident, genotype in share.items()}
         return self.evaluator.prepare(genotypes) if genotypes else {}
+
+
+@contextmanager
+def own_folder() -> Iterator[Path]:
+    """A folder that is removed at the end of the context, or of this process."""
+    folder = Path(tempfile.mkdtemp(prefix="gi-cuda-"))
+    with afterwards(REMOVE, folder):
+        yield folder
 
 
 @contextmanager
@@ -71,8 +79,7 @@ def replica(package: Package, threads: int) -> Iterator[Replica]:
     name = str(package.facts["backend"])
     backend = open_backend(name)
     check_alike(package.tools, tools_of(backend))
-    folder = Path(tempfile.mkdtemp(prefix="gi-cuda-replica-"))
-    with afterwards(REMOVE, folder):
+    with own_folder() as folder:
         run_folder = package.unpacked(folder, backend.workers(0, threads), threads)
         with open_run(run_folder) as run:
             tools, scratch = run.tools, run.tools.scratch("baseline")

@@ -8,7 +8,7 @@ from pathlib import Path
 from gi_cuda.backends.protocol.requests import Program, TrySchedule
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.table import backend_named
+from gi_cuda.backends.table import open_compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.subject import Subject
@@ -71,6 +71,6 @@ def races_of_rejected(subject: Subject, program: Program, reference: Path) -> li
 
 def _watch(subject: Subject, program: Program, reference: Path) -> RaceWatch:
     session = Session(subject.target, subject.backend, program.cases, reference)
-    compiler = backend_named(subject.backend).compiler(subject, 1)
+    compiler = open_compiler(subject, 1)
     folder = reference.parent / "build" / "races"
     return RaceWatch(subject, session, compiler, folder, program.cases)

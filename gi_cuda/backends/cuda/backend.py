@@ -124,8 +124,8 @@ def _open(devices: Collection[int]) -> OpenCuda:
     )
 
 
-def _compiler(subject: Subject, jobs: int) -> Compiler:
-    return cuda_compiler(subject, jobs, find_toolkit(), _architecture())
+def _compiler(subject: Subject, jobs: int, architecture: str) -> Compiler:
+    return cuda_compiler(subject, jobs, find_toolkit(), architecture or _architecture())
 
 
 def open_nvcc(subject: Subject, jobs: int) -> NvccCompiler:

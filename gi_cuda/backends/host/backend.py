@@ -53,6 +53,7 @@ class OpenHost:
 
     cxx: str
     devices: tuple[DeviceId, ...] = (DeviceId(),)
+    architecture: str = ""
     left_out: tuple[str, ...] = ()
     depth: int = 1
     together: int = 1
@@ -95,7 +96,7 @@ def _open(devices: Collection[int]) -> OpenHost:
     return OpenHost(cxx)
 
 
-def _compiler(subject: Subject, jobs: int) -> Compiler:
+def _compiler(subject: Subject, jobs: int, architecture: str) -> Compiler:
     return OpenHost(find_compiler()).compiler(subject, jobs)
 
 

@@ -42,6 +42,10 @@ class OpenBackend(Protocol):
         """What variants run on: at least one, and all of one kind."""
 
     @property
+    def architecture(self) -> str:
+        """What their code is compiled for; "" where the compiler knows."""
+
+    @property
     def left_out(self) -> Sequence[str]:
         """Devices that could be used, but not beside these, and why; in words."""
 
@@ -161,7 +165,8 @@ class Backend:
         open: makes it ready for use, on the devices of some numbers, as far as they are there; on
             all where none is. Raises a :class:`UserError` that names what is missing.
         compiler: for a subject, with so many processes at a time, where nothing is going to be
-            executed. Raises a :class:`UserError` where there is none.
+            executed; for devices of an architecture, "": of those here, or what is usual. Raises a
+            :class:`UserError` where there is none.
         device_maker: what makes workers' devices, with all code that it needs loaded and no device
             touched. Raises a :class:`UserError` where something is not installed.
         sanitizers: those for programs of one of its compilers, but for races. Raises a
@@ -175,7 +180,7 @@ class Backend:
     gpu: bool
     compiled_levels: tuple[str, ...]
     open: Callable[[Collection[int]], OpenBackend]
-    compiler: Callable[[Subject, int], Compiler]
+    compiler: Callable[[Subject, int, str], Compiler]
     device_maker: Callable[[], DeviceMaker]
     sanitizers: Callable[[Compiler], list[Sanitizer]]
     races: Callable[[Compiler], Sanitizer]

@@ -75,7 +75,7 @@ class Pretended:
     seconds: float = 1e-3
     floor: float = 0.01
 
-    def evaluate(
+    def results(
         self, share: Share, stop: Callable[[], bool], more: Callable[[], Share]
     ) -> Iterator[Record]:
         left = dict(share)

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from distributed import Client, LocalCluster
 
-from gi_cuda.cluster.evaluator import on_cluster
-from gi_cuda.cluster.members import meeting_at
+from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype
+from gi_cuda.cluster.compiler import compiled_by
+from gi_cuda.cluster.evaluator import evaluated_by
+from gi_cuda.cluster.meeting import meeting_at
 from gi_cuda.cluster.package import package_of
 from gi_cuda.cluster.replica import check_alike
 from gi_cuda.errors import UserError
@@ -47,7 +49,7 @@ def test_two_of_four_workers_are_killed(
     meeting = meeting_at(cluster.scheduler_address)
     with create_run(scale, tmp_path / "run", RANDOM) as run:
         local = run.evaluator()
-        with on_cluster(run, meeting, lambda _: None) as evaluator:
+        with evaluated_by(meeting, lambda _: None, run) as evaluator:
             search = run.evolution(evaluator=evaluator)
             for progress in search.run():
                 if progress.evaluation is not None:
@@ -69,6 +71,29 @@ def test_two_of_four_workers_are_killed(
         assert other.store.individuals() == individuals
 
 
+def test_workers_that_only_compile(cluster: LocalCluster, scale: Subject, tmp_path: Path) -> None:
+    doomed = _pids(cluster)[:2]
+    meeting, said = meeting_at(cluster.scheduler_address), []
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        with compiled_by(meeting, said.append, run) as evaluator:
+            search = run.evolution(evaluator=evaluator)
+            for progress in search.run():
+                while progress.evaluation is not None and doomed:
+                    os.kill(doomed.pop(), signal.SIGKILL)
+        assert search.end is End.COMPLETE
+        assert said == ["compiling on 4 workers with 4 threads"]
+        individuals, evaluations = run.store.individuals(), run.store.evaluations()
+        assert len(evaluations) == len(individuals) == 24
+        local = run.evaluator()
+        alone = local.prepare({i.ident: scale.read(i.genotype) for i in individuals})
+        built = run.tools.uncached.compile(
+            [one.phenotype for one in alone.values() if isinstance(one.phenotype, Phenotype)],
+            tmp_path / "alone",
+        )
+        failed = {one.ident for one in built if isinstance(one, BuildFailure)}
+        assert {i for i, one in evaluations.items() if not one.built} == failed
+
+
 def test_from_the_command_line(cluster: LocalCluster, tmp_path: Path) -> None:
     file = tmp_path / "scheduler.json"
     with Client(cluster, set_as_default=False) as client:
@@ -78,8 +103,10 @@ def test_from_the_command_line(cluster: LocalCluster, tmp_path: Path) -> None:
     begun = gi_cuda("evolve", SCALE, *numbers, *where, cluster.scheduler_address)
     assert begun.returncode == 0, begun.stderr
     assert "evaluating on 4 workers with 4 threads" in begun.stdout
-    more = gi_cuda("resume", tmp_path / "run", "--generations", 2, "--cluster", file)
+    words = ["--generations", 2, "--cluster", file, "--cluster-compiles"]
+    more = gi_cuda("resume", tmp_path / "run", *words)
     assert more.returncode == 0, more.stderr
+    assert "compiling on 4 workers with 4 threads" in more.stdout
     assert "generation 1: 6 evaluated" in more.stdout
 
 

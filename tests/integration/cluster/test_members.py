@@ -11,7 +11,8 @@ from distributed import LocalCluster
 
 from gi_cuda.cluster.evaluator import ClusterEvaluator
 from gi_cuda.cluster.machine import Opening
-from gi_cuda.cluster.members import Members, meeting_at
+from gi_cuda.cluster.meeting import meeting_at
+from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import Package
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
@@ -102,14 +103,14 @@ def test_who_cannot_evaluate_is_left_out(
 def test_nobody_can_evaluate(cluster: LocalCluster, tmp_path: Path) -> None:
     members = _members(cluster, refusing, tmp_path)
     try:
-        with pytest.raises(UserError, match="none of its workers can evaluate: its device is a"):
+        with pytest.raises(UserError, match="none of its workers can take part: its device is a"):
             members.open(lambda: False)
     finally:
         members.close()
 
 
 def test_a_scheduler_that_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gi_cuda.cluster.members.ANSWERING", 0.5)
+    monkeypatch.setattr("gi_cuda.cluster.meeting.ANSWERING", 0.5)
     with LocalCluster(n_workers=1, processes=False, dashboard_address=":0") as cluster:
         members = _members(cluster, pretending, tmp_path)
         members.open(lambda: False)

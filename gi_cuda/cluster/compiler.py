@@ -1,0 +1,328 @@
+"""A compiler whose work is done by the workers of a cluster, while this machine measures."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import ClassVar
+
+from gi_cuda.backends.compile.cached import CachedCompiler
+from gi_cuda.backends.compile.identity import of_tool
+from gi_cuda.backends.compile.shards import new_shard
+from gi_cuda.backends.processes import Stopped, leash
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BlockSize,
+    BuildFailure,
+    Built,
+    Compiler,
+    Phenotype,
+    Variant,
+)
+from gi_cuda.backends.table import open_compiler
+from gi_cuda.cluster.meeting import Meeting
+from gi_cuda.cluster.members import Members
+from gi_cuda.cluster.package import Package, package_of
+from gi_cuda.cluster.replica import check_alike, own_folder
+from gi_cuda.evaluate.batch import STOP_ASKED
+from gi_cuda.evaluate.evaluator import Evaluator
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import open_store, stored_subject
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is to be compiled.
+
+    Attributes:
+        build: the number of the build that it is for.
+        stage: 0: by the compiler itself; else by so many of those for rehearsals.
+        phenotype: what is compiled.
+    """
+
+    build: int
+    stage: int
+    phenotype: Phenotype
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What became of it.
+
+    Attributes:
+        built: with a path that means nothing here.
+        file: the name of its file; several variants may share one.
+        content: of the file, where it has not been sent for this build.
+    """
+
+    built: Built
+    file: str = ""
+    content: bytes | None = None
+
+
+# -- on the machine that compiles ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compiles:
+    """Compiles for a search that goes on elsewhere.
+
+    Attributes:
+        stages: the compiler, and those for rehearsals.
+        folder: where binaries may be written.
+    """
+
+    stages: Sequence[Compiler]
+    folder: Path
+    seconds: ClassVar[float] = 0.0
+    floor: ClassVar[float] = 0.0
+
+    def results(
+        self,
+        share: Mapping[int, Order],
+        stop: Callable[[], bool],
+        more: Callable[[], Mapping[int, Order]],
+    ) -> Iterator[tuple[int, Parcel]]:
+        """Compile phenotypes, those of one stage as one batch.
+
+        Args:
+            stop, more: see :meth:`gi_cuda.cluster.machine.Helper.results`.
+        """
+        left = dict(share)
+        while left and not stop():
+            first = next(iter(left.values()))
+            numbers: dict[int, int] = {}
+            for number, one in left.items():
+                if one.stage == first.stage and one.build == first.build:
+                    numbers[one.phenotype.ident] = number
+            phenotypes = [left.pop(number).phenotype for number in numbers.values()]
+            folder = new_shard(self.folder)
+            sent: set[Path] = set()
+            for built in self.stages[first.stage].compile(phenotypes, folder):
+                yield numbers[built.ident], _parcel(built, sent)
+                if stop():
+                    break
+            shutil.rmtree(folder, ignore_errors=True)
+            left |= more()
+
+
+def _parcel(built: Built, sent: set[Path]) -> Parcel:
+    if isinstance(built, BuildFailure):
+        return Parcel(built)
+    content = None if built.path in sent else built.path.read_bytes()
+    sent.add(built.path)
+    return Parcel(built, str(built.path), content)
+
+
+@contextmanager
+def compiling(package: Package, threads: int) -> Iterator[Compiles]:
+    """Make a machine ready to compile for a run.
+
+    Args:
+        threads: how many compiler processes it may have at a time.
+
+    Raises:
+        UserError: it has no compiler, or another one than the search's machine.
+    """
+    with own_folder() as folder:
+        run_folder = package.unpacked(folder, 1, threads)
+        with open_store(run_folder) as store:
+            subject = stored_subject(store, run_folder)
+        compiler = open_compiler(subject, threads, package.architecture)
+        check_alike(package.tools, _tools_of(compiler))
+        yield Compiles((compiler, *compiler.rehearsing()), folder / "built")
+
+
+def _tools_of(compiler: Compiler) -> dict[str, str]:
+    """What has to be the same on all machines that compile for a search, by names for people."""
+    identity = compiler.identity(())
+    return {
+        "build of gi-cuda": of_tool().hex()[:8],
+        "compiler, with its headers,": "unknown" if identity is None else identity.hex()[:8],
+    }
+
+
+# -- on the search's -------------------------------------------------------------------------------
+
+
+class Desk:
+    """Has phenotypes compiled for several builds at a time.
+
+    Args:
+        members: compile them.
+    """
+
+    def __init__(self, members: Members) -> None:
+        self._members = members
+        self._numbers, self._builds = count(), count()
+        self._queues: dict[int, SimpleQueue[tuple[int, Parcel]]] = {}
+        self._closed = False
+        self._fault: Exception | None = None
+        self._thread = Thread(target=self._deliver, name="gi-cuda-desk", daemon=True)
+        self._thread.start()
+
+    @property
+    def threads(self) -> int:
+        """Compiler processes at a time."""
+        return max(1, self._members.threads)
+
+    def close(self) -> None:
+        """Deliver no more."""
+        self._closed = True
+        self._thread.join()
+
+    def compiled(self, stage: int, phenotypes: Sequence[Phenotype]) -> Iterator[Parcel]:
+        """What becomes of a batch, those whose file was sent before after that.
+
+        Raises:
+            Stopped: it is not wanted any more.
+            UserError: there are no workers any more.
+        """
+        queue: SimpleQueue[tuple[int, Parcel]] = SimpleQueue()
+        build = next(self._builds)
+        orders = {next(self._numbers): Order(build, stage, one) for one in phenotypes}
+        self._queues |= dict.fromkeys(orders, queue)
+        left = set(orders)
+        self._members.give(orders)
+        try:
+            while left:
+                try:
+                    number, parcel = queue.get(timeout=STOP_ASKED)
+                except Empty:
+                    if leash().is_cut:
+                        raise Stopped from None
+                    if self._fault is not None:
+                        raise self._fault from None
+                    continue
+                left.remove(number)
+                yield parcel
+        finally:
+            self._members.take_back(left)
+            for number in orders:
+                del self._queues[number]
+
+    def _deliver(self) -> None:
+        while not self._closed:
+            try:
+                for number, parcel in self._members.news(STOP_ASKED).items():
+                    if queue := self._queues.get(number):
+                        queue.put((number, parcel))
+            except Exception as error:
+                self._fault = error
+                return
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterCompiler:
+    """A compiler that has others compile; all else it does itself.
+
+    Attributes:
+        inner: the compiler.
+        desk: has the work done.
+        stage: see :class:`Order`.
+    """
+
+    inner: Compiler
+    desk: Desk = field(compare=False)
+    stage: int = 0
+    disturbs: ClassVar[bool] = False
+
+    @property
+    def jobs(self) -> int:
+        """Compiler processes at a time, of all workers together."""
+        return self.desk.threads
+
+    @property
+    def makes(self) -> type[Binary]:
+        """What the compiler makes."""
+        return self.inner.makes
+
+    def identity(self, options: tuple[str, ...]) -> bytes | None:
+        """The compiler's."""
+        return self.inner.identity(options)
+
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """The compiler's."""
+        return self.inner.deciding(options)
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """Done here: what is tabu is not compiled at all."""
+        return self.inner.preprocess(variants)
+
+    def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
+        """Have a batch compiled elsewhere."""
+        folder.mkdir(parents=True, exist_ok=True)
+        placed: dict[str, Path] = {}
+        for parcel in self.desk.compiled(self.stage, phenotypes):
+            built = parcel.built
+            if isinstance(built, BuildFailure):
+                yield built
+                continue
+            if parcel.content is not None:
+                path = new_shard(folder).with_suffix(built.path.suffix)
+                path.write_bytes(parcel.content)
+                placed[parcel.file] = path
+            yield replace(built, path=placed[parcel.file])
+
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """As the compiler does."""
+        return self.inner.without_lent(phenotypes, reference)
+
+    def of_sources(self, front: str | None = None) -> Compiler:
+        """The compiler's, here: it is asked for facts about sources."""
+        return self.inner.of_sources(front)
+
+    def apart(self) -> Compiler:
+        """The compiler's, here: few ask for it."""
+        return self.inner.apart()
+
+    def rehearsing(self) -> tuple[Compiler, ...]:
+        """The compiler's, compiling elsewhere as well."""
+        found = enumerate(self.inner.rehearsing(), 1)
+        return tuple(ClusterCompiler(one, self.desk, stage) for stage, one in found)
+
+    def other_locals(self) -> Compiler | None:
+        """The compiler's, here: it is needed once."""
+        return self.inner.other_locals()
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
+        """As the compiler does."""
+        return self.inner.inspect(binary, blocks)
+
+
+@contextmanager
+def compiled_by(
+    meeting: Meeting,
+    tell: Callable[[str], None],
+    run: Run,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[Evaluator]:
+    """Where a run's individuals are measured by its own workers, and compiled by those of a
+    cluster; these are let go at the end of the context.
+
+    Args:
+        meeting: where they are found.
+        tell: is told who takes part.
+        stop: if true, nobody is waited for.
+
+    Raises:
+        UserError: nobody is found, or none can take part.
+    """
+    plain = run.tools.uncached
+    package = replace(package_of(run), answers={}, tools=_tools_of(plain))
+    members = Members(meeting, compiling, package)
+    with closing(members):
+        tell(f"compiling on {members.open(stop)}")
+        with closing(Desk(members)) as desk:
+            compiler: Compiler = ClusterCompiler(plain, desk)
+            if isinstance(run.tools.compiler, CachedCompiler):
+                compiler = replace(run.tools.compiler, inner=compiler)
+            yield replace(run, tools=replace(run.tools, compiler=compiler)).evaluator()

@@ -284,7 +284,7 @@ class Members:
         """See whether anybody takes part, and say who does not.
 
         Raises:
-            UserError: nobody does, and nobody is going to.
+            MachineError: nobody does, and nobody is going to.
         """
         if self._joining:
             return
@@ -297,7 +297,7 @@ class Members:
             self._settled.set()
         elif there and there.keys() <= self._refused.keys():
             reasons = {self._refused[address].why for address in there}
-            raise UserError(
+            raise MachineError(
                 f"none of its workers can take part: {'; '.join(sorted(reasons))}",
                 where=self._meeting.where,
                 hint="start workers on machines like the one that searches, with the same tools",

@@ -135,11 +135,11 @@ def compiling(package: Package, threads: int) -> Iterator[Compiles]:
         with open_store(run_folder) as store:
             subject = stored_subject(store, run_folder)
         compiler = open_compiler(subject, threads, package.architecture)
-        check_alike(package.tools, _tools_of(compiler))
+        check_alike(package.tools, tools_of_compiler(compiler))
         yield Compiles((compiler, *compiler.rehearsing()), folder / "built")
 
 
-def _tools_of(compiler: Compiler) -> dict[str, str]:
+def tools_of_compiler(compiler: Compiler) -> dict[str, str]:
     """What has to be the same on all machines that compile for a search, by names for people."""
     identity = compiler.identity(())
     return {
@@ -317,7 +317,7 @@ def compiled_by(
         UserError: nobody is found, or none can take part.
     """
     plain = run.tools.uncached
-    package = replace(package_of(run), answers={}, tools=_tools_of(plain))
+    package = replace(package_of(run), answers={}, tools=tools_of_compiler(plain))
     members = Members(meeting, compiling, package)
     with closing(members):
         tell(f"compiling on {members.open(stop)}")

@@ -328,7 +328,8 @@ def _words(members: Sequence[_Member]) -> str:
     if not members:
         return "nobody yet"
     who = f"worker {members[0].address}" if len(members) == 1 else f"{len(members)} workers"
-    said = f"{who} with {sum(one.threads for one in members)} threads"
+    threads = sum(one.threads for one in members)
+    said = f"{who} with {threads} thread{'s' * (threads > 1)}"
     if not any(one.joined.seconds for one in members):
         return said
     times = _from_to([one.joined.seconds * 1e3 for one in members], "{:.3f}")

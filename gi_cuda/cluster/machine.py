@@ -21,9 +21,6 @@ from typing import Any, Protocol, TypeAlias
 from gi_cuda.cluster.package import Package
 from gi_cuda.errors import DeviceLost, UserError, WorkerFault
 
-PACE = 0.05
-"""Seconds for which results are gathered before they are told."""
-
 LONGEST = 1.0
 """Seconds after which a call is answered though there is nothing to be told."""
 
@@ -130,14 +127,18 @@ class Machine:
         """Begin to end; does not wait."""
         self._closing.set()
 
-    async def news(self, share: Share) -> News:
-        """Take more work, and wait a while for what came of earlier work."""
+    async def news(self, share: Share, pace: float) -> News:
+        """Take more work, and wait a while for what came of earlier work.
+
+        Args:
+            pace: seconds for which results are gathered before they are told.
+        """
         self._heard = time.monotonic()
         if share:
             self._shares.put(share)
         deadline = self._heard + LONGEST
         while True:
-            await asyncio.sleep(PACE)
+            await asyncio.sleep(pace)
             ended = self._ended.is_set()
             done = dict(_taken(self._done))
             if done or ended or time.monotonic() > deadline:
@@ -227,13 +228,13 @@ def _worth_logging(record: logging.LogRecord) -> bool:
     return not (record.msg.startswith("Run out-of-band") and record.args == (news.__name__,))
 
 
-async def news(key: str, share: Share) -> News:
+async def news(key: str, share: Share, pace: float) -> News:
     """See :meth:`Machine.news`.
 
     Raises:
         KeyError: this worker did not join, or was started anew since.
     """
-    return await _MACHINES[key].news(share)
+    return await _MACHINES[key].news(share, pace)
 
 
 async def leave(key: str) -> None:

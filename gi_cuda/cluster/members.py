@@ -36,6 +36,12 @@ PATIENCE = 60.0
 KEPT = 30.0
 """Seconds after which a worker without work is called, so that it knows that the search goes on."""
 
+MOST_CALLS = 200
+"""Calls in a second that a scheduler may have to pass on; more would keep a processor busy."""
+
+PACE = 0.05
+"""Seconds for which a worker gathers results before it tells them, at least."""
+
 LEAVING = 3.0
 """Seconds that may be spent on telling workers that the search is over."""
 
@@ -222,7 +228,8 @@ class Members:
             if self._settled.is_set():
                 _say(f"one more joins: {_words([member])}")
             while True:
-                told: News = await call(machine.news, await self._share(member))
+                share, pace = await self._share(member), len(self._members) / MOST_CALLS
+                told: News = await call(machine.news, share, max(PACE, pace))
                 for number in told.results:
                     has.pop(number, None)
                 if told.results:

@@ -83,9 +83,15 @@ def replica(package: Package, threads: int) -> Iterator[Replica]:
         run_folder = package.unpacked(folder, backend.workers(0, threads), threads)
         with open_run(run_folder) as run:
             tools, scratch = run.tools, run.tools.scratch("baseline")
-            baseline = as_measured_here(
-                run.subject, tools.compiler, tools.pool, scratch, run.baseline
-            )
+            try:
+                baseline = as_measured_here(
+                    run.subject, tools.compiler, tools.pool, scratch, run.baseline
+                )
+            except UserError as error:
+                raise UserError(
+                    f"the reference cannot be measured there: {error.what}",
+                    hint="are the inputs that data.py makes or reads the same, and its libraries?",
+                ) from None
             evaluator = tools.evaluator(baseline, PastResults())
             yield Replica(run.subject, evaluator, baseline.seconds)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from distributed import Client, LocalCluster
 
@@ -18,7 +21,7 @@ from gi_cuda.cluster.compiler import compiled_by
 from gi_cuda.cluster.evaluator import evaluated_by
 from gi_cuda.cluster.meeting import meeting_at
 from gi_cuda.cluster.package import package_of
-from gi_cuda.cluster.replica import check_alike
+from gi_cuda.cluster.replica import check_alike, replica
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.levels import open_subject
@@ -162,6 +165,24 @@ def test_a_package_is_all_that_another_machine_needs(tmp_path: Path) -> None:
         compiler, folder = copy.tools.compiler, tmp_path / "c"
         (binary,) = compile_reference(copy.subject, compiler, [copy.subject.reference], folder)
         assert [binary.code_key] == [one.code_key for one in binaries]
+
+
+def test_a_machine_with_other_answers_is_refused(scale: Subject, tmp_path: Path) -> None:
+    with create_run(scale, tmp_path / "run", RANDOM) as run:
+        package = package_of(run)
+    answers = {}
+    for name, content in package.answers.items():
+        with np.load(io.BytesIO(content)) as stored, io.BytesIO() as other:
+            np.savez(other, **{key: _changed(stored[key]) for key in stored})
+            answers[name] = other.getvalue()
+    assert answers
+    refused = pytest.raises(UserError, match=r"the reference cannot be measured there: .*train")
+    with refused, replica(replace(package, answers=answers), 1):
+        pass
+
+
+def _changed(values: np.ndarray) -> np.ndarray:
+    return values + 1 if values.dtype.kind in "iuf" else values
 
 
 def test_another_kind_of_machine_is_refused() -> None:

@@ -12,17 +12,19 @@ from __future__ import annotations
 import argparse
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any
 
-from distributed import Client, LocalCluster
+from distributed import Client
 from xxhash import xxh3_128_digest
 
 from gi_cuda.cluster.evaluator import ClusterEvaluator
@@ -159,6 +161,28 @@ def searched(
         return *spent, [one.genotype for one in store.individuals()]
 
 
+@contextmanager
+def cluster_of(workers: int) -> Iterator[str]:
+    """The address of a scheduler with so many workers, all of them processes of their own."""
+    with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch, ExitStack() as stack:
+
+        def start(*words: str) -> None:
+            command = [sys.executable, "-m", "dask", *words]
+            process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+
+        file = Path(scratch) / "scheduler.json"
+        where = ["--scheduler-file", str(file)]
+        start("scheduler", *where, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        for _ in range(workers):
+            start("worker", *where, "--nthreads", "1", "--local-directory", scratch)
+        with Client(scheduler_file=str(file), set_as_default=False) as client:
+            client.wait_for_workers(workers)
+            address = client.scheduler.address
+        yield address
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -175,17 +199,9 @@ def main() -> None:
     number = len(expected)
     print(f"without: {number} individuals in {least:.2f} s, {work:.2f} s of them computing")
     package = Package({}, {}, {}, "", (), None, {"each": each}, {})
-    with (
-        tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch,
-        LocalCluster(
-            n_workers=options.workers,
-            threads_per_worker=1,
-            dashboard_address=":0",
-            local_directory=scratch,
-        ) as cluster,
-    ):
+    with cluster_of(options.workers) as address:
         for deaths in (0, 2):
-            with Client(cluster, set_as_default=False) as client:
+            with Client(address, set_as_default=False) as client:
                 client.wait_for_workers(options.workers)
                 doomed = list(client.run(os.getpid).values())[:deaths]
 
@@ -193,7 +209,7 @@ def main() -> None:
                 while evaluated == number // 3 and doomed:
                     os.kill(doomed.pop(), signal.SIGKILL)
 
-            members = Members(meeting_at(cluster.scheduler_address), idling, package)
+            members = Members(meeting_at(address), idling, package)
             members.open(lambda: False)
             evaluator = ClusterEvaluator(here, members)
             took, work, found = searched(subject, evaluator, options, watch)

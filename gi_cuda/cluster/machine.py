@@ -12,7 +12,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
@@ -111,6 +111,8 @@ class Machine:
         self._shares: SimpleQueue[Share] = SimpleQueue()
         self._done: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._closing, self._ended = Event(), Event()
+        self._loop, self._stirred = asyncio.get_running_loop(), asyncio.Event()
+        self._given = self._finished = 0
         self._heard = time.monotonic()
         self._why = Refused("it was closed")
         self.joined: Future[Joined | Refused] = Future()
@@ -133,17 +135,32 @@ class Machine:
         Args:
             pace: seconds for which results are gathered before they are told.
         """
-        self._heard = time.monotonic()
+        begun = self._heard = time.monotonic()
         if share:
+            self._given += len(share)
             self._shares.put(share)
-        deadline = self._heard + LONGEST
-        while True:
-            await asyncio.sleep(pace)
-            ended = self._ended.is_set()
-            done = dict(_taken(self._done))
-            if done or ended or time.monotonic() > deadline:
-                self._heard = time.monotonic()
-                return News(done, self._why if ended else None)
+        while (limit := self._patience(time.monotonic() - begun, pace)) > 0:
+            self._stirred.clear()
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stirred.wait(), limit)
+        self._heard = time.monotonic()
+        ended = self._ended.is_set()
+        return News(dict(_taken(self._done)), self._why if ended else None)
+
+    def _patience(self, waited: float, pace: float) -> float:
+        """Seconds for which a call may still wait; who has nothing left to do is told of at once.
+
+        Args:
+            waited: seconds since it came.
+        """
+        if self._ended.is_set() or self._finished == self._given:
+            return 0.0
+        return (LONGEST if self._done.empty() else pace) - waited
+
+    def _stir(self) -> None:
+        """Wake up the call that waits."""
+        with suppress(RuntimeError):  # the worker is ending
+            self._loop.call_soon_threadsafe(self._stirred.set)
 
     def _over(self) -> bool:
         return self._closing.is_set() or time.monotonic() - self._heard > DESERTED
@@ -157,10 +174,13 @@ class Machine:
                     if share := self._next(LONGEST):
                         for result in helper.results(share, self._over, self._next):
                             self._done.put(result)
+                            self._finished += 1
+                            self._stir()
         except BaseException as error:
             self._why = _refused(error)
         finally:
             self._ended.set()
+            self._stir()
             if not self.joined.done():
                 self.joined.set_result(self._why)
 

@@ -3,8 +3,8 @@
 Nothing is compiled or measured: each individual takes a worker ``--workers`` / ``--rate`` seconds,
 in which it does nothing, so that all of them together could evaluate ``--rate`` individuals a
 second. Without a cluster as many threads of the search's own process do the same, one individual
-after the other, which is the least that it can take. Printed is how much longer it took with
-worker processes, and with two of them killed when a third of all was evaluated.
+after the other. Printed is how much longer evaluating took than it must, breeding aside: without,
+with worker processes, and with two of them killed when a third of all was evaluated.
 """
 
 from __future__ import annotations
@@ -133,20 +133,43 @@ class Threads:
             yield done.get(), WRONG
 
 
+@dataclass(slots=True)
+class Timed:
+    """An evaluator of which it is known how long it evaluates.
+
+    Attributes:
+        seconds: from when it is given individuals to when the last of them is stored.
+    """
+
+    inner: Any
+    seconds: float = 0.0
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> Any:
+        """As the evaluator does."""
+        return self.inner.prepare(batch)
+
+    def evaluate(self, *arguments: Any) -> Iterator[tuple[int, Evaluation]]:
+        """As the evaluator does."""
+        begun = time.perf_counter()
+        yield from self.inner.evaluate(*arguments)
+        self.seconds += time.perf_counter() - begun
+
+
 def searched(
     subject: Subject, evaluator: Any, options: argparse.Namespace, watch: Callable[[int], None]
 ) -> tuple[float, float, list[str]]:
-    """A search: seconds of wall and processor time that it took, and its genotypes.
+    """A search: seconds for which it evaluated, seconds that it computed, and its genotypes.
 
     Args:
         watch: is told how many individuals are evaluated.
     """
     preset = find_preset("random", "")
     settings = preset.settings.having(options.population, options.generations)
+    timed = Timed(evaluator)
     with Store(Path(":memory:"), create=True) as store:
         search = Evolution(
             store=store,
-            evaluator=evaluator,
+            evaluator=timed,
             phases=Phases,
             strategy=preset.strategy(settings),
             variation=preset.vary(subject),
@@ -154,11 +177,11 @@ def searched(
             seed=options.seed,
             stop=lambda: False,
         )
-        begun, work = time.perf_counter(), time.process_time()
+        work = time.process_time()
         for number, _ in enumerate(one for one in search.run() if one.ident is not None):
             watch(number)
-        spent = time.perf_counter() - begun, time.process_time() - work
-        return *spent, [one.genotype for one in store.individuals()]
+        genotypes = [one.genotype for one in store.individuals()]
+        return timed.seconds, time.process_time() - work, genotypes
 
 
 @contextmanager
@@ -195,9 +218,10 @@ def main() -> None:
     options = parser.parse_args()
     subject, each = open_subject(options.target, "host"), options.workers / options.rate
     here = Threads(subject, options.workers, each)
-    least, work, expected = searched(subject, here, options, lambda _: None)
+    took, work, expected = searched(subject, here, options, lambda _: None)
     number = len(expected)
-    print(f"without: {number} individuals in {least:.2f} s, {work:.2f} s of them computing")
+    least = number * each / options.workers
+    print(f"without: {number} individuals: {said(took, least, work)}")
     package = Package({}, {}, {}, "", (), None, {"each": each}, {})
     with cluster_of(options.workers) as address:
         for deaths in (0, 2):
@@ -215,11 +239,15 @@ def main() -> None:
             took, work, found = searched(subject, evaluator, options, watch)
             members.close()
             print(
-                f"{options.workers} processes, {deaths} killed: {took:.2f} s"
-                f" ({took / least - 1:+.1%}), {work:.2f} s of them computing;"
-                f" {members.lost} individuals given to others;"
+                f"{options.workers} processes, {deaths} killed: {said(took, least, work)};"
+                f" {members.lost} given to others;"
                 f" {'the same' if found == expected else 'OTHER'} individuals"
             )
+
+
+def said(took: float, least: float, work: float) -> str:
+    """How long a search evaluated, in words."""
+    return f"{took:.2f} s for {least:.2f} s ({took / least - 1:+.1%}), {work:.2f} s computing"
 
 
 if __name__ == "__main__":

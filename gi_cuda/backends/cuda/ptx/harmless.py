@@ -127,13 +127,12 @@ def prologue(function: Function, *, numbered: bool) -> str:
 def harmless(found: re.Match[str], function: Function) -> Sequence[Piece] | None:
     """What takes an instruction's place; nothing where it stays, None where it may do harm and
     nothing is known against that."""
-    name, opcode, operands = found["name"], found["opcode"], found["operands"]
-    guard = found["guard"] or ""
+    guard, opcode, name, operands = found.groups("")
     match name:
         case "ld" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" | "mbarrier":
             return _joined(access(guard, opcode, operands, function))
         case "bra":
-            return [Jump(operands.split()[-1], found[0])]
+            return [Jump(operands.split()[-1], found[0], f"{TICK}{found[0]}")]
         case "brx":
             return [f"{TICK}{found[0]}"]
         case "ret" | "exit":

@@ -44,6 +44,9 @@ def everything(text: str) -> Reached:
     return Reached(text, frozenset())
 
 
+_END = "\n}\n"
+"""Where most functions end."""
+
 _EDGE = "\f"
 """What stands for a text's begin and end among its lines."""
 
@@ -89,16 +92,22 @@ class _Frame:
             begin = joined.find(stretch.code, at)
             if begin < 0 or (stretch.changed and joined.count(stretch.code) != 1):
                 return None
-            said.update(self.gone & stretch.names, self.gone & _names(joined[at:begin]))
+            said.update(self.gone & stretch.names, self._said_in(joined[at:begin]))
             at = begin + len(stretch.code) - 1  # the line end belongs to what follows as well
             first = joined.count("\n", 0, begin) if stretch.changed else 0
             remains |= {first + number: line for number, line in stretch.changed.items()}
-        if said | (self.gone & _names(joined[at:])) != self.said:
+        if said | self._said_in(joined[at:]) != self.said:
             return None
         lines = text.split("\n")
         for number, line in remains.items():
             lines[places[number]] = line
         return "\n".join(lines)
+
+    def _said_in(self, functions: str) -> set[str]:
+        """The names that lead to what went that functions say."""
+        if not self.gone:
+            return set()
+        return {name for code in functions.split(_END) for name in self.gone & _names(code)}
 
 
 @lru_cache(maxsize=1024)

@@ -52,7 +52,7 @@ _VARIABLE = re.compile(
 _STACK = re.compile(r"\.local\s+(?:\.align\s+\d+\s+)?\.b8\s+([\w$]+)\[(\d+)\]")
 _HARMLESS = (
     "mov add sub mul mad fma selp setp set and or.b or.p xor not neg abs min max shl shr shf cvt"
-    " cvta lop3 prmt div rem rcp sqrt rsqrt ex2 lg2 sin cos bfe bfi popc clz"
+    " cvta lop3 prmt div rem rcp sqrt rsqrt ex2 lg2 sin cos bfe bfi popc clz ld.p st.p"
 )
 _ORDINARY = frozenset(f"\t{name}."[:5] for name in _HARMLESS.split()) | {""}
 """The first five characters of lines whose instruction does no harm, and of empty ones: most are

@@ -14,7 +14,7 @@ from gi_cuda.backends.compile.process import Finished, read_text, run, write_tex
 from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
 from gi_cuda.backends.compile.redeclared import separated
 from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
-from gi_cuda.backends.cuda.ptx.confining import confine_file
+from gi_cuda.backends.cuda.ptx.confining import write_confined
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces
 from gi_cuda.backends.protocol.variants import Built, Phenotype
 
@@ -214,9 +214,7 @@ class Way:
 
     def write(self, path: Path, text: str) -> None:
         """Write what the assembler is given of a module's text."""
-        write_text(path, text)
-        if self.confined:
-            confine_file(path)
+        (write_confined if self.confined else write_text)(path, text)
 
 
 AS_IT_IS = Way()

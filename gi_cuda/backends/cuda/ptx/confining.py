@@ -27,8 +27,11 @@ _CORES_FOR_ONE = 8
 _IDLE = 60.0
 """Seconds after which one ends that has nothing to do."""
 
-_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
-"""How it shows that the process at the other end of the line ended."""
+_PATIENCE = 30.0
+"""Seconds after which one is given up that does not answer; it takes hundredths of one."""
+
+_GONE = (EOFError, OSError)
+"""How it shows that the process at the other end of the line ended, or that none can be started."""
 
 
 class _Confiner:
@@ -47,10 +50,8 @@ class _Confiner:
 
     def confine(self, path: Path) -> bool:
         """Confine a file; whether that was done."""
-        with suppress(*_GONE):
-            self._line.send(str(path.resolve()))
-            return bool(self._line.recv())
-        return False
+        self._line.send(str(path.resolve()))
+        return self._line.poll(_PATIENCE) and bool(self._line.recv())
 
     def close(self) -> None:
         """End the process."""
@@ -64,23 +65,21 @@ for _ in range(1 + (os.cpu_count() or 1) // _CORES_FOR_ONE):
     _FREE.put(None)
 
 
-def confine_file(path: Path) -> None:
-    """Make a module's text do no harm, in its place; any number of threads may ask at once."""
+def write_confined(path: Path, text: str) -> None:
+    """Write a module's text, made to do no harm; any number of threads may do so at once."""
+    write_text(path, text)
     found = _FREE.get()
     done = False
     try:
-        found = found or _Confiner()
-        done = found.confine(path)
+        with suppress(*_GONE):
+            found = found or _Confiner()
+            done = found.confine(path)
     finally:
         if found and not done:
             found.close()
         _FREE.put(found if done else None)
     if not done:  # what is wrong with it, if anything is, comes out here
-        _confine_here(path)
-
-
-def _confine_here(path: Path) -> None:
-    write_text(path, confined_module(read_text(path)))
+        write_text(path, confined_module(text))
 
 
 @atexit.register
@@ -96,7 +95,8 @@ def _serve(line: Connection) -> None:
     """Confine what one is told of."""
     with suppress(*_GONE):
         while line.poll(_IDLE):
-            _confine_here(Path(line.recv()))
+            path = Path(line.recv())
+            write_text(path, confined_module(read_text(path)))
             line.send(True)
 
 

@@ -89,6 +89,11 @@ _EVERYTHING = Leash()
 _THREAD = threading.local()
 
 
+def everything() -> Leash:
+    """What holds all processes that are started here."""
+    return _EVERYTHING
+
+
 def leash() -> Leash:
     """What holds the processes that this thread starts."""
     held: Leash = getattr(_THREAD, "leash", _EVERYTHING)

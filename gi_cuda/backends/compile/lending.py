@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 
 from gi_cuda.backends.compile.declarations import WORD
 from gi_cuda.backends.compile.items import (
@@ -150,11 +150,6 @@ class Lender:
         begin, end = _changed(self.lines, lines)
         first = bisect_left(items, begin, key=lambda item: item.last)
         last = max(first, bisect_left(items, end, key=lambda item: item.first))
-        if last == first + 1 and (
-            item := with_other_lines(items[first], begin, end, lines[begin : end + more])
-        ):
-            place = items[first].first, more
-            return _edit(items, (first, last), place, [item], self.read.gaps)
         # Lines that belong to several declarations are changed for all of them.
         begin = min([begin, *(item.first for item in items[first:last])])
         while first and items[first - 1].last >= begin:
@@ -164,11 +159,13 @@ class Lender:
         while last < len(items) and items[last].first < end:
             end = items[last].last + 1
             last += 1
-        read = read_items(lines[begin : end + more])
-        gaps = {line for line in self.read.gaps if begin <= line < end}
-        if read is None or read.gaps or gaps or not (read.complete or not read.items):
+        if any(begin <= line < end for line in self.read.gaps):
             return None
-        return _edit(items, (first, last), (begin, more), read.items, self.read.gaps)
+        now = "\n".join(lines[begin : end + more])
+        new = _read_beside(items[first:last], now)
+        if new is None and (new := _read_anew(now)) is None:
+            return None
+        return _edit(items, (first, last), (begin, more), new, self.read.gaps)
 
 
 @dataclass(frozen=True)
@@ -212,6 +209,63 @@ class _Edit:
             found = _FUNCTION.match(item.text) if item.keys & said else None
             if found:
                 yield self.lines[at][0] + found["before"].count("\n")
+
+
+def _read_beside(old: Sequence[Item], text: str) -> Sequence[Item] | None:
+    """The declarations in what came in the place of others; only those that changed are read. None
+    where that does not tell which they are.
+
+    Where brackets match and a declaration ends, another one begins. So where what lies between
+    unchanged declarations can be read by itself, it is nothing else.
+    """
+    if any(one.last >= other.first for one, other in pairwise(old)):
+        return None
+    found: list[Item] = []
+    waiting: list[Item] = []
+    whole, at, line = f"\n{text}\n", 0, 0
+    for item in (*old, None):
+        here = whole.find(f"\n{item.text}\n", at) if item else len(whole) - 1
+        if item and here < 0:
+            waiting.append(item)
+            continue
+        if here > at:
+            between = whole[at + 1 : here]
+            new = _changed_item(waiting, between) or _read_anew(between)
+            if new is None:
+                return None
+            found += (_moved(one, line) for one in new)
+            line += between.count("\n") + 1
+        if item:
+            found.append(_moved(item, line - item.first))
+            line += item.last - item.first + 1
+            at = here + len(item.text) + 1
+        waiting = []
+    return found
+
+
+def _changed_item(old: Sequence[Item], text: str) -> Sequence[Item] | None:
+    """What came in the place of one function, where that can be told without reading all of it."""
+    if len(old) != 1:
+        return None
+    before, now = old[0].text.split("\n"), text.split("\n")
+    begin, end = _changed(before, now)
+    new = now[begin : end + len(now) - len(before)]
+    item = with_other_lines(old[0], old[0].first + begin, old[0].first + end, new)
+    return [item] if item else None
+
+
+@lru_cache(maxsize=512)
+def _read_anew(text: str) -> tuple[Item, ...] | None:
+    """The declarations in a text; None where there is anything else. Variants have edits in common,
+    so many texts come again."""
+    read = read_items(text.split("\n"))
+    if read is None or read.gaps or not (read.complete or not read.items):
+        return None
+    return read.items
+
+
+def _moved(item: Item, by: int) -> Item:
+    return replace(item, first=item.first + by, last=item.last + by)
 
 
 def _edit(

@@ -26,6 +26,7 @@ class Needs:
             for name in item.said:
                 self._saying.setdefault(name, []).append(at)
         self._declared = frozenset(self._keyed) if declared is None else declared
+        self._free = [at for at, item in enumerate(items) if self.free(item)]
 
     def free(self, item: Item) -> bool:
         """Whether an item may be needed by who says none of its names."""
@@ -38,7 +39,7 @@ class Needs:
 
     def reached(self, names: Iterable[str], items: Iterable[int] = ()) -> set[int]:
         """The declarations that names and declarations need, and those that everybody may need."""
-        waiting = [*items, *(at for at in range(len(self.items)) if self.everywhere(at))]
+        waiting = [*items, *self._free]
         found = set(waiting)
         said = set(names)
         left = [*said]

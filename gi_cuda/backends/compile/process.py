@@ -99,7 +99,7 @@ def _run_once(
     command: Sequence[str | Path], limit: float, stdin: str | None, environment: Mapping[str, str]
 ) -> Finished:
     process = Process(
-        [*_giving_way(), *(str(word) for word in command)],
+        [*giving_way(), *(str(word) for word in command)],
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -110,7 +110,7 @@ def _run_once(
     return Finished(*process.output(stdin, limit))
 
 
-def _giving_way() -> Sequence[str]:
+def giving_way() -> Sequence[str]:
     """What stands before a command that is to give way to others."""
     return ("nice", "-n", "5") if shutil.which("nice") else ()
 

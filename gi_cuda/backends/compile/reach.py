@@ -15,6 +15,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
 from gi_cuda.backends.compile.declarations import WORD
@@ -43,6 +44,9 @@ def everything(text: str) -> Reached:
     return Reached(text, frozenset())
 
 
+_END = "\n}\n"
+"""Where most functions end."""
+
 _EDGE = "\f"
 """What stands for a text's begin and end among its lines."""
 
@@ -54,10 +58,12 @@ class _Stretch:
     Attributes:
         code: of all of them, each with the line ends around it.
         changed: what remains of those that go in part or whole, by their number.
+        names: in what remains of all of them.
     """
 
     code: str
     changed: Mapping[int, str]
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,23 +84,36 @@ class _Frame:
 
     def applied(self, text: str, framed: _Framed) -> str | None:
         """What remains of a text that has the same around its functions; None for another one."""
-        code, places, joined = framed
+        _, places, joined = framed
         remains: dict[int, str] = {}
+        said = set[str]()
         at = 0
         for stretch in self.stretches:
             begin = joined.find(stretch.code, at)
             if begin < 0 or (stretch.changed and joined.count(stretch.code) != 1):
                 return None
+            said.update(self.gone & stretch.names, self._said_in(joined[at:begin]))
             at = begin + len(stretch.code) - 1  # the line end belongs to what follows as well
             first = joined.count("\n", 0, begin) if stretch.changed else 0
             remains |= {first + number: line for number, line in stretch.changed.items()}
-        left = "\n".join(remains.get(number, line) for number, line in enumerate(code))
-        if self.gone.intersection(WORD.findall(left)) != self.said:
+        if said | self._said_in(joined[at:]) != self.said:
             return None
         lines = text.split("\n")
         for number, line in remains.items():
             lines[places[number]] = line
         return "\n".join(lines)
+
+    def _said_in(self, functions: str) -> set[str]:
+        """The names that lead to what went that functions say."""
+        if not self.gone:
+            return set()
+        return {name for code in functions.split(_END) for name in self.gone & _names(code)}
+
+
+@lru_cache(maxsize=1024)
+def _names(code: str) -> frozenset[str]:
+    """The names in a function; most are the same in most variants."""
+    return frozenset(WORD.findall(code))
 
 
 @dataclass(slots=True)
@@ -191,6 +210,7 @@ def _stretches(
             return ()
         changed = {k - at: remain[k] for k in range(at, begin) if remain[k] != code[k]}
         if begin > at:
-            stretches.append(_Stretch("\n".join(["", *code[at:begin], ""]), changed))
+            names = _names("\n".join(remain[at:begin]))
+            stretches.append(_Stretch("\n".join(["", *code[at:begin], ""]), changed, names))
         at = max(at, end)
     return tuple(stretches)

@@ -268,6 +268,25 @@ def test_no_access_through_a_register_and_no_loop_is_left(path: Path) -> None:
             assert labels[jump[2]] > jump.start() or jump[1]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ld.global.u32 \t%r1, [%rd1];",
+        "shfl.sync.up.b32 \t%r1|%p5, %r2, %r3, %r4, -1;",
+        "sust.b.2d.b32.trap \t[%rd1, {%r1, %r2}], {%r3};",
+        "match.any.sync.b32 \t%r1, %r2, -1;",
+        "bra \t$L__BB0_1;",
+        "exit;",
+        "trap;",
+    ],
+)
+def test_what_an_ordinary_instruction_stands_beside_is_looked_at(text: str) -> None:
+    # Most lines are told by how they begin; shf and shfl begin alike.
+    found = confined(text)
+    assert found != text
+    assert confined(f"add.s32 \t%r1, %r2, %r3; {text}") == f"add.s32 \t%r1, %r2, %r3; {found}"
+
+
 def test_a_kernel_that_is_not_found_is_not_passed_over() -> None:
     text = KERNEL.format(instruction="ret;", more="").replace(
         "\n.visible .entry", " .visible .entry"

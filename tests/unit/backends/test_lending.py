@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -109,6 +111,29 @@ def test_what_an_edit_reaches_is_compiled(old: str, new: str, kernels: set[str])
     # What keeps something from run to run is never the reference's.
     assert compiled(variant) == kernels | {"count"}
     assert {"spare", *KERNELS[:6]} - variant.lent == kernels | {"count"}
+
+
+EDITS = {
+    ("out[0] = low(1);", "out[0] = low(1);\n    out[1] = 3;"): {"one"},
+    ("        out[i] = i;\n", "        ;\n"): {"one"},
+    ("    Pair pair = {1, 2};\n    out[0] = (pair + pair).first;\n", "\n"): {"two"},
+    ("#pragma unroll 4\n", "#pragma unroll\n"): {"one"},
+    ("atomicAdd(&tickets, 1)", "2"): {"count"},
+    ("void see(int *out) { out[0] = seen++", "void see(int *out) { out[0] = 0"): {"see"},
+    ("__global__ void spare(int *out)\n{\n    out[0] = 0;\n}\n", ""): set(),
+}
+
+
+@pytest.mark.parametrize("edits", [*combinations(EDITS, 2), *combinations(EDITS, 3)])
+def test_what_several_edits_reach_is_compiled(edits: Sequence[tuple[str, str]]) -> None:
+    text = SOURCE
+    for old, new in edits:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    variant = lent(SOURCE, text)
+    assert compiled(variant) == {"count"}.union(*(EDITS[one] for one in edits))
+    said = text.replace('"v0/', '"v7/').split("\n")
+    assert {line for line in variant.text.split("\n") if line} <= {*said}
 
 
 def test_kernels_that_share_a_variable_are_compiled_together() -> None:

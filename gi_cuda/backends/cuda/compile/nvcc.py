@@ -48,7 +48,6 @@ from gi_cuda.backends.cuda.compile.texts import (
     pointers,
     shard_text,
 )
-from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
 from gi_cuda.backends.protocol.variants import (
     Binary,
@@ -70,9 +69,7 @@ WORTH = 32
 """Fewest variants with the same options for which it pays to find out which part of the headers
 they need."""
 
-CONFINED = tuple(
-    Way(confined_module, (level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1")
-)
+CONFINED = tuple(Way((level, "-maxrregcount=64"), confined=True) for level in ("-O0", "-O1"))
 """Ways to code that runs once and is thrown away: the first is assembled in half the time, the
 second runs in half the time. With so many registers a block of any size can be launched, whatever
 its kernel says of that."""

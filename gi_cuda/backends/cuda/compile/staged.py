@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from gi_cuda.backends.compile.process import Finished, read_text, run, write_tex
 from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
 from gi_cuda.backends.compile.redeclared import separated
 from gi_cuda.backends.cuda.compile.stages import Stages, find_stages
+from gi_cuda.backends.cuda.ptx.confining import write_confined
 from gi_cuda.backends.cuda.ptx.module import ShardPtx, named_by, pieces
 from gi_cuda.backends.protocol.variants import Built, Phenotype
 
@@ -199,12 +200,10 @@ class Way:
     """How PTX becomes machine code.
 
     Attributes:
-        written: makes of a module's text what the assembler is given.
         words: options of the assembler.
         confined: whether the code is made to do no harm.
     """
 
-    written: Callable[[str], str] = str
     words: tuple[str, ...] = ()
     confined: bool = False
 
@@ -212,6 +211,10 @@ class Way:
     def told(self) -> tuple[str, ...]:
         """What tells it from others."""
         return (*self.words, *(["confined"] if self.confined else []))
+
+    def write(self, path: Path, text: str) -> None:
+        """Write what the assembler is given of a module's text."""
+        (write_confined if self.confined else write_text)(path, text)
 
 
 AS_IT_IS = Way()
@@ -242,6 +245,6 @@ def assemble(
             return Finished(0, "", "")
         text = text.without(same)
     ptx, cubin = (path.with_suffix(suffix) for suffix in (".ptx", ".cubin"))
-    write_text(ptx, way.written(text))
+    way.write(ptx, text)
     command = stages.assemble.and_also(*way.words).command(ptx, cubin)
     return run(command, limit=limit, environment=stages.environment)

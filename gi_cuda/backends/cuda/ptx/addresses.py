@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gi_cuda.backends.cuda.ptx.function import Function
+from gi_cuda.backends.cuda.ptx.function import Form, Function
 
 BASE = 1 << 44
 """The first address of the window in which the buffers of rehearsals lie in every process, a
@@ -16,6 +16,9 @@ SIZE = 1 << 35
 WIDTHS = (1, 2, 4, 8, 16, 32)
 """Bytes that an access may have."""
 
+_BASE, _OFFSET = "\0", "\1"
+"""What stands for an access's register and offset in its form."""
+
 _PLACE = re.compile(r"\[\s*(?P<base>%[\w$]+)\s*(?:\+\s*(?P<offset>-?\w+)\s*)?\]")
 _SPACE = re.compile(r"\.(global|shared(?:::\w+)?|local|const|param(?:::\w+)?)(?=\.|\Z)")
 _TYPE = re.compile(r"\.(?:[busf]|bf)(\d+)(x2)?(?=\.|\Z)")
@@ -26,19 +29,41 @@ _COPIED = re.compile(r"\]\s*,\s*(\d+)")
 
 def access(guard: str, opcode: str, operands: str, function: Function) -> list[str] | None:
     """A load, store or atomic operation."""
-    space = _SPACE.search(opcode)
     place = _PLACE.search(operands)
-    if place is None or (space and space[1].startswith(("param", "const"))):
+    if place is None:
         return []
+    base, offset = place.groups("0")
+    wide, moved, test = function.width(base) == 64, offset != "0", tested(guard)
+    key = opcode, wide, moved, test
+    if key not in function.forms:
+        function.forms[key] = _form(opcode, wide, moved, test, function)
+    form = function.forms[key]
+    if form is None or not form.steps:
+        return None if form is None else []
+    steps = form.steps.replace(_BASE, base).replace(_OFFSET, offset)
+    before, after = operands[: place.start()], operands[place.end() :]
+    return [f"{steps} {guard}{opcode}{before}[{form.forced}]{after};"]
+
+
+def _form(opcode: str, wide: bool, moved: bool, test: str, function: Function) -> Form | None:
+    """How accesses are confined that are alike but for their registers and offsets; empty where
+    they do no harm, None where that is not known.
+
+    Args:
+        wide: whether the address has 64 bits.
+        moved: whether there is an offset.
+        test: the predicate that decides whether it is carried out.
+    """
+    space = _SPACE.search(opcode)
+    if space and space[1].startswith(("param", "const")):
+        return Form("", "")
     width = 16 if "matrix" in opcode else _width(opcode)
-    wide = function.width(place["base"]) == 64
-    base, offset = place["base"], place["offset"] or "0"
     if width is None:
         return None
-    address, steps = base, []
-    if offset != "0":
+    address, steps = _BASE, []
+    if moved:
         address = "%gi_address" if wide else "%gi_lanes"
-        steps = [f"add.s{64 if wide else 32} {address}, {base}, {offset};"]
+        steps = [f"add.s{64 if wide else 32} {address}, {_BASE}, {_OFFSET};"]
     forced, compare = "%gi_forced", ("setp.ne.u64", f"{address}, %gi_forced")
     match space[1] if space else "generic":
         case "shared" | "shared::cta":
@@ -55,9 +80,7 @@ def access(guard: str, opcode: str, operands: str, function: Function) -> list[s
             steps += _anywhere(address, width, function)
         case _:
             return None
-    before, after = operands[: place.start()], operands[place.end() :]
-    last = f"{guard}{opcode}{before}[{forced}]{after};"
-    return [*steps, *noted(*compare, tested(guard)), last]
+    return Form(" ".join([*steps, *noted(*compare, test)]), forced)
 
 
 def tested(guard: str) -> str:

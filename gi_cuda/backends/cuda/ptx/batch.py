@@ -134,7 +134,7 @@ class PtxCompiler:
     def _assemble(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         module = join(shard)
         source, cubin = path.with_suffix(".ptx"), path.with_suffix(".cubin")
-        write_text(source, self.nvcc.way.written(module.text))
+        self.nvcc.way.write(source, module.text)
         finished = assemble(self.nvcc, shard[0].options, source, cubin)
         if finished.ok:
             return finished

@@ -29,7 +29,7 @@ devices that were tried. Fetches from textures give zeros outside their memory.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -37,7 +37,6 @@ from gi_cuda.backends.cuda.ptx.function import Function, Jump, Line, Piece
 from gi_cuda.backends.cuda.ptx.harmless import (
     MODULE,
     STATEMENT,
-    TICK,
     WARP_WIDE,
     harmless,
     prologue,
@@ -52,11 +51,12 @@ _VARIABLE = re.compile(
 )
 _STACK = re.compile(r"\.local\s+(?:\.align\s+\d+\s+)?\.b8\s+([\w$]+)\[(\d+)\]")
 _HARMLESS = (
-    "mov add sub mul mad fma selp setp set and or xor not neg abs min max shl shr shf cvt cvta lop3"
-    " prmt div rem rcp sqrt rsqrt ex2 lg2 sin cos bfe bfi popc clz"
+    "mov add sub mul mad fma selp setp set and or.b or.p xor not neg abs min max shl shr shf cvt"
+    " cvta lop3 prmt div rem rcp sqrt rsqrt ex2 lg2 sin cos bfe bfi popc clz ld.p st.p"
 )
-_ORDINARY = frozenset(f"\t{name}" for name in _HARMLESS.split())
-"""How a line begins whose instruction does no harm: most are like that."""
+_ORDINARY = frozenset(f"\t{name}."[:5] for name in _HARMLESS.split()) | {""}
+"""The first five characters of lines whose instruction does no harm, and of empty ones: most are
+like that. No instruction that may do harm begins so."""
 
 _ENTRY = re.compile(r"^(?:\.(?:visible|weak|extern)\s+)?\.entry\b", re.M)
 _CALL = re.compile(r"(?<![\w$%.])call\b")
@@ -97,7 +97,7 @@ def confine(text: str) -> Confined:
         match[2]: int(match[1]) // 8 * int(match[3] or 1)
         for match in filter(None, map(_VARIABLE.match, variables))
     }
-    warps = WARP_WIDE.search(text) is not None
+    warps = _warps_work_together(text)
     parts: list[str] = []
     left: set[str] = set()
     at = 0
@@ -115,47 +115,76 @@ def confine(text: str) -> Confined:
     return Confined("".join(parts), frozenset(left))
 
 
+def _warps_work_together(text: str) -> bool:
+    """Whether threads of a warp do something together; what they do so ends in ``.sync``."""
+    at = text.find(".sync")
+    while at >= 0:
+        if WARP_WIDE.search(text, text.rfind("\n", 0, at) + 1, at + len(".sync.")):
+            return True
+        at = text.find(".sync", at + 1)
+    return False
+
+
 def _confined_body(body: str, function: Function, left: set[str]) -> str:
     known = function.lines
-    parts: list[str] = []
+    lines = _lines(body)
     passed: set[str] = set()
     number = 0
-    for line in _lines(body):
-        if line.partition(".")[0] in _ORDINARY and line.find(";") == len(line) - 1:
-            parts += line, "\n"
-            continue
+    for at in _in_question(lines, one_each=body.count(";") == body.count(";\n")):
+        line = lines[at]
         done = known.get(line)
         if done is None:
             done = known[line] = _confined_line(line, function)
-        if isinstance(done, str):  # nearly all
-            parts.append(done)
-            continue
-        passed.update(done.labels)
-        left.update(done.left)
-        for piece in done.pieces:
-            if isinstance(piece, str):
-                parts.append(piece)
-            elif isinstance(piece, Jump):
-                parts += [TICK if piece.target in passed else "", piece.text]
-            else:
-                number += 1
-                parts.append(piece.text(number))
-    start = prologue(function, numbered=number > 0)
-    return "".join(["\n", start, *parts]).removesuffix("\n")
+        if isinstance(done, str):  # most
+            lines[at] = done
+        elif isinstance(done, Jump):
+            lines[at] = done.back if done.target in passed else done.text
+        else:
+            passed.update(done.labels)
+            left.update(done.left)
+            parts: list[str] = []
+            for piece in done.pieces:
+                if isinstance(piece, str):
+                    parts.append(piece)
+                elif isinstance(piece, Jump):
+                    parts.append(piece.back if piece.target in passed else piece.text)
+                else:
+                    number += 1
+                    parts.append(piece.text(number))
+            lines[at] = "".join(parts)
+    return "\n".join([f"\n{prologue(function, numbered=number > 0)}{lines[0]}", *lines[1:]])
 
 
-def _lines(body: str) -> Iterator[str]:
+def _in_question(lines: Sequence[str], *, one_each: bool) -> Sequence[int]:
+    """The lines on which there may be more than an ordinary instruction.
+
+    Args:
+        one_each: whether no line has anything behind a semicolon.
+    """
+    if one_each:
+        return [at for at, line in enumerate(lines) if line[:5] not in _ORDINARY]
+    return [
+        at
+        for at, line in enumerate(lines)
+        if line[:5] not in _ORDINARY or line.find(";") != len(line) - 1
+    ]
+
+
+def _lines(body: str) -> list[str]:
     """The lines of a body; a call, which takes several, in one piece."""
-    lines = iter(body.split("\n"))
+    lines = body.split("\n")
     if "call" not in body:
-        yield from lines
-    for line in lines:
+        return lines
+    found: list[str] = []
+    rest = iter(lines)
+    for line in rest:
         if "call" in line and _CALL.search(line):
             parts = [line]
-            while ";" not in parts[-1] and (more := next(lines, None)) is not None:
+            while ";" not in parts[-1] and (more := next(rest, None)) is not None:
                 parts.append(more)
             line = "\n".join(parts)
-        yield line
+        found.append(line)
+    return found
 
 
 def _function(body: str, sizes: Mapping[str, int], kind: tuple[bool, bool]) -> Function:
@@ -182,9 +211,25 @@ def _like(function: Function) -> Function:
     return function
 
 
-def _confined_line(line: str, function: Function) -> str | Line:
+def _confined_line(line: str, function: Function) -> str | Jump | Line:
     """What becomes of a line."""
-    line = _COMMENT.sub("", line)
+    if "//" in line:
+        line = _COMMENT.sub("", line)
+    # Nearly always a line is a tab and one instruction.
+    found = STATEMENT.match(line, 1)
+    if found and line[0] == "\t" and found.end() == len(line):
+        match harmless(found, function):
+            case []:
+                return line
+            case [str(text)]:
+                return f"\t{text}"
+            case [Jump() as jump]:
+                return jump.within("\t", "")
+    return _confined_pieces(line, function)
+
+
+def _confined_pieces(line: str, function: Function) -> str | Line:
+    """What becomes of a line with anything in it."""
     pieces: list[Piece] = []
     left: list[str] = []
     at = 0
@@ -195,7 +240,7 @@ def _confined_line(line: str, function: Function) -> str | Line:
         elif now:
             pieces += [line[at : found.start()], *now]
             at = found.end()
-    pieces.append(f"{line[at:]}\n")
+    pieces.append(line[at:])
     labels = tuple(_LABEL.findall(line)) if ":" in line else ()
     texts = [one for one in pieces if isinstance(one, str)]
     if labels or left or len(texts) < len(pieces):

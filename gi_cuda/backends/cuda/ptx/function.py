@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Function:
         variables: those of the module in global memory that it names, with their bytes.
         stack: name and bytes of the memory of its own; None where it has none.
         lines: of such functions, what has become of lines.
+        forms: the same of accesses, whatever their registers are.
     """
 
     entry: bool
@@ -27,7 +28,8 @@ class Function:
     registers: tuple[tuple[str, int], ...]
     variables: tuple[tuple[str, int], ...]
     stack: tuple[str, int] | None
-    lines: dict[str, str | Line] = field(default_factory=dict, compare=False)
+    lines: dict[str, str | Jump | Line] = field(default_factory=dict, compare=False)
+    forms: dict[object, Form | None] = field(default_factory=dict, compare=False)
 
     @cached_property
     def _widths(self) -> Mapping[str, int]:
@@ -39,12 +41,35 @@ class Function:
         return widths.get(register) or widths.get(register.rstrip("0123456789"), 64)
 
 
+class Form(NamedTuple):
+    """How an access is confined.
+
+    Attributes:
+        steps: what comes in front of it; empty where it may stay as it is.
+        forced: the register that takes the place of its address.
+    """
+
+    steps: str
+    forced: str
+
+
 @dataclass(frozen=True, slots=True)
 class Jump:
-    """A jump: where to, and the instruction."""
+    """A jump.
+
+    Attributes:
+        target: where to.
+        text: the instruction.
+        back: the same where it jumps backwards.
+    """
 
     target: str
     text: str
+    back: str
+
+    def within(self, before: str, after: str) -> Jump:
+        """This jump with all else that its line has."""
+        return Jump(self.target, f"{before}{self.text}{after}", f"{before}{self.back}{after}")
 
 
 @dataclass(frozen=True, slots=True)

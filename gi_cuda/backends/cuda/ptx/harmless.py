@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from gi_cuda.backends.cuda.ptx.addresses import BASE, WIDTHS, access, copy, noted, tested
 from gi_cuda.backends.cuda.ptx.function import Function, Jump, Numbered, Piece
@@ -50,7 +51,6 @@ STATEMENT = re.compile(
 )
 """Instructions that may do harm, or where something is to be done."""
 
-_MASK = re.compile(r"(?P<before>.*?)(?P<mask>-?[%\w$]+)\s*\Z", re.S)
 _STOPS = re.compile(r"\b__assertfail\b")
 _UNKNOWN = re.compile(r"\s*(?:\([^)]*\)\s*,)?\s*(?:malloc\b|free\b|%)")
 _WHOLE_BLOCK = re.compile(r"(?:bar|barrier)(?:\.cta)?\.(?:sync|red)\b")
@@ -127,13 +127,12 @@ def prologue(function: Function, *, numbered: bool) -> str:
 def harmless(found: re.Match[str], function: Function) -> Sequence[Piece] | None:
     """What takes an instruction's place; nothing where it stays, None where it may do harm and
     nothing is known against that."""
-    name, opcode, operands = found["name"], found["opcode"], found["operands"]
-    guard = found["guard"] or ""
+    guard, opcode, name, operands = found.groups("")
     match name:
         case "ld" | "st" | "atom" | "red" | "ldmatrix" | "stmatrix" | "mbarrier":
             return _joined(access(guard, opcode, operands, function))
         case "bra":
-            return [Jump(operands.split()[-1], found[0])]
+            return [Jump(operands.split()[-1], found[0], f"{TICK}{found[0]}")]
         case "brx":
             return [f"{TICK}{found[0]}"]
         case "ret" | "exit":
@@ -170,24 +169,30 @@ def _stopped(guard: str) -> list[str]:
 
 
 def _together(guard: str, opcode: str, operands: str) -> list[str]:
-    """An operation of those threads of a warp that are there.
+    """An operation of those threads of a warp that are there."""
+    operands = operands.rstrip()
+    at = max(map(operands.rfind, (",", " ", "\t"))) + 1
+    return [_asked(guard, operands[at:]), f"{guard}{opcode}{operands[:at]}%gi_lanes;"]
+
+
+@lru_cache(maxsize=1024)
+def _asked(guard: str, mask: str) -> str:
+    """Who is there, in front of an operation of the threads of a mask.
 
     Of who is not among those that it is for, CUDA does not say what becomes. If it is for others,
     too, it does not wait for those that are no more; for those that went elsewhere it may wait for
     ever.
     """
-    found = _MASK.fullmatch(operands)
-    assert found is not None
-    mask, test = found["mask"], tested(guard)
-    return [
+    test = tested(guard)
+    steps = [
         f"{guard}activemask.b32 %gi_lanes;",
         f"and.b32 %gi_word, %gi_self, {mask};",
         *noted("setp.eq.u32", "%gi_word, 0", test, "unnamed"),
         f"ld.volatile.shared.u32 %gi_word, [%gi_slot+{_GONE}];",
         f"lop3.b32 %gi_word, {mask}, %gi_lanes, %gi_word, {_FIRST_ALONE};",
         *noted("setp.ne.u32", "%gi_word, 0", test, "alone"),
-        f"{guard}{opcode}{found['before']}%gi_lanes;",
     ]
+    return " ".join(steps)
 
 
 def _barrier(guard: str, opcode: str, operands: str) -> Sequence[Piece] | None:

@@ -3,14 +3,15 @@
 Under a detector a case takes from seconds to minutes, and a GPU's are large, so that it has enough
 to do. What a target has for a back end on the processor is small. A small case stands for a large
 one where it reaches the same code: each statement and each outcome of a condition, and the second
-round of each loop that has one.
+round of each loop that has one. The code is the variant's own, read anew: what it inserts may be
+reached by large cases alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
@@ -22,8 +23,9 @@ from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.errors import UserError
-from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
-from gi_cuda.spec import CaseRole, Configuration, Target
+from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
+from gi_cuda.grammar import EDIT_SETS, Source, Wanted
+from gi_cuda.spec import CaseRole, Target
 from gi_cuda.subject import Subject
 
 _LIMIT: Final = 120.0
@@ -84,31 +86,36 @@ class SmallCases:
         return None
 
     def stand_for(self, one: Candidate) -> bool:
-        """Whether they reach all that the others reach in what a candidate is made of."""
+        """Whether they reach all that the others reach in a candidate."""
         if one.binary is not None or not self.names:
             return False
-        key = tuple(sorted(one.configuration.items()))
+        key = (one.text, *sorted(one.configuration.items()))
         if key not in self._known:
-            self._known[key] = self._cover(one.configuration, one.macros)
+            self._known[key] = self._cover(one)
         return self._known[key]
 
-    def _cover(self, configuration: Configuration, macros: Mapping[str, str]) -> bool:
-        """Whether that holds for the source in a configuration; not where that cannot be told."""
-        mutable = self.subject.grammar.under(macros).mutable
-        counted = self.subject.parsed.count_places(mutable)
+    def _cover(self, one: Candidate) -> bool:
+        """Whether that holds; not where it cannot be told."""
+        whole = Source(self.subject.grammar.source.name, one.text)
+        wanted = Wanted(self.subject.target.kernels, EDIT_SETS[self.subject.edits])
+        try:
+            parsed = self.subject.front_end.read(whole, wanted)
+        except UserError:
+            return False
+        counted = parsed.count_places(parsed.grammar.under(one.macros).mutable)
         if counted is None or self.session is None:
             return False
         texts = [(counted.text, len(counted.places), 1)]
-        if loops := len(self.subject.grammar.loops):
-            texts.append((self.subject.parsed.instrument(), loops, _ROUNDS))
-        made = [as_candidate(self.subject, text, configuration) for text, _, _ in texts]
+        if loops := len(parsed.grammar.loops):
+            texts.append((parsed.instrument(), loops, _ROUNDS))
+        made = [replace(one, text=text) for text, _, _ in texts]
         built = build_candidates(self.compiler, made, self.folder / "counted")
         with Pool[int](self._session((*self.names, *self.others)), Crew(1)) as pool:
-            for one, binary, (_, places, enough) in zip(made, built, texts, strict=True):
+            for text, binary, (_, places, enough) in zip(made, built, texts, strict=True):
                 if isinstance(binary, BuildFailure):
                     return False
                 small, large = (
-                    pool.one(CountLoops(one.program(binary, cases), places, _LIMIT))
+                    pool.one(CountLoops(text.program(binary, cases), places, _LIMIT))
                     for cases in (self.names, self.others)
                 )
                 if not isinstance(small, LoopCounts) or not isinstance(large, LoopCounts):

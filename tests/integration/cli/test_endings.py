@@ -10,11 +10,16 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.analyze.winner import Winner
+from gi_cuda.results.evaluation import Validation
+from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import DATABASE
+from gi_cuda.store import Store
 from gi_cuda.subject import Subject
 from tests.command import AtWork, Done, begin, gi_cuda, quietly
 from tests.processes import MARK, family, outlive
@@ -152,11 +157,16 @@ def test_verbs_after_a_search_end_while_a_compiler_hangs(
 
 @pytest.fixture(scope="module")
 def small_run(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Path:
-    """A run with an individual that is faster, or was taken for one."""
+    """A run with a winner, whatever the search found."""
     folder = tmp_path_factory.mktemp("runs") / "r"
-    words = ["evolve", scale.target.folder, "--run", folder, "--population", 12]
-    done = gi_cuda(*words, "--generations", 4)
+    words = ["evolve", scale.target.folder, "--run", folder, "--population", 4]
+    done = gi_cuda(*words, "--generations", 1)
     assert done.returncode == 0, done.stderr
+    speed_up = SpeedUp(2.0, 1.9, 2.1)
+    with Store(folder / DATABASE) as store:
+        one, *_ = store.individuals()
+        validation = Validation(True, "", speed_up, {"held-out": speed_up})
+        store.put(champion=asdict(Winner(one.ident, one.genotype, validation)))
     return folder
 
 

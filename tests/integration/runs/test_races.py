@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,15 @@ def test_smaller_cases_are_watched_where_they_reach_as_much(run: Run, tmp_path: 
     # With one block there is no other to add up, with none the reference does not run.
     assert one.certified(clean, Validation(True)).watched == held_out
     assert not small("none").stand_for(clean)
+    # What is inserted is reached by large cases alone; or by no case, and then it is in none.
+    atomic = "        atomicAdd(&mine[size], 1);\n"
+    rare = f"        if (n > {{}})\n            mine[size] += 1;\n        else\n    {atomic}"
+    assert clean.text.count(atomic) == 1
+    large, never = (
+        replace(clean, text=clean.text.replace(atomic, rare.format(n))) for n in (1000, 9000)
+    )
+    assert "race of threads of one block in count" in few.certified(large, Validation(True)).message
+    assert few.certified(never, Validation(True)).watched == ("few",)
     assert small("one", "few").stand_for(clean)
 
 

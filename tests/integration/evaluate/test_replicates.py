@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -19,33 +19,34 @@ from gi_cuda.results.speed_up import Reading
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
-from gi_cuda.runs.tools import Tools
+from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject, load_subject
+from tests.integration.runs.conftest import copy_scale
 
 SHIPPED = Path(__file__).parents[3] / "targets"
 WASTE = "<_kernel.cu_27>"
 
 
 @pytest.fixture(scope="module")
-def measurer(
-    scale: Subject, scale_tools: Tools, tmp_path_factory: pytest.TempPathFactory
-) -> GenotypeMeasurer:
-    tools, folder = scale_tools, tmp_path_factory.mktemp("measurer")
-    establish(scale, tools.compiler, tools.pool, folder / "b", tools.reference)
-    return GenotypeMeasurer(
-        Replicates(
-            scale,
-            tools.compiler,
-            tools.pool,
-            tools.pool.map,
-            folder / "r",
-            tools.held_out(),
-            limit=1.0,
-            repeats=Repeats(builds=3, pairs=5),
+def measurer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GenotypeMeasurer]:
+    folder = tmp_path_factory.mktemp("measurer")
+    wasteful = load_subject(copy_scale(folder / "scale"), "host")
+    with open_tools(wasteful, folder / "t", workers=2, jobs=2) as tools:
+        establish(wasteful, tools.compiler, tools.pool, folder / "b", tools.reference)
+        yield GenotypeMeasurer(
+            Replicates(
+                wasteful,
+                tools.compiler,
+                tools.pool,
+                tools.pool.map,
+                folder / "r",
+                tools.held_out(),
+                limit=1.0,
+                repeats=Repeats(builds=3, pairs=5),
+            )
         )
-    )
 
 
 FORBIDDEN = "BLOCK=128 REPEAT=2"

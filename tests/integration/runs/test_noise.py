@@ -14,7 +14,7 @@ from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies import tune
 from gi_cuda.search.strategies.barracuda import SETTINGS
-from gi_cuda.subject import Subject, load_subject
+from gi_cuda.subject import load_subject
 
 WASTE = Delete("_kernel.cu_27")
 
@@ -43,9 +43,10 @@ case = [
 """
 
 
-def test_what_looks_faster_is_measured_in_a_second_process(scale: Subject, tmp_path: Path) -> None:
+def test_what_looks_faster_is_measured_in_a_second_process(target: Path, tmp_path: Path) -> None:
     asked: list[bool] = []
-    with create_run(scale, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
+    subject = load_subject(target, "host")
+    with create_run(subject, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 1)) as run:
         evaluator, pool = run.evaluator(), run.tools.pool
         send = pool.submit
 

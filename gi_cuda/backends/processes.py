@@ -241,6 +241,11 @@ class Process:
                 if over is not None or loud or left <= 0:
                     return None if loud else over
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether SIGKILL is known to have ended it."""
+        return self._popen.returncode == -signal.SIGKILL
+
     def ended(self) -> str:
         """How it ended, as the rest of a sentence of which it is the subject."""
         with suppress(subprocess.TimeoutExpired):

@@ -123,8 +123,8 @@ class ForkServer:
         Raises:
             UserError: what keeps workers from working at all, as a target's data that cannot be
                 made.
-            MachineError: there is no room for one more process.
-            WorkerFault: the process ended, or does not answer.
+            MachineError: there is no room for one more process, or the process was killed.
+            WorkerFault: it ended otherwise, or does not answer.
         """
         self._expect_ready()
         ours, theirs = socket.socketpair()
@@ -150,9 +150,15 @@ class ForkServer:
             raise answer
         return answer
 
-    def _gone(self, when: str) -> WorkerFault:
-        """What to say of the process once it has ended."""
-        return WorkerFault(f"the process that forks workers {self._process.ended()}{when}")
+    def _gone(self, when: str) -> WorkerFault | MachineError:
+        """What to say of the process once it has ended. It is the largest of all, so that a system
+        without memory kills it first."""
+        what = f"the process that forks workers {self._process.ended()}{when}"
+        if self._process.was_killed:
+            return MachineError(
+                what, hint="a system whose memory is full does that: end other programs, and go on"
+            )
+        return WorkerFault(what)
 
     def _expect_ready(self) -> None:
         if self._ready:
@@ -169,7 +175,7 @@ class ForkServer:
         """The workers that ended since the last call.
 
         Raises:
-            WorkerFault: the process itself ended.
+            MachineError, WorkerFault: the process itself was killed, or ended otherwise.
         """
         try:
             while self._ready and self._control.poll():

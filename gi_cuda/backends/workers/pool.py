@@ -175,7 +175,7 @@ class Pool(Generic[Key]):
         Raises:
             UserError: no worker could open its device, or they lack room; no request fares better.
             DeviceLost: the same, where others could before.
-            WorkerFault: there are no workers any more.
+            MachineError, WorkerFault: there are no workers any more.
         """
         devices = list(self._devices.values())
         for one in devices:

@@ -13,7 +13,7 @@ import pytest
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.backends.workers import device_workers, fork_server
 from gi_cuda.backends.workers.pool import Lost, Pool, Task
-from gi_cuda.errors import DeviceLost, UserError, WorkerFault
+from gi_cuda.errors import DeviceLost, MachineError, UserError, WorkerFault
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.runs.tools import Tools, open_tools
@@ -191,8 +191,9 @@ def test_without_a_fork_server_nothing_is_waited_for(
         endless = measure(programs, "endless loop")
         pool.submit(Task(1, replace(endless, sampling=Sampling(limit=60.0))))
         os.kill(pool.process_id, signal.SIGKILL)
-        with pytest.raises(WorkerFault):
+        with pytest.raises(MachineError, match="SIGKILL") as caught:
             pool.wait()
+        assert "memory is full" in str(caught.value)
         pool.abandon()
 
 

@@ -202,6 +202,11 @@ def report(proposal: Proposal, folder: Path, texts: dict[str, str]) -> list[str]
         if str(path) in origins
     ]
     lines += [
+        f"compiled with -D {name}={value}: {origins[name]}"
+        for name, value in proposal.compilation.define.items()
+        if name in origins
+    ]
+    lines += [
         f"left out, since the kernel needs nothing of it: {name} ({why})"
         for name, why in proposal.headers.without.items()
     ]

@@ -87,6 +87,24 @@ class Presence:
             inner = self.parents[inner]
         return inner == outer
 
+    def conditions(self, region: int) -> tuple[Directive, ...]:
+        """The directives that say whether a region is compiled, the outermost first; with an
+        ``#else``, those in front of it."""
+        deciding: list[tuple[Directive, ...]] = [()]
+        open_ones: list[list[Directive]] = []
+        for directive in self._conditionals:
+            if directive.word in _OPENS:
+                open_ones.append([directive])
+            elif not open_ones:
+                continue
+            elif directive.word in _TURNS:
+                open_ones[-1].append(directive)
+            else:
+                open_ones.pop()
+                continue
+            deciding.append(tuple(one for chain in open_ones for one in chain))
+        return deciding[region]
+
     def is_whole(self, start: int, end: int) -> bool:
         """Whether every conditional that opens in a span closes there, and no other does."""
         first = bisect_left(self._conditional_starts, start)

@@ -94,11 +94,16 @@ def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
     """
     nearest = True
     for folder in repository.folders_up(source.resolve().parent):
-        found = [*_of_makefiles(folder), *_of_cmake(folder, repository)]
+        found = said_in(folder, repository)
         for one in found:
             if nearest or one.option == "-I":
                 yield one
         nearest = nearest and not found
+
+
+def said_in(folder: Path, repository: Repository) -> list[Said]:
+    """What the build files of one folder say."""
+    return [*_of_makefiles(folder), *_of_cmake(folder, repository)]
 
 
 def _text(path: Path) -> str:

@@ -61,10 +61,15 @@ def from_options(include: Iterable[Path], define: Iterable[str]) -> Compilation:
                 hint="name one that is there, or leave it out",
             )
         folders.append(folder.resolve())
-    return Compilation(tuple(folders), dict(_definition(text) for text in define))
+    return Compilation(tuple(folders), dict(definition(text) for text in define))
 
 
-def _definition(text: str) -> tuple[str, str]:
+def definition(text: str) -> tuple[str, str]:
+    """Name and value of ``NAME=VALUE``; that of ``NAME`` alone is 1.
+
+    Raises:
+        UserError: that is no name of a macro.
+    """
     name, equals, value = text.partition("=")
     if not _NAME.fullmatch(name):
         raise UserError(
@@ -134,7 +139,7 @@ def _parsed(words: Sequence[str], start: Path) -> Compilation:
                 continue
             value = word[len(option) :].removeprefix("=") or next(rest, "")
             if option in ("-D", "--define-macro"):
-                name, text = _definition(value)
+                name, text = definition(value)
                 define[name] = text
             elif option in ("-std", "--std"):
                 standard = value if _STANDARD.fullmatch(value) else standard
@@ -190,7 +195,7 @@ def _of_build_files(source: Path, repository: Repository) -> Compilation:
             standards.setdefault(said.value)
             origins.setdefault("-std", said.place)
         else:
-            name, value = _definition(said.value)
+            name, value = definition(said.value)
             define.setdefault(name, set()).add(value)
             origins.setdefault(name, said.place)
     # What is built in several ways has no value of its own.

@@ -19,6 +19,7 @@ from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.diagnostics import diagnose
 from gi_cuda.init.headers import as_built, missing_headers
+from gi_cuda.init.hidden import with_kernels
 from gi_cuda.init.repository import Repository, repository_of
 from gi_cuda.init.sources import kernels_in, read_whole
 
@@ -51,12 +52,13 @@ def find_source(path: Path, given: Compilation) -> Built:
     """The file itself, or, where it does not stand alone, one of its repository that includes it.
 
     Raises:
-        UserError: the file cannot be read, or its directives cannot be preprocessed.
+        UserError: the file cannot be read, or its directives cannot be preprocessed; none of its
+            kernels is compiled.
     """
     alone = Built(path, as_built(path, given))
     file = path.resolve()
     including = [*islice(_including(file, repository_of(path)), _MOST_TRIED)]
-    if not including or _stands(alone, file):
+    if including and _stands(alone, file):
         return alone
     for one in including:
         try:
@@ -65,7 +67,7 @@ def find_source(path: Path, given: Compilation) -> Built:
                 return found
         except UserError:
             continue
-    return alone
+    return Built(path, with_kernels(path, given, alone.compilation))
 
 
 def _stands(built: Built, file: Path) -> bool:

@@ -169,13 +169,8 @@ def kernels_in(code: CudaFile, file: Path | None) -> list[KernelSource]:
 
 
 def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
-    """What is compiled of a source; all of it where no kernel is."""
-    alive = without_dead_code(source, path, compilation.compiled)
-    read = of_source(path, alive)
-    if alive.text == source.text or any(one.kernel for one in read.definitions):
-        return read
-    whole = of_source(path, source)
-    return whole if any(one.kernel for one in whole.definitions) else read
+    """What is compiled of a source."""
+    return of_source(path, without_dead_code(source, path, compilation.compiled))
 
 
 def _tree(path: Path, compilation: Compilation) -> Tree:

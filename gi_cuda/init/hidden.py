@@ -1,0 +1,115 @@
+"""Kernels of which nothing is compiled as a source stands: the macros with which they are.
+
+They stand under an ``#if`` that holds only where the build says so. What the build files say is
+tried first, then what the conditions themselves ask for; the preprocessor decides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice, product
+from pathlib import Path
+
+from gi_cuda.errors import UserError
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
+from gi_cuda.init.build_files import said_in
+from gi_cuda.init.compilation import Compilation, definition
+from gi_cuda.init.headers import as_built
+from gi_cuda.init.repository import Repository, repository_of
+from gi_cuda.init.sources import read_whole
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"\b\d{1,9}\b")
+_NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
+"""Words of conditions that no build defines."""
+
+_MOST_NAMES = 4
+_MOST_TRIED = 4
+_WHY = "without it none of its kernels is compiled"
+
+
+def with_kernels(path: Path, given: Compilation, found: Compilation) -> Compilation:
+    """How a source is compiled such that one of its kernels is.
+
+    Args:
+        given: what was said by hand.
+        found: how it is compiled as far as its project tells. That is the answer where a kernel is
+            compiled, or the source has none.
+
+    Raises:
+        UserError: no macro was found with which a kernel is compiled.
+    """
+    if kernels(read_whole(path, found)):
+        return found
+    whole = read_whole(path, replace(found, compiled={}))
+    every = kernels(whole)
+    if not every:
+        return found
+    said = _said(path, repository_of(path))
+    for macros in islice(_tried(whole, every, found.define, said), _MOST_TRIED):
+        try:
+            built = as_built(path, replace(given, define={**given.define, **macros}))
+        except UserError:
+            continue
+        if kernels(read_whole(path, built)):
+            origins = {name: said.get(name, {}).get(value, _WHY) for name, value in macros.items()}
+            return replace(built, origins={**built.origins, **origins})
+    raise _nothing_compiled(whole, every[0])
+
+
+def _said(path: Path, repository: Repository) -> dict[str, dict[str, str]]:
+    """By macro the values that build files give it, the nearest first, each with its place."""
+    values: dict[str, dict[str, str]] = {}
+    for folder in repository.folders_up(path.resolve().parent):
+        for one in said_in(folder, repository):
+            if one.option == "-D":
+                name, value = definition(one.value)
+                values.setdefault(name, {}).setdefault(value, one.place)
+    return values
+
+
+def _tried(
+    code: CudaFile,
+    every: Sequence[KernelSource],
+    known: Mapping[str, str],
+    said: Mapping[str, Mapping[str, str]],
+) -> Iterator[dict[str, str]]:
+    """Macros with which a kernel may be compiled, the fewest first."""
+    presence = code.presence
+    for region in dict.fromkeys(presence.region(k.definition.node.start_byte) for k in every):
+        text = " ".join(one.rest for one in presence.conditions(region))
+        names = [name for name in _macros(text) if name not in known][:_MOST_NAMES]
+        values = [
+            [None, *dict.fromkeys([*said.get(name, ()), "1", *_NUMBER.findall(text)])]
+            for name in names
+        ]
+        tried = (
+            {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
+            for chosen in product(*values)
+        )
+        for macros in sorted(tried, key=len):
+            if macros and presence.active({**known, **macros})[region]:
+                yield macros
+
+
+def _macros(condition: str) -> list[str]:
+    return [w for w in dict.fromkeys(_WORD.findall(condition)) if not _NO_MACRO.fullmatch(w)]
+
+
+def _nothing_compiled(code: CudaFile, kernel: KernelSource) -> UserError:
+    at = kernel.definition.node.start_byte
+    conditions = [*code.presence.conditions(code.presence.region(at))]
+    texts = [f"#{one.word} {one.rest.strip()}".strip() for one in conditions]
+    names = _macros(" ".join(one.rest for one in conditions))
+    hint = (
+        f"say what its build defines ({', '.join(names)}): -D NAME or -D NAME=VALUE"
+        if names
+        else "take it out from there, or name another file"
+    )
+    return UserError(
+        f"no kernel of this file is compiled: {kernel.shown} stands under {', '.join(texts)}",
+        where=code.where(kernel.definition.node),
+        hint=hint,
+    )

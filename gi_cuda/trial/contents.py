@@ -98,14 +98,24 @@ def _filled(
     proposal: Proposal, which: Callable[[ProposedBuffer], bool], fill: Fill, note: str
 ) -> Proposal:
     for buffer in proposal.buffers:
-        if which(buffer) and buffer.fill not in (fill, _ZEROS) and not buffer.element.fields:
+        if which(buffer) and buffer.fill != fill and not buffer.element.fields:
             notes = replace(buffer.notes, data=note)
             proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
     return proposal
 
 
 def _whole_numbers(buffer: ProposedBuffer) -> bool:
-    return buffer.role in _GIVEN and "int" in buffer.element.type and not buffer.element.truth
+    whole = "int" in buffer.element.type and not buffer.element.truth
+    return whole and buffer.role in _GIVEN and buffer.fill != _ZEROS
+
+
+def _real_numbers(buffer: ProposedBuffer) -> bool:
+    real = buffer.element.type.startswith("float")
+    return real and buffer.role in _GIVEN and buffer.fill != _ZEROS
+
+
+def _signed_results(buffer: ProposedBuffer) -> bool:
+    return buffer.role == "inout" and buffer.element.type.startswith("int")
 
 
 def _given(proposal: Proposal) -> Mend:
@@ -156,12 +166,7 @@ def _lone(proposal: Proposal) -> Mend:
 def defined(proposal: Proposal) -> Iterator[Mend]:
     """With data that roots and logarithms are defined for, or a block that shared memory is for."""
     note = "above zero, as there was nothing but NaN in the outputs before"
-    found = _filled(
-        proposal,
-        lambda b: b.role in _GIVEN and b.element.type.startswith("float"),
-        Fill(1, 2),
-        note,
-    )
+    found = _filled(proposal, _real_numbers, Fill(1, 2), note)
     if found != proposal:
         yield Mend(found, "real numbers from 1 to 2")
     if (other := other_block(proposal)) is not None:
@@ -171,15 +176,15 @@ def defined(proposal: Proposal) -> Iterator[Mend]:
 def telling(proposal: Proposal) -> Iterator[Mend]:
     """Data that may show in the outputs."""
     real = "wide, as nothing showed in the outputs before"
-    found = _filled(
-        proposal,
-        lambda b: b.role in _GIVEN and b.element.type.startswith("float"),
-        Fill(-100, 100),
-        real,
-    )
+    found = _filled(proposal, _real_numbers, Fill(-100, 100), real)
     found = _filled(found, _whole_numbers, Fill(1, 1000), real)
     if found != proposal:
         yield Mend(found, "data from a wider range")
     tried = with_scalars(proposal, lambda s: max(int(s.value), 16), real)
     if tried != proposal:
         yield Mend(tried, "larger scalars")
+    few = "of few values, so that some are what the kernel looks for"
+    found = _filled(proposal, _signed_results, Fill(-1, 2), few)
+    found = with_scalars(found, lambda s: min(int(s.value), 1), few)
+    if found != proposal:
+        yield Mend(found, "numbers of few values")

@@ -27,6 +27,7 @@ from gi_cuda.backends.compile.reach import Reach, Reached, everything
 from gi_cuda.backends.compile.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
+from gi_cuda.spec.kernel_names import overload
 
 if TYPE_CHECKING:
     from gi_cuda.grammar import Rules
@@ -183,11 +184,13 @@ class SourceCompiler(ABC):
 
     def _remaining(self, text: str) -> Reached:
         """What of a variant's preprocessed text its kernels can reach, and which of its functions
-        the language has functions of, too."""
+        the language has functions of, too. A kernel is none of them: it is named alone, and a
+        header may have its name for something else."""
         if self.reach is None:
             return everything(text)
         found = self.reach.reached(text)
-        return found._replace(functions=said_as_functions(self._builtin(), found.functions))
+        own = found.functions - {overload(name)[0].partition("<")[0] for name in self.kernels}
+        return found._replace(functions=said_as_functions(self._builtin(), own))
 
     @abstractmethod
     def _builtin(self) -> str:

@@ -222,6 +222,28 @@ def test_data_that_show_nothing_get_others(trial: Callable[[str], Outcome]) -> N
     assert outcome.passes, outcome.trouble
 
 
+def test_what_looks_for_a_few_values_gets_them(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const int *next, int *level, int round, int n) {"
+        f"{INDEX} if (i < n && level[i] == round) if (level[next[i]] == -1)"
+        " level[next[i]] = round + 1; }\n"
+        "int main() { int n = 4000; int *a, *b; cudaMalloc(&a, n * sizeof(int));"
+        " cudaMalloc(&b, n * sizeof(int)); k<<<(n + 127) / 128, 128>>>(a, b, 0, n); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+
+
+@pytest.mark.parametrize("name", ["kernel", "launch", "call", "data", "size", "max"])
+def test_a_kernel_may_have_a_name_of_the_back_end_s_own(
+    name: str, trial: Callable[[str], Outcome]
+) -> None:
+    outcome = trial(
+        f"__global__ void {name}(float *a, int n) {{ {INDEX} if (i < n) a[i] = i; }}\n"
+        + host(f"{name}<<<(n + 127) / 128, 128>>>(a, n);", "n")
+    )
+    assert outcome.passes, outcome.trouble
+
+
 def test_what_cannot_be_mended_stays_and_is_said(trial: Callable[[str], Outcome]) -> None:
     text = (
         "__global__ void k(float *a, int n) {"

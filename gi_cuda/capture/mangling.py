@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 from dataclasses import dataclass
 
-from gi_cuda.spec.kernel_names import overload
+from gi_cuda.spec.kernel_names import demangled, overload
 
 _OWN_FILE = re.compile(r"(?:\(anonymous namespace\)|_INTERNAL_\w+|_GLOBAL__N_\w*)::")
 _NAMELESS = re.compile(r"\{(?:lambda|unnamed)|'(?:lambda|unnamed)|__nv_(?:h?dl)_")
@@ -61,24 +60,7 @@ class KernelName:
 
 def name_of(mangled: str) -> KernelName:
     """A kernel's name, of which the mangled form is known."""
-    return KernelName(mangled, _demangled(mangled))
-
-
-def _demangled(mangled: str) -> str:
-    if not mangled.startswith("_Z"):
-        return mangled
-    try:
-        library = ctypes.CDLL("libstdc++.so.6")
-    except OSError:
-        return mangled
-    library.__cxa_demangle.restype = ctypes.c_void_p
-    status = ctypes.c_int()
-    found = library.__cxa_demangle(mangled.encode(), None, None, ctypes.byref(status))
-    if not found:
-        return mangled
-    text = ctypes.string_at(found).decode(errors="replace")
-    library.free(ctypes.c_void_p(found))
-    return text
+    return KernelName(mangled, demangled(mangled))
 
 
 def _parts(text: str) -> list[str]:

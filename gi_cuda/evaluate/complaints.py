@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 
 from gi_cuda.backends.cuda.toolkit import HEADERS
+from gi_cuda.backends.protocol.undefined import undefined
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.errors import UserError
+from gi_cuda.evaluate.faults import remedy
 from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Grammar, LineIndex, Source
+from gi_cuda.results.measurement import Survival
 from gi_cuda.subject import Subject
 
 _MISSING = re.compile(
@@ -44,6 +47,8 @@ def does_not_compile(subject: Subject, message: str) -> UserError:
     for one in out_of_reach(source, grammar.source, functions):
         if not (gpu and one.on_gpu):
             return one.error
+    if what := undefined(message):
+        return UserError(what, where=str(source), hint=remedy(what, Survival.REFUSED))
     if missing := _MISSING.search(message):
         header = missing["clang"] or missing["gcc"]
         if where := _included(subject, header):

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from gi_cuda.backends.protocol.requests import DYNAMIC_SHARED, STATIC_SHARED, Refused
+from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.backends.table import backend_named, backends_on_gpus
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.errors import UserError
@@ -23,6 +24,11 @@ _REMEDIES = (
         "all threads of a block must come to the same barriers, and all that a mask names to the"
         " same warp function: is one under a condition that only some of them meet? Mend that in"
         " the source, or the `block` in [[launch]] of target.toml",
+    ),
+    (
+        UNDEFINED,
+        "put the file that defines it among the `headers` of target.toml: a source that none of"
+        " them includes is linked with the others",
     ),
     (
         "division by zero",

@@ -40,8 +40,12 @@ from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
+from gi_cuda.init.linking import defining
 from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
+
+_MOST_ROUNDS = 4
+"""How often files are looked for that those found before need in turn."""
 
 NO_MEMBERS: Mapping[str, Mapping[str, str]] = MappingProxyType({})
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -127,10 +131,8 @@ def choose(
             several.
     """
     include = compilation.include
-    tree = _tree(path, compilation)
+    tree, kernel, grammar = _linked(path, wanted, compilation)
     whole = tree.joined.source
-    kernel = choose_kernel(_read(path, whole, compilation), wanted)
-    grammar = convert(whole, [kernel.name])
     evolving = tuple(tree.paths[name] for name in _needed(tree, grammar))
     words = {word for f in grammar.functions for word in _WORD.findall(whole.text[f.start : f.end])}
     kept = tuple(one for one in tree.joined.kept if _defines(tree.paths[one.header], words))
@@ -173,9 +175,28 @@ def _read(path: Path, source: Source, compilation: Compilation) -> CudaFile:
     return of_source(path, without_dead_code(source, path, compilation.compiled))
 
 
-def _tree(path: Path, compilation: Compilation) -> Tree:
+def _tree(path: Path, compilation: Compilation, linked: Sequence[Path] = ()) -> Tree:
     include = compilation.include
-    return read_tree(path, include, _belongs(path, include))
+    return read_tree(path, include, _belongs(path, include), linked)
+
+
+def _linked(
+    path: Path, wanted: str | None, compilation: Compilation
+) -> tuple[Tree, KernelSource, Grammar]:
+    """A source with its tree and with the files of its repository that define what it needs."""
+    tree = _tree(path, compilation)
+    kernel = choose_kernel(_read(path, tree.joined.source, compilation), wanted)
+    grammar = convert(tree.joined.source, [kernel.name])
+    linked: tuple[Path, ...] = ()
+    for _ in range(_MOST_ROUNDS):
+        code = _read(path, tree.joined.source, compilation)
+        further = tuple(defining(code, grammar, repository_of(path)))
+        if not further:
+            break
+        linked += further
+        tree = _tree(path, compilation, linked)
+        grammar = convert(tree.joined.source, [kernel.name])
+    return tree, kernel, grammar
 
 
 def _belongs(path: Path, include: tuple[Path, ...]) -> Callable[[Path], bool]:

@@ -6,6 +6,7 @@ parameters, one of several overloads. Nothing here knows of compilers.
 
 from __future__ import annotations
 
+import ctypes
 import re
 from collections.abc import Sequence
 
@@ -60,3 +61,21 @@ def identifier(name: str) -> str:
         return name
     short = _NEEDLESS_SPACE.sub("", _SPACE.sub(" ", name.strip()))
     return _NOT_PLAIN.sub(lambda m: "".join(f"_{byte:02X}" for byte in m[0].encode()), short)
+
+
+def demangled(mangled: str) -> str:
+    """A name of a binary as C++ has it; as it is where that cannot be told."""
+    if not mangled.startswith("_Z"):
+        return mangled
+    try:
+        library = ctypes.CDLL("libstdc++.so.6")
+    except OSError:
+        return mangled
+    library.__cxa_demangle.restype = ctypes.c_void_p
+    status = ctypes.c_int()
+    found = library.__cxa_demangle(mangled.encode(), None, None, ctypes.byref(status))
+    if not found:
+        return mangled
+    text = ctypes.string_at(found).decode(errors="replace")
+    library.free(ctypes.c_void_p(found))
+    return text

@@ -301,7 +301,8 @@ class Description(Table):
 
     Attributes:
         source, data: the CUDA source, and the Python module that makes the cases.
-        headers: files that the source includes and that evolve with it.
+        headers: files that the source includes and that evolve with it; or other sources, which
+            are linked with it.
         kernels: the ``__global__`` functions that launches use.
     """
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from gi_cuda.backends.protocol.requests import STATIC_SHARED
+from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.trial.changes import Mend, resized, with_buffer, with_scalars
@@ -78,6 +79,8 @@ def nearer(proposal: Proposal) -> Iterator[Mend]:
 
 def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     """Other contents and sizes, those first that are most likely to be it."""
+    if UNDEFINED in trouble.message:
+        return
     if f"'{STATIC_SHARED}" in trouble.message:
         # That the launch which was found is this kernel's is less sure than what it has room for.
         yield from fewer_threads(proposal)

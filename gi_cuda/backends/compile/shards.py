@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 
 from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
+from gi_cuda.backends.protocol.undefined import undefined
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype
 
 _ERROR = re.compile(
@@ -122,7 +123,8 @@ def first_error(finished: Finished) -> str:
     if finished.status is None:
         return "the compiler did not end within its limit"
     lines = [line for line in finished.stderr.splitlines() if line.strip()]
-    named = [line for line in lines if "error" in line]
+    named = [line for line in lines if undefined(line)]
+    named += [line for line in lines if "error" in line]
     return (named or lines or [f"the compiler ended with status {finished.status}"])[0]
 
 

@@ -38,6 +38,7 @@ from gi_cuda.backends.protocol.device import (
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
+from gi_cuda.backends.protocol.undefined import undefined
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, Buffer, BufferRole, CaseData, Launch, Packed, Target, View
 from gi_cuda.spec.addresses import addressed
@@ -139,7 +140,8 @@ class HostDevice:
                 opened = self._libraries.open(path, binary.namespace)
             return HostProgram(binary, opened, lender)
         except OSError as error:
-            raise LaunchRefused(f"the shared library cannot be loaded: {error}") from None
+            what = undefined(str(error)) or f"the shared library cannot be loaded: {error}"
+            raise LaunchRefused(what) from None
 
     def unload(self, loaded: HostProgram) -> None:
         """Close a variant's library."""

@@ -266,6 +266,24 @@ def test_headers_that_cannot_be(files: dict[str, str], says: str, tmp_path: Path
     assert says in str(caught.value)
 
 
+def test_sources_that_none_includes_are_linked_behind(tmp_path: Path) -> None:
+    files = {
+        "k.cu": f'#include "a.cuh"\n__device__ int far(int x);\n{KERNEL}',
+        "a.cuh": ONCE,
+        "sub/far.cu": '#include "../a.cuh"\n#include "own.h"\n'
+        "__device__ int far(int x) { return x + 1; }",
+        "sub/own.h": "#define OWN 1\n",
+    }
+    write(tmp_path, files)
+    joined = read_files(tmp_path / "k.cu", [tmp_path / "sub/far.cu", tmp_path / "a.cuh"])
+    assert not joined.kept
+    assert joined.source.files == {name: files[name] for name in ("k.cu", "a.cuh", "sub/far.cu")}
+    before, _, behind = joined.source.text.partition('#line 1 "sub/far.cu"\n')
+    assert before.endswith(KERNEL)
+    assert behind.count('#include "sub/own.h"') == 1
+    assert LineIndex(joined.source).at(len(joined.source.text) - 1) == ("sub/far.cu", 3)
+
+
 # -- trees as they come ----------------------------------------------------------------------------
 
 GUARDS = ("", ONCE, "#ifndef {0}\n#define {0}\n", "// (c)\n#if !defined({0})\n#define {0} 1\n")

@@ -14,20 +14,18 @@ before, or it follows under a name that is found from the main file's folder.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar.frontends.cuda.includes import Include, IncludingText
-from gi_cuda.grammar.source import FileSpan, Source, SourceLine, of_text, read_source
-
-UNCHANGED: Mapping[Path, str] = MappingProxyType({})
+from gi_cuda.grammar.frontends.cuda.includes import Include
+from gi_cuda.grammar.frontends.cuda.inclusions import UNCHANGED, File, Inclusion, Reader, Walk
+from gi_cuda.grammar.source import FileSpan, Source, SourceLine
 
 _PLAIN_NAME = re.compile(r"[^\s<>@\"\\]+")
+_NO_PLAIN_NAME = "its path has white space, quotes, '<', '>' or '@' in it"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,8 @@ def read_files(
 
     Args:
         main: the CUDA file.
-        headers: files that it includes, itself or through others of them.
+        headers: files that it includes, itself or through others of them; or other sources, which
+            are linked with it.
         include: the folders in which includes are looked up.
         changed: what counts as the text of files, by their paths, in place of what is on disk.
 
@@ -69,7 +68,7 @@ def read_files(
         UserError: a file cannot be read or is not text; a header is not included by the source; a
             file that is not among the headers includes one of them.
     """
-    reader = _Reader(main, tuple(include), changed)
+    reader = Reader(main, tuple(include), changed)
     wanted = {reader.read(header): None for header in headers}
     return _joined(reader, wanted, _Strict(reader))
 
@@ -89,15 +88,22 @@ class Tree:
     paths: Mapping[str, Path]
 
 
-def read_tree(main: Path, include: Sequence[Path], belongs: Callable[[Path], bool]) -> Tree:
-    """Read a source with every header for which ``belongs`` holds.
+def read_tree(
+    main: Path,
+    include: Sequence[Path],
+    belongs: Callable[[Path], bool],
+    linked: Sequence[Path] = (),
+) -> Tree:
+    """Read a source, and those that are linked with it, with every header for which ``belongs``
+    holds.
 
     Raises:
         UserError: a file cannot be read or is not text.
     """
-    reader = _Reader(main, tuple(include))
-    includers: dict[_File, set[str]] = {}
-    frontier = [reader.main]
+    reader = Reader(main, tuple(include))
+    beside = [reader.read(file) for file in linked]
+    includers: dict[File, set[str]] = {}
+    frontier = [reader.main, *beside]
     while frontier:
         file = frontier.pop()
         for _, target in reader.included(file):
@@ -106,22 +112,24 @@ def read_tree(main: Path, include: Sequence[Path], belongs: Callable[[Path], boo
                     frontier.append(target)
                 includers.setdefault(target, set()).add(file.name)
     return Tree(
-        _joined(reader, dict.fromkeys(includers), _Lenient()),
+        _joined(reader, dict.fromkeys([*beside, *includers]), _Lenient()),
         {file.name: frozenset(names) for file, names in includers.items()},
-        {file.name: file.path for file in (reader.main, *includers)},
+        {file.name: file.path for file in (reader.main, *beside, *includers)},
     )
 
 
-def _joined(reader: _Reader, wanted: Mapping[_File, None], policy: _Strict | _Lenient) -> Joined:
-    kept: dict[_File, KeptInclude] = {}
+def _joined(reader: Reader, wanted: Mapping[File, None], policy: _Strict | _Lenient) -> Joined:
+    kept: dict[File, KeptInclude] = {}
     while True:
-        walk = _Walk(reader, frozenset(wanted) - kept.keys())
+        walk = Walk(reader, [file for file in wanted if file not in kept])
         refused = next(_refusals(walk, wanted, kept, policy), None)
         if refused is None:
             break
         kept[refused[0]] = refused[1]
     writer = _Writer(reader, walk)
     writer.write(reader.main)
+    for file in walk.linked:
+        writer.write_behind(file)
     parts = tuple(writer.parts)
     marked = reader.marked & {part.file for part in parts}
     text, beside = "".join(writer.pieces), tuple(_beside(reader, walk))
@@ -129,121 +137,13 @@ def _joined(reader: _Reader, wanted: Mapping[_File, None], policy: _Strict | _Le
     return Joined(source, tuple(kept.values()))
 
 
-@dataclass(frozen=True, eq=False)
-class _File:
-    """A file that was read.
-
-    Attributes:
-        path: where it is, all links followed.
-        name: its path from the main file's folder.
-    """
-
-    path: Path
-    name: str
-    read: IncludingText
-
-    @property
-    def text(self) -> str:
-        return self.read.text
-
-
-class _Reader:
-    """Reads files once each, and finds what their includes mean."""
-
-    def __init__(
-        self, main: Path, include: tuple[Path, ...], changed: Mapping[Path, str] = UNCHANGED
-    ) -> None:
-        self._folder = main.resolve().parent
-        self._changed = {path.resolve(): text for path, text in changed.items()}
-        self._include = include
-        self._files: dict[Path, _File] = {}
-        self.marked: frozenset[str] = frozenset()
-        """Names of the files that begin with a byte order mark."""
-        self.main = self.read(main, main.name)
-
-    def read(self, path: Path, name: str | None = None) -> _File:
-        """The file at a path."""
-        real = path.resolve()
-        found = self._files.get(real)
-        if found is None:
-            shown = name or Path(os.path.relpath(real, self._folder)).as_posix()
-            text = self._changed.get(real)
-            source = read_source(path, shown) if text is None else of_text(shown, text)
-            self.marked |= source.marked
-            found = _File(real, shown, IncludingText(source.text))
-            self._files[real] = found
-        return found
-
-    def included(self, file: _File) -> Iterator[tuple[Include, _File | None]]:
-        """A file's includes, each with what it means; None for one that cannot be read."""
-        for include in file.read.includes:
-            own = (file.path.parent,) if include.quoted else ()
-            paths = (folder / include.name for folder in (*own, *self._include, self._folder))
-            found = next((path for path in paths if path.is_file()), None)
-            try:
-                yield include, None if found is None else self.read(found)
-            except UserError:
-                yield include, None
-
-
-@dataclass(frozen=True, slots=True)
-class _Inclusion:
-    """One place at which a header is included; its conditions are (file, region) around it."""
-
-    file: _File
-    include: Include
-    conditions: frozenset[tuple[str, int]]
-
-    @property
-    def place(self) -> SourceLine:
-        return SourceLine(self.file.name, self.include.line)
-
-
-class _Walk:
-    """Follows the includes from the main file through the headers chosen, as a compiler would."""
-
-    def __init__(self, reader: _Reader, chosen: frozenset[_File]) -> None:
-        self.reader = reader
-        self.chosen = chosen
-        self.inclusions: dict[_File, list[_Inclusion]] = {}
-        self.others: dict[_File, None] = {}
-        """Files that stay includes."""
-        self._visit(reader.main, frozenset())
-
-    def _visit(self, file: _File, around: frozenset[tuple[str, int]]) -> None:
-        for include, target in self.reader.included(file):
-            if target is None:
-                continue
-            if target not in self.chosen:
-                self.others.setdefault(target)
-                continue
-            regions = file.read.conditions(include.region)
-            conditions = around | {(file.name, region) for region in regions}
-            known = self.inclusions.setdefault(target, [])
-            known.append(_Inclusion(file, include, conditions))
-            if len(known) == 1:
-                self._visit(target, conditions)
-
-    def behind(self, file: _File) -> Iterator[tuple[_File, Include, _File]]:
-        """All includes in a file that stays one, and in what it includes."""
-        seen, frontier = {file}, [file]
-        while frontier:
-            one = frontier.pop()
-            for include, target in self.reader.included(one):
-                if target is not None:
-                    yield one, include, target
-                    if target not in seen and target not in self.chosen:
-                        seen.add(target)
-                        frontier.append(target)
-
-
 class _Lenient:
     """What the user did not ask for simply stays an include."""
 
-    def shared(self, header: _File, other: _File, place: SourceLine) -> None:
+    def shared(self, header: File, other: File, place: SourceLine) -> None:
         """A file that is none of the headers includes one of them."""
 
-    def not_included(self, header: _File, others: Iterable[_File]) -> None:
+    def not_included(self, header: File, others: Iterable[File]) -> None:
         """No file includes a header."""
 
 
@@ -251,16 +151,16 @@ class _Lenient:
 class _Strict:
     """What the user can mend is an error."""
 
-    reader: _Reader
+    reader: Reader
 
-    def shared(self, header: _File, other: _File, place: SourceLine) -> None:
+    def shared(self, header: File, other: File, place: SourceLine) -> None:
         raise UserError(
             f"{header.name} cannot evolve: {other.name} includes it as well",
             where=str(place),
             hint=f"put {other.name} among the headers, too, or leave {header.name} out",
         )
 
-    def not_included(self, header: _File, others: Iterable[_File]) -> None:
+    def not_included(self, header: File, others: Iterable[File]) -> None:
         known = ", ".join(file.name for file in others) or "none"
         raise UserError(
             f"{self.reader.main.name} does not include {header.name}",
@@ -271,11 +171,11 @@ class _Strict:
 
 
 def _refusals(
-    walk: _Walk,
-    wanted: Mapping[_File, None],
-    kept: Mapping[_File, KeptInclude],
+    walk: Walk,
+    wanted: Mapping[File, None],
+    kept: Mapping[File, KeptInclude],
     policy: _Strict | _Lenient,
-) -> Iterator[tuple[_File, KeptInclude]]:
+) -> Iterator[tuple[File, KeptInclude]]:
     """Headers whose text cannot be put in place, and why.
 
     Raises:
@@ -294,7 +194,10 @@ def _refusals(
     for header in wanted:
         if header in walk.chosen:
             found = walk.inclusions.get(header, [])
-            if not found:
+            if header in walk.linked:
+                if not _PLAIN_NAME.fullmatch(header.name):
+                    yield header, KeptInclude(header.name, None, _NO_PLAIN_NAME)
+            elif not found:
                 if not kept:
                     policy.not_included(header, walk.others)
                 yield (
@@ -305,11 +208,11 @@ def _refusals(
                 yield header, KeptInclude(header.name, found[0].place, reason)
 
 
-def _reason(header: _File, inclusions: Sequence[_Inclusion]) -> str | None:
+def _reason(header: File, inclusions: Sequence[Inclusion]) -> str | None:
     """Why a header's text cannot stand at the first of its inclusions, for all of them."""
     first, *later = inclusions
     if not _PLAIN_NAME.fullmatch(header.name):
-        return "its path has white space, quotes, '<', '>' or '@' in it"
+        return _NO_PLAIN_NAME
     if not first.file.read.is_between_declarations(first.include.start):
         return "it is included in the middle of something"
     if not header.read.is_made_of_declarations:
@@ -326,7 +229,7 @@ _MOST_BESIDE = 2_000_000
 """Characters of headers that are read for what they define; a toolkit's own are many times that."""
 
 
-def _beside(reader: _Reader, walk: _Walk) -> Iterator[str]:
+def _beside(reader: Reader, walk: Walk) -> Iterator[str]:
     """The texts of headers that stay includes, each behind those that it includes."""
     seen = set(walk.chosen)
     length = 0
@@ -347,14 +250,14 @@ def _beside(reader: _Reader, walk: _Walk) -> Iterator[str]:
 class _Writer:
     """Writes files one into the other."""
 
-    reader: _Reader
-    walk: _Walk
+    reader: Reader
+    walk: Walk
     pieces: list[str] = field(default_factory=list)
     parts: list[FileSpan] = field(default_factory=list)
     _length: int = 0
-    _written: set[_File] = field(default_factory=set)
+    _written: set[File] = field(default_factory=set)
 
-    def write(self, file: _File) -> None:
+    def write(self, file: File) -> None:
         """Write a file with what is included in it."""
         self._written.add(file)
         at, line = 0, 1
@@ -378,9 +281,15 @@ class _Writer:
             self._text(f'#line {line} "{file.name}"\n')
         self._part(file, line, file.text[at:])
 
+    def write_behind(self, file: File) -> None:
+        """Write a source that is linked with what is written."""
+        end = "" if self.pieces and self.pieces[-1].endswith("\n") else "\n"
+        self._text(f'{end}#line 1 "{file.name}"\n')
+        self.write(file)
+
     def _following(
-        self, file: _File, include: Include, target: _File | None
-    ) -> str | Sequence[_File] | None:
+        self, file: File, include: Include, target: File | None
+    ) -> str | Sequence[File] | None:
         """What is to stand behind an include: nothing, files (perhaps none), or another include."""
         if target in self.walk.chosen:
             return [target] if target not in self._written else []
@@ -389,7 +298,7 @@ class _Writer:
             return None
         return f'#include "{target.name}"\n'
 
-    def _part(self, file: _File, line: int, text: str) -> None:
+    def _part(self, file: File, line: int, text: str) -> None:
         if text or not file.text:
             end = self._length + len(text)
             self.parts.append(FileSpan(file.name, line, self._length, end))

@@ -7,8 +7,9 @@ the language standard. Nothing is run, and what only a run would tell is left ou
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from gi_cuda.init.repository import Repository
@@ -172,16 +173,11 @@ def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
     file = folder / "CMakeLists.txt"
     if not file.is_file():
         return
-    variables = _cmake_folders(folder, repository)
-    text = re.sub(r"(?m)#.*$", "", _text(file))
-    for match in _COMMAND.finditer(text):
-        command = match[1].lower()
-        words = [quoted or plain for quoted, plain in _WORDS.findall(match[2])]
-        place = f"{file}:{_line(text, match.start())}"
+    variables = _set_above(folder, repository)
+    for command, words, line in _commands(_text(file)):
+        place = f"{file}:{line}"
         if command == "set" and len(words) > 1:
-            value = _expanded(" ".join(words[1:]), variables)
-            if value is not None:
-                variables.setdefault(words[0], value)
+            _set(variables, words, variables)
             if words[0] in ("CMAKE_CUDA_STANDARD", "CMAKE_CXX_STANDARD"):
                 yield from _said("-std", f"c++{words[1]}", folder, place)
             continue
@@ -202,6 +198,32 @@ def _of_cmake(folder: Path, repository: Repository) -> Iterator[Said]:
             for one in (value or "").replace(";", " ").split():
                 plain = one.removeprefix("-D") if option == "-D" else one
                 yield from _said(option, plain, folder, place)
+
+
+def _commands(text: str) -> Iterator[tuple[str, list[str], int]]:
+    """The commands of a list of CMake, each with its words and its line."""
+    plain = re.sub(r"(?m)#.*$", "", text)
+    for match in _COMMAND.finditer(plain):
+        words = [quoted or bare for quoted, bare in _WORDS.findall(match[2])]
+        yield match[1].lower(), words, _line(plain, match.start())
+
+
+def _set(variables: dict[str, str], words: Sequence[str], known: Mapping[str, str]) -> None:
+    """Remember what a ``set`` says, if nothing nearer says it; `known` is what it may use."""
+    said = takewhile(lambda word: word not in ("CACHE", "PARENT_SCOPE"), words[1:])
+    value = _expanded(" ".join(said), known)
+    if value is not None:
+        variables.setdefault(words[0], value)
+
+
+def _set_above(folder: Path, repository: Repository) -> dict[str, str]:
+    """What CMake's own variables say of a folder, and what the lists above it set."""
+    variables = _cmake_folders(folder, repository)
+    for up in [*repository.folders_up(folder)][1:]:
+        for command, words, _ in _commands(_text(up / "CMakeLists.txt")):
+            if command == "set" and len(words) > 1:
+                _set(variables, words, {**variables, **_cmake_folders(up, repository)})
+    return variables
 
 
 def _cmake_folders(folder: Path, repository: Repository) -> dict[str, str]:

@@ -32,6 +32,22 @@ _ROUNDS = 8
 """How often headers are looked for that those found before include in turn."""
 
 
+class NotPreprocessed(UserError):
+    """The directives of a source or its headers are refused.
+
+    Attributes:
+        file, line: where; 0 for a line that is not known.
+    """
+
+    def __init__(self, file: str, line: int, what: str) -> None:
+        super().__init__(
+            f"its directives cannot be preprocessed: {what}",
+            where=f"{file}:{line}" if line else file,
+            hint="give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE",
+        )
+        self.file, self.line = file, line
+
+
 @dataclass(frozen=True, slots=True)
 class Headers:
     """What a source includes.
@@ -194,7 +210,7 @@ def _listed(source: Path, text: str, compilation: Compilation, how: str) -> list
     return [name for name in found if name != "-"]
 
 
-def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> UserError:
+def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> NotPreprocessed:
     """What a preprocessor complains of, at the source's own line.
 
     Args:
@@ -211,11 +227,7 @@ def _not_preprocessed(source: Path, text: str, directives: str, said: str) -> Us
         wanted = directives.splitlines()[line - 1].strip()
         lines = [one.strip() for one in text.splitlines()]
         file, line = str(source), lines.index(wanted) + 1 if wanted in lines else 0
-    return UserError(
-        f"its directives cannot be preprocessed: {what}",
-        where=f"{file}:{line}" if line else file,
-        hint="give the macros that it asks for as its build does: -D NAME or -D NAME=VALUE",
-    )
+    return NotPreprocessed(file, line, what)
 
 
 def _line(path: Path, source: Source, header: str) -> str:

@@ -1,22 +1,27 @@
-"""Kernels of which nothing is compiled as a source stands: the macros with which they are.
+"""Macros that nobody gave and without which a source is not compiled, or none of its kernels.
 
-They stand under an ``#if`` that holds only where the build says so. What the build files say is
-tried first, then what the conditions themselves ask for; the preprocessor decides.
+An ``#error`` asks for one, or the kernels stand under an ``#if`` that holds only where the build
+says so. What the build files say is tried first, then what the conditions themselves have; the
+preprocessor decides.
 """
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice, product
 from pathlib import Path
 
 from gi_cuda.errors import UserError
+from gi_cuda.grammar import read_source
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
+from gi_cuda.grammar.presence import Presence, read_presence
+from gi_cuda.grammar.source import line_starts
 from gi_cuda.init.build_files import said_in
 from gi_cuda.init.compilation import Compilation, definition
-from gi_cuda.init.headers import as_built
+from gi_cuda.init.headers import NotPreprocessed, as_built
 from gi_cuda.init.repository import Repository, repository_of
 from gi_cuda.init.sources import read_whole
 
@@ -27,7 +32,48 @@ _NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_
 
 _MOST_NAMES = 4
 _MOST_TRIED = 4
-_WHY = "without it none of its kernels is compiled"
+
+
+def as_asked(path: Path, given: Compilation) -> Compilation:
+    """How a source is compiled, with the macros for which an ``#error`` asks.
+
+    Raises:
+        UserError: the source cannot be read, or its directives cannot be preprocessed, whatever
+            macros are defined.
+    """
+    why: dict[str, str] = {}
+    while True:
+        try:
+            found = as_built(path, given)
+            return replace(found, origins={**found.origins, **why})
+        except NotPreprocessed as error:
+            macros = _without_error(path, error, given.define)
+            if not macros:
+                raise
+            values = {name: value for name, (value, _) in macros.items()}
+            given = replace(given, define={**given.define, **values})
+            why |= {name: place for name, (_, place) in macros.items()}
+
+
+def _without_error(
+    path: Path, error: NotPreprocessed, known: Mapping[str, str]
+) -> dict[str, tuple[str, str]]:
+    """Macros with which an ``#error`` is not reached, each with its value and where that is from;
+    none where there are no such ones."""
+    file = Path(error.file)
+    if not file.is_file():
+        return {}
+    text = read_source(file).text
+    presence = read_presence(text)
+    places = line_starts(text)
+    for directive in presence.directives:
+        if directive.word == "error" and bisect_right(places, directive.start) == error.line:
+            said = _said(path, repository_of(path))
+            for macros in _combinations(presence, directive.region, known, said):
+                if not presence.active({**known, **macros})[directive.region]:
+                    asked = f"{file.name}:{error.line} asks for it"
+                    return {n: (v, said.get(n, {}).get(v, asked)) for n, v in macros.items()}
+    return {}
 
 
 def with_kernels(path: Path, given: Compilation, found: Compilation) -> Compilation:
@@ -48,13 +94,14 @@ def with_kernels(path: Path, given: Compilation, found: Compilation) -> Compilat
     if not every:
         return found
     said = _said(path, repository_of(path))
-    for macros in islice(_tried(whole, every, found.define, said), _MOST_TRIED):
+    for macros in islice(_revealing(whole, every, found.define, said), _MOST_TRIED):
         try:
-            built = as_built(path, replace(given, define={**given.define, **macros}))
+            built = as_asked(path, replace(given, define={**given.define, **macros}))
         except UserError:
             continue
         if kernels(read_whole(path, built)):
-            origins = {name: said.get(name, {}).get(value, _WHY) for name, value in macros.items()}
+            why = "without it none of its kernels is compiled"
+            origins = {name: said.get(name, {}).get(value, why) for name, value in macros.items()}
             return replace(built, origins={**built.origins, **origins})
     raise _nothing_compiled(whole, every[0])
 
@@ -70,28 +117,37 @@ def _said(path: Path, repository: Repository) -> dict[str, dict[str, str]]:
     return values
 
 
-def _tried(
+def _revealing(
     code: CudaFile,
     every: Sequence[KernelSource],
     known: Mapping[str, str],
     said: Mapping[str, Mapping[str, str]],
 ) -> Iterator[dict[str, str]]:
-    """Macros with which a kernel may be compiled, the fewest first."""
+    """Macros with which a kernel may be compiled."""
     presence = code.presence
     for region in dict.fromkeys(presence.region(k.definition.node.start_byte) for k in every):
-        text = " ".join(one.rest for one in presence.conditions(region))
-        names = [name for name in _macros(text) if name not in known][:_MOST_NAMES]
-        values = [
-            [None, *dict.fromkeys([*said.get(name, ()), "1", *_NUMBER.findall(text)])]
-            for name in names
-        ]
-        tried = (
-            {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
-            for chosen in product(*values)
-        )
-        for macros in sorted(tried, key=len):
-            if macros and presence.active({**known, **macros})[region]:
+        for macros in _combinations(presence, region, known, said):
+            if presence.active({**known, **macros})[region]:
                 yield macros
+
+
+def _combinations(
+    presence: Presence,
+    region: int,
+    known: Mapping[str, str],
+    said: Mapping[str, Mapping[str, str]],
+) -> list[dict[str, str]]:
+    """Values for macros of the conditions around a region that have none, the fewest first."""
+    text = " ".join(one.rest for one in presence.conditions(region))
+    names = [name for name in _macros(text) if name not in known][:_MOST_NAMES]
+    values = [
+        [None, *dict.fromkeys([*said.get(name, ()), "1", *_NUMBER.findall(text)])] for name in names
+    ]
+    found = (
+        {name: value for name, value in zip(names, chosen, strict=True) if value is not None}
+        for chosen in product(*values)
+    )
+    return sorted((macros for macros in found if macros), key=len)
 
 
 def _macros(condition: str) -> list[str]:

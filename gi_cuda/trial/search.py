@@ -115,9 +115,12 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     assert furthest is not None, "the first one is always tried"
     if brief is not None:
         return brief
-    if _bearable(furthest.trouble) and attempt(furthest.proposal, PATIENCE) is None:
-        return _passed(furthest.proposal, furthest.done)
-    return Outcome(furthest.proposal, furthest.trouble, tuple(dict.fromkeys(tried)))
+    trouble: Trouble | None = furthest.trouble
+    if _bearable(furthest.trouble):
+        trouble = attempt(furthest.proposal, PATIENCE)
+        if trouble is None:
+            return _passed(furthest.proposal, furthest.done)
+    return Outcome(furthest.proposal, trouble, tuple(dict.fromkeys(tried)))
 
 
 @dataclass(frozen=True, slots=True)

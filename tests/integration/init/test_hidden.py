@@ -64,6 +64,42 @@ def test_a_file_that_includes_it_says_the_macro(tmp_path: Path) -> None:
     assert load_target(tmp_path / "t").build.define == {}
 
 
+ASKS = """#if WIDTH == 32
+typedef float real;
+#elif WIDTH == 64
+typedef double real;
+#else
+#error WIDTH must be 32 or 64
+#endif
+#ifndef MODE
+#error MODE is needed
+#endif
+"""
+
+
+def test_what_an_error_asks_for_is_taken_from_the_build_or_its_conditions(tmp_path: Path) -> None:
+    files = {
+        "part/src/k.cu": f'#include "real.h"\n{KERNEL}\n__device__ real value;\n',
+        "part/src/real.h": ASKS,
+        "part/src/CMakeLists.txt": "add_library(k k.cu)",
+        "part/CMakeLists.txt": "target_compile_definitions(k PUBLIC WIDTH=${WIDTH})",
+        "CMakeLists.txt": 'project(p)\nset(WIDTH "64" CACHE STRING "Size of numbers")\n',
+    }
+    lines = said(tree(tmp_path / "p", files), tmp_path / "t")
+    assert load_target(tmp_path / "t").build.define == {"WIDTH": "64", "MODE": "1"}
+    text = "".join(line.strip() for line in lines).replace(" ", "")
+    assert "compiledwith-DWIDTH=64:" in text
+    assert "part/CMakeLists.txt:1" in text
+    assert "compiledwith-DMODE=1:real.h:9asksforit" in text
+
+
+def test_an_error_that_no_macro_ends_is_said(tmp_path: Path) -> None:
+    source = tree(tmp_path / "p", {"k.cu": f"#ifdef __GNUC__\n#error never\n#endif\n{KERNEL}"})
+    message = refused(tmp_path, str(source))
+    assert "its directives cannot be preprocessed" in message
+    assert "k.cu:2" in message
+
+
 @pytest.mark.parametrize(
     ("opens", "hint"),
     [

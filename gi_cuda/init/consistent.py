@@ -21,6 +21,11 @@ _LARGEST = 16
 """Bytes of the largest item of a row, which a pitch in bytes has room for."""
 
 
+def is_pitch_name(name: str) -> bool:
+    """Whether a number is called what says how far rows are apart, or how long they are."""
+    return any(kind.fullmatch(name) for kind in (_PITCH, _WIDTH))
+
+
 def consistent(
     scalars: Sequence[ProposedScalar], counting: Sequence[str], body: str
 ) -> tuple[ProposedScalar, ...]:

@@ -18,10 +18,11 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
+from gi_cuda.trial.changes import guessed
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.resizing import BRIEF
-from gi_cuda.trial.running import Built, built_in, confirmed, explored
-from gi_cuda.trial.troubles import Beside, Brief, Idle, Impossible, Slow, Unjudged
+from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored
+from gi_cuda.trial.troubles import Beside, Brief, Crowded, Idle, Impossible, Slow, Unjudged
 
 _BACKEND = "host"
 
@@ -128,7 +129,11 @@ class Attempts:
             built = self._ready[active][1]
             seen = explored(tools, built.reference)
             trouble = next(seen.troubles(patience), None) or confirmed(tools, built)
-            return Brief(seen.seconds) if trouble is None and seen.seconds < BRIEF else trouble
+            if trouble is not None:
+                return trouble
+            if seen.seconds < BRIEF:
+                return Brief(seen.seconds)
+            return Crowded() if guessed(proposal) and crowded(tools, built) else None
 
 
 def _active(proposal: Proposal) -> frozenset[str]:

@@ -10,13 +10,17 @@ from gi_cuda.backends.protocol.requests import STATIC_SHARED
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
-from gi_cuda.trial.changes import Mend, resized, with_buffer, with_scalars
+from gi_cuda.init.consistent import is_pitch_name
+from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
 from gi_cuda.trial.facts import JUDGED
 from gi_cuda.trial.resizing import fewer_threads, other_block
 from gi_cuda.trial.troubles import Died, Roles, Varying
 
 _ZEROS = Fill(0, 1)
 _GIVEN = ("input", "inout")
+_ROWS = (128, 1024)
+"""Lengths of rows that are tried."""
+
 _WHOLE = 128
 """Of which whole sizes are multiples."""
 
@@ -174,6 +178,22 @@ def defined(proposal: Proposal) -> Iterator[Mend]:
         yield Mend(found, "real numbers from 1 to 2")
     if (other := other_block(proposal)) is not None:
         yield other
+
+
+def apart(proposal: Proposal) -> Iterator[Mend]:
+    """With scalars that were guessed so large that rows of so many items do not overlap."""
+    names = guessed(proposal)
+    rows = [name for name in names if is_pitch_name(name)]
+    note = "larger, as threads wrote the same places"
+    for length in _ROWS:
+        for group in dict.fromkeys((tuple(rows or names), names)):
+            tried = with_scalars(
+                proposal,
+                lambda s, g=group, n=length: max(int(s.value), n) if s.name in g else int(s.value),
+                note,
+            )
+            if tried != proposal:
+                yield Mend(tried, f"{', '.join(group)} made larger")
 
 
 def telling(proposal: Proposal) -> Iterator[Mend]:

@@ -8,13 +8,14 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.contents import alive, defined, in_their_roles, judged, nearer, steady, telling
+from gi_cuda.trial.contents import alive, apart, defined, in_their_roles, judged, nearer, steady, telling
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer, possible
 from gi_cuda.trial.troubles import (
     Beside,
     Blind,
     Brief,
+    Crowded,
     Died,
     Idle,
     Impossible,
@@ -52,6 +53,8 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from longer(proposal, trouble)
         case Unjudged():
             yield from judged(proposal)
+        case Crowded():
+            yield from apart(proposal)
         case Blind():
             yield from telling(proposal)
         case Idle(names):

@@ -18,7 +18,9 @@ from gi_cuda.backends.protocol.requests import (
     Recorded,
     Refused,
     Sampling,
+    TrySchedule,
 )
+from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure
 from gi_cuda.backends.workers.pool import Lost
 from gi_cuda.evaluate.baseline import FEWEST_ITERATIONS, broken
@@ -170,6 +172,14 @@ def confirmed(tools: Tools, built: Built) -> troubles.Trouble | None:
     base = _program(subject, built.reference, train)
     told = pool.one(Measure(_program(subject, built.broken, train), base, sampling))
     return Blind() if isinstance(told, Measurement) and told.correct else None
+
+
+def crowded(tools: Tools, built: Built) -> bool:
+    """Whether the reference's answers, which were confirmed, are others where its threads run in
+    the opposite order."""
+    cases = (*tools.train(), *tools.held_out())
+    whole = _program(tools.subject, built.reference, cases)
+    return tools.pool.one(TrySchedule(whole, _LIMIT, Schedule.REVERSED)) is False
 
 
 def _program(subject: Subject, binary: Binary, cases: tuple[str, ...]) -> Program:

@@ -14,6 +14,7 @@ from gi_cuda.trial.troubles import (
     Beside,
     Blind,
     Brief,
+    Crowded,
     Died,
     LeftOut,
     Refused,
@@ -88,6 +89,7 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     seen = [first]
     tried: list[str] = []
     brief: Outcome | None = None
+    spare: Outcome | None = None  # would pass all the same
     shortest = 0.0
     furthest: _Failed | None = None
     while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
@@ -95,7 +97,9 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
         trouble = attempt(proposal, 2 * GOAL)
         if trouble is None:
             return _passed(proposal, done)
-        if isinstance(trouble, Brief) and trouble.seconds > shortest:
+        if isinstance(trouble, Crowded):
+            brief, spare = None, spare or _passed(proposal, done)
+        elif isinstance(trouble, Brief) and trouble.seconds > shortest:
             brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds
         elif brief is not None:
             continue  # larger sizes do not do, or make no difference
@@ -113,8 +117,8 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
             tried.append(mend.said)
             waiting.append((mend.proposal, (*done, mend.said)))
     assert furthest is not None, "the first one is always tried"
-    if brief is not None:
-        return brief
+    if brief is not None or spare is not None:
+        return brief or spare
     trouble: Trouble | None = furthest.trouble
     if _bearable(furthest.trouble):
         trouble = attempt(furthest.proposal, PATIENCE)

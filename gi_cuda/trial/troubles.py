@@ -199,6 +199,20 @@ class Brief:
 
 
 @dataclass(frozen=True, slots=True)
+class Crowded:
+    """All is well, but answers depend on the order of threads: perhaps several write one place
+    since a scalar that was guessed, as the length of rows, is too small."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "give it scalars in data.py for which no two threads write the same place"
+
+    def __str__(self) -> str:
+        return "its answers depend on the order of its threads"
+
+
+@dataclass(frozen=True, slots=True)
 class Blind:
     """Nothing shows in the outputs: a variant that does nothing is as right."""
 
@@ -271,6 +285,7 @@ Trouble = (
     | Roles
     | Varying
     | Undefined
+    | Crowded
     | Blind
     | Brief
     | Unjudged

@@ -244,6 +244,32 @@ def test_a_kernel_may_have_a_name_of_the_back_end_s_own(
     assert outcome.passes, outcome.trouble
 
 
+TILED = """__global__ void k(float *a, const float *b, int gap) {
+    int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    a[y * gap + x] = x + 3 * y + b[threadIdx.x]; }
+int main() { float *a, *b; int w = 256, h = 256, unknown = read_it();
+    cudaMalloc(&a, w * h * sizeof(float)); cudaMalloc(&b, 32); dim3 grid(32, 32), block(8, 8);
+    k<<<grid, block>>>(a, b, unknown); }
+"""
+
+
+def test_rows_that_overlap_get_longer(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(TILED)
+    assert outcome.passes, outcome.trouble
+    (length,) = (s for s in outcome.proposal.scalars if s.name == "gap")
+    assert length.value in (128, 1024)
+    assert "threads wrote the same places" in length.note
+
+
+def test_what_races_whatever_its_scalars_are_passes_all_the_same(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(TILED.replace("y * gap + x", "(y + x) % 8").replace("8)", "8 + gap)", 1))
+    assert outcome.passes, outcome.trouble
+    (length,) = (s for s in outcome.proposal.scalars if s.name == "gap")
+    assert length.value == 2
+
+
 def test_what_cannot_be_mended_stays_and_is_said(trial: Callable[[str], Outcome]) -> None:
     text = (
         "__global__ void k(float *a, int n) {"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
@@ -165,6 +165,20 @@ def of_pointer(
     return ProposedBuffer(name, element, role_of(access), access, shown, const=const)
 
 
+def _declared(code: CudaFile) -> Iterator[tuple[Node, str]]:
+    """Declarations outside of functions, each of one variable, with its text."""
+    for node in walk(code.root):
+        text = code.of(node)
+        if node.type != "declaration" or "extern" in text.split() or inside_function(node):
+            continue
+        parts = node.children_by_field_name("declarator")
+        if len(parts) < 2:
+            yield node, text
+            continue
+        head = code.text[node.start_byte : parts[0].start_byte]
+        yield from ((node, f"{head}{code.of(part)};") for part in parts)
+
+
 def variables(
     code: CudaFile, functions: Sequence[Function], types: ElementTypes, layouts: Layouts
 ) -> tuple[ProposedBuffer, ...]:
@@ -177,10 +191,7 @@ def variables(
     texts = [code.text[f.start : f.end] for f in functions]
     used = {word for text in texts for word in _WORD.findall(text)}
     found: dict[str, ProposedBuffer] = {}
-    for node in walk(code.root):
-        text = code.of(node)
-        if node.type != "declaration" or "extern" in text.split() or inside_function(node):
-            continue
+    for node, text in _declared(code):
         memory = _MEMORY.match(text)
         declared = _DECLARED.search(text)
         if memory is None or declared is None or declared[1] not in used:

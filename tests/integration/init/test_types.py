@@ -233,3 +233,15 @@ def test_a_body_that_the_host_does_not_know_hides_no_types(tmp_path: Path) -> No
     )
     (way,) = init(str(source), tmp_path / "t").structs
     assert way.members == {"way_n": 0, "way_at": 8}
+
+
+def test_each_variable_of_one_declaration_is_seen(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__device__ __managed__ int x, y = 2, z[64];\n"
+        "__global__ void k() { x = 10 * y; z[threadIdx.x] = x; }\n"
+        "int main() { k<<<1, 64>>>(); }\n"
+    )
+    target = init(str(source), tmp_path / "t")
+    assert roles(target) == {"x": "inout", "z": "output"}
+    assert sizes(target) == {"x": "1", "z": "64"}

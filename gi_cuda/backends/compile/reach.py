@@ -21,6 +21,7 @@ from typing import NamedTuple
 from gi_cuda.backends.compile.declarations import WORD
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import code_lines, read_items
+from gi_cuda.backends.compile.late import declared_late
 from gi_cuda.backends.compile.needs import Needs
 
 _MOST_FRAMES = 8
@@ -159,6 +160,8 @@ def _reached(text: str, roots: Iterable[str]) -> tuple[Reached, _Frame | None]:
             if line not in kept:
                 lines[places[line]] = ""
     left = [read.items[at] for at in sorted(stay)]
+    for line, declaration in declared_late(left):
+        lines[places[line]] = f"{declaration} {lines[places[line]]}"
     functions = frozenset(
         key for item in left if item.function and not item.scope for key in item.keys
     )

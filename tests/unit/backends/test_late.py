@@ -1,0 +1,43 @@
+"""Functions that templates say before they are declared get a declaration in front of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gi_cuda.backends.compile.reach import Reach
+
+
+def declared(text: str) -> list[str]:
+    """What stands in front of the template after what cannot be reached is gone."""
+    found = Reach(frozenset({"k"})).reached(text).text
+    assert found.count("\n") == text.count("\n")
+    line = next(line for line in found.split("\n") if "template" in line)
+    return [part.strip() for part in line.partition("template <typename P>")[0].split(";")[:-1]]
+
+
+KERNEL = "__global__ void k(const Pole *p, float *a) {\n  a[0] = total(p[0]);\n}\n"
+TOTAL = "template <typename P> __device__ float total(P p) {\n  return weigh(p, 2) + 1;\n}\n"
+WEIGH = "__device__ float weigh(Pole p, int n) {\n  return p.a * n;\n}\n"
+
+
+def test_a_definition_behind_its_template_is_declared() -> None:
+    assert declared(TOTAL + KERNEL + WEIGH) == ["__device__ float weigh(Pole p, int n)"]
+
+
+def test_a_declaration_that_comes_late_is_repeated() -> None:
+    text = f"{TOTAL}__device__ float weigh(Pole p, int n = 3);\n{KERNEL}{WEIGH}"
+    assert declared(text) == []
+    assert declared(text.replace(" = 3", "")) == ["__device__ float weigh(Pole p, int n)"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"__device__ float weigh(Pole p, int n);\n{TOTAL}{KERNEL}{WEIGH}",
+        f"{WEIGH}{TOTAL}{KERNEL}",
+        f"{TOTAL}{KERNEL}struct Own {{\n  int x;\n}};\n{WEIGH.replace('int n', 'Own n')}",
+        f"{TOTAL}{KERNEL}{WEIGH.replace('float', 'auto')}",
+    ],
+)
+def test_what_needs_none_or_can_have_none_gets_none(text: str) -> None:
+    assert declared(text) == []

@@ -102,6 +102,11 @@ def said_by_build_files(source: Path, repository: Repository) -> Iterator[Said]:
         nearest = nearest and not found
 
 
+def is_toolkit(folder: Path) -> bool:
+    """Whether a folder has the headers of CUDA itself, of which each back end has its own."""
+    return (folder / "cuda_runtime_api.h").is_file()
+
+
 def said_in(folder: Path, repository: Repository) -> list[Said]:
     """What the build files of one folder say."""
     return [*_of_makefiles(folder), *_of_cmake(folder, repository)]
@@ -160,7 +165,8 @@ def _expanded(text: str, variables: Mapping[str, str], depth: int = 0) -> str | 
 
 def _said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
     if option in ("-I", "-isystem"):
-        if value.strip() and (found := (folder / value.strip()).resolve()).is_dir():
+        found = (folder / value.strip()).resolve()
+        if value.strip() and found.is_dir() and not is_toolkit(found):
             yield Said("-I", str(found), place)
     elif option == "-D":
         if _DEFINITION.fullmatch(value):

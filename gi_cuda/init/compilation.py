@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gi_cuda.errors import UserError
-from gi_cuda.init.build_files import said_by_build_files
+from gi_cuda.init.build_files import is_toolkit, said_by_build_files
 from gi_cuda.init.repository import Repository
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -175,10 +175,12 @@ def of_project(source: Path, given: Compilation, repository: Repository) -> Comp
             except UserError:
                 # It has other sources, or is none.
                 continue
-            names = [*map(str, found.include), *found.define, "-std"]
+            include = tuple(one for one in found.include if not is_toolkit(one))
+            names = [*map(str, include), *found.define, "-std"]
             origins = dict.fromkeys(names, str(database))
             newest = found.standard if found.standard[-2:] > "17" else STANDARD
-            return joined(given, replace(found, standard=newest, origins=origins))
+            found = replace(found, include=include, standard=newest, origins=origins)
+            return joined(given, found)
     return joined(given, _of_build_files(source, repository))
 
 

@@ -54,6 +54,10 @@ def instance_of(
         words.append(text)
     # Those left out have their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"
+    if kernel.overloaded:
+        bound = dict(zip((one.name for one in kernel.templates), words, strict=True))
+        texts = (_NAME.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
+        name += f"({', '.join(texts)})"
     return replace(types, aliases=aliases), name
 
 

@@ -8,7 +8,16 @@ from dataclasses import replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
-from gi_cuda.trial.contents import alive, apart, defined, in_their_roles, judged, nearer, steady, telling
+from gi_cuda.trial.contents import (
+    alive,
+    apart,
+    defined,
+    in_their_roles,
+    judged,
+    nearer,
+    steady,
+    telling,
+)
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer, possible
 from gi_cuda.trial.troubles import (

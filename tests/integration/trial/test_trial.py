@@ -270,6 +270,23 @@ def test_what_races_whatever_its_scalars_are_passes_all_the_same(
     assert length.value == 2
 
 
+@pytest.mark.parametrize(
+    ("head", "launcher"),
+    [("", "void k(float *a)"), ("template <typename T> ", "template <typename T> void k(T *a)")],
+)
+def test_host_code_that_launches_a_kernel_may_have_its_name(
+    head: str, launcher: str, trial: Callable[[str], Outcome]
+) -> None:
+    kind = "T" if head else "float"
+    launch = "k<T><<<40, 128>>>(a, 3, 5120)" if head else "k<<<40, 128>>>(a, 3, 5120)"
+    outcome = trial(
+        f"{head}__global__ void k({kind} *a, {kind} v, int n) {{ {INDEX} if (i < n) a[i] = v; }}\n"
+        f"{launcher} {{ {launch}; }}\n"
+        f"int main() {{ float *p; cudaMalloc(&p, 5120 * sizeof(float)); k(p); }}\n"
+    )
+    assert outcome.passes, outcome.trouble
+
+
 def test_what_cannot_be_mended_stays_and_is_said(trial: Callable[[str], Outcome]) -> None:
     text = (
         "__global__ void k(float *a, int n) {"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.init.build_files import own_build
+from gi_cuda.init.build_files import own_build, said_by_build_files
 from gi_cuda.init.repository import Repository
 
 MAKE = "all: app\ncheck := 1\n\ntest: app\n\t./app\n"
@@ -44,3 +44,12 @@ def test_the_nearest_says_it(
 def test_without_build_files_nothing_is_said(tmp_path: Path) -> None:
     (tmp_path / "CMakeLists.txt").write_text("add_library(part kernel.cu)")
     assert own_build(tmp_path / "kernel.cu", Repository(tmp_path)) is None
+
+
+def test_the_toolkit_s_own_headers_are_no_folder_of_a_project(tmp_path: Path) -> None:
+    for name in ("toolkit", "own"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "toolkit" / "cuda_runtime_api.h").touch()
+    (tmp_path / "Makefile").write_text("a:\n\tnvcc -I toolkit -I own a.cu\n")
+    said = said_by_build_files(tmp_path / "a.cu", Repository(tmp_path))
+    assert [one.value for one in said] == [str(tmp_path / "own")]

@@ -169,6 +169,8 @@ def kernels(code: CudaFile) -> tuple[KernelSource, ...]:
         known.setdefault(f"{kernel.name}({types})", kernel)
     found = sorted(known.values(), key=lambda kernel: kernel.definition.node.start_byte)
     names = [kernel.name for kernel in found]
+    # Host code that launches a kernel may have its name.
+    names += {d.qualified for d in code.definitions if not d.kernel}
     return tuple(replace(k, overloaded=names.count(k.name) > 1) for k in found)
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 
 from gi_cuda.backends.protocol.requests import STATIC_SHARED
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.consistent import is_pitch_name
+from gi_cuda.init.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
 from gi_cuda.trial.facts import JUDGED
 from gi_cuda.trial.resizing import fewer_threads, other_block
@@ -183,17 +185,17 @@ def defined(proposal: Proposal) -> Iterator[Mend]:
 def apart(proposal: Proposal) -> Iterator[Mend]:
     """With scalars that were guessed so large that rows of so many items do not overlap."""
     names = guessed(proposal)
-    rows = [name for name in names if is_pitch_name(name)]
+    rows = tuple(name for name in names if is_pitch_name(name))
     note = "larger, as threads wrote the same places"
     for length in _ROWS:
-        for group in dict.fromkeys((tuple(rows or names), names)):
-            tried = with_scalars(
-                proposal,
-                lambda s, g=group, n=length: max(int(s.value), n) if s.name in g else int(s.value),
-                note,
-            )
+        for group in dict.fromkeys((rows or names, names)):
+            tried = with_scalars(proposal, partial(_at_least, group, length), note)
             if tried != proposal:
                 yield Mend(tried, f"{', '.join(group)} made larger")
+
+
+def _at_least(names: Collection[str], least: int, scalar: ProposedScalar) -> int:
+    return max(int(scalar.value), least) if scalar.name in names else int(scalar.value)
 
 
 def telling(proposal: Proposal) -> Iterator[Mend]:

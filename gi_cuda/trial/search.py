@@ -117,14 +117,14 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
             tried.append(mend.said)
             waiting.append((mend.proposal, (*done, mend.said)))
     assert furthest is not None, "the first one is always tried"
-    if brief is not None or spare is not None:
-        return brief or spare
-    trouble: Trouble | None = furthest.trouble
+    if passing := brief or spare:
+        return passing
+    last: Trouble | None = furthest.trouble
     if _bearable(furthest.trouble):
-        trouble = attempt(furthest.proposal, PATIENCE)
-        if trouble is None:
+        last = attempt(furthest.proposal, PATIENCE)
+        if last is None:
             return _passed(furthest.proposal, furthest.done)
-    return Outcome(furthest.proposal, trouble, tuple(dict.fromkeys(tried)))
+    return Outcome(furthest.proposal, last, tuple(dict.fromkeys(tried)))
 
 
 @dataclass(frozen=True, slots=True)

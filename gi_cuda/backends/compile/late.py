@@ -29,10 +29,8 @@ def declared_late(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
         late = [key for key in item.keys if first[key] == at]
         if item.scope or item.kernel or not (item.function and late and _alone(items, at)):
             continue
-        users = (
-            k for k, one in enumerate(items[:at]) if _is_template(one) and one.said & item.keys
-        )
-        user, head = next(users, None), _head(item)
+        before = [k for k, one in enumerate(items[:at]) if one.said & item.keys]
+        user, head = next((k for k in before if _is_template(items[k])), None), _head(item)
         if user is not None and head:
             needed = set(WORD.findall(head)) - item.keys
             if all(first.get(word, -1) < user for word in needed):

@@ -53,6 +53,12 @@ def possible(proposal: Proposal) -> Iterator[Mend]:
                     yield Mend(tried, f"{', '.join(group)} made {how}")
     if (smaller := _smaller_block(proposal)) is not None:
         yield Mend(smaller, "a smaller block")
+    for doublings in range(1, 2 * _DOUBLINGS):
+        # Sizes that the source has as plain numbers.
+        tried = _fewer_blocks(_smaller(proposal, 2**doublings), 2**doublings)
+        if tried != proposal and is_handy(tried):
+            yield Mend(tried, "smaller sizes")
+            break
 
 
 def _scaled(proposal: Proposal, group: Sequence[str], factor: float) -> Proposal:

@@ -180,6 +180,17 @@ def test_large_buffers_of_a_fixed_size_get_smaller(trial: Callable[[str], Outcom
     assert int(outcome.proposal.launching.grid[0]) < 16384
 
 
+def test_buffers_of_a_fixed_size_for_which_there_is_no_memory_get_smaller(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        f"__global__ void k(const float *a, float *b) {{ {INDEX} b[i] = 2 * a[i]; }}\n"
+        + host("k<<<n / 128, 128>>>(a, b);", "n", "n", values="const int n = 512000000;")
+    )
+    assert outcome.passes, outcome.trouble
+    assert all(int(size) < 1 << 24 for size in sizes(outcome.proposal).values())
+
+
 def test_roles_are_what_was_seen(trial: Callable[[str], Outcome]) -> None:
     outcome = trial(
         "#define SET(p, v) (*(float *)(size_t)(p) = (v))\n"

@@ -18,7 +18,7 @@ from gi_cuda.init.sizes import Extent
 from gi_cuda.trial.facts import CASES, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Beside, Slow, Trouble
+from gi_cuda.trial.troubles import Beside, Brief, Crowded, Slow, Trouble
 
 MOST_TRIES = 6
 
@@ -61,7 +61,7 @@ def _mended(proposal: Proposal, trouble: Trouble, attempt: Attempt) -> Proposal:
         seen = {**dict.fromkeys(CASES, nothing), **trouble.seen}
         for mend in larger(proposal, Beside(seen)):
             grown = _fitting(mend.proposal)
-            if attempt(grown, PATIENCE) is None:
+            if isinstance(attempt(grown, PATIENCE), Brief | Crowded | None):
                 return grown
     return _smaller(proposal, _LESS)
 

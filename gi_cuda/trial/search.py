@@ -27,6 +27,9 @@ from gi_cuda.trial.troubles import (
 
 MOST_ATTEMPTS = 24
 
+MOST_BETTER = 6
+"""Attempts at a better one where there is one that would pass all the same."""
+
 PATIENCE = 0.3
 """Seconds a case may take if nothing makes it faster."""
 
@@ -92,8 +95,12 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     spare: Outcome | None = None  # would pass all the same
     shortest = 0.0
     furthest: _Failed | None = None
+    better = MOST_BETTER
     while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
         proposal, done = waiting.pop()
+        better -= spare is not None
+        if better < 0:
+            break
         trouble = attempt(proposal, 2 * GOAL)
         if trouble is None:
             return _passed(proposal, done)
@@ -108,6 +115,8 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
             trouble = attempt(proposal, PATIENCE)
             if trouble is None:
                 return _passed(proposal, done)
+            if isinstance(trouble, Crowded):
+                spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
         failed = _Failed(proposal, done, trouble)
         if furthest is None or failed.stage > furthest.stage:
@@ -122,7 +131,7 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     last: Trouble | None = furthest.trouble
     if _bearable(furthest.trouble):
         last = attempt(furthest.proposal, PATIENCE)
-        if last is None:
+        if last is None or isinstance(last, Crowded):
             return _passed(furthest.proposal, furthest.done)
     return Outcome(furthest.proposal, last, tuple(dict.fromkeys(tried)))
 

@@ -15,7 +15,7 @@ from gi_cuda.init import Proposal, files, from_options, propose, write_folder
 from gi_cuda.runs.tools import open_tools
 from gi_cuda.subject import load_subject
 from gi_cuda.trial import Attempts, Outcome, mended
-from gi_cuda.trial.troubles import Brief, Roles, Varying
+from gi_cuda.trial.troubles import Brief, Crowded, Roles, Slow, Trouble, Varying
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -397,3 +397,17 @@ def test_what_came_furthest_is_kept(copying: Proposal) -> None:
     assert not outcome.passes
     assert isinstance(outcome.trouble, Varying)
     assert roles(outcome.proposal)["b"] == "inout"
+
+
+def test_what_depends_on_the_order_of_threads_passes_where_nothing_helps(
+    copying: Proposal,
+) -> None:
+    tried: list[Proposal] = []
+
+    def attempt(proposal: Proposal, patience: float) -> Trouble:
+        tried.append(proposal)
+        return Slow("train", 0.02, over=False) if patience < 0.1 else Crowded()
+
+    outcome = mended(copying, attempt, time.monotonic() + 60)
+    assert outcome.passes
+    assert len(tried) < 50

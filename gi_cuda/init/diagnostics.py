@@ -12,8 +12,7 @@ from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.namespaces import namespaces
 from gi_cuda.backends.compile.preprocess import prelude
 from gi_cuda.backends.compile.process import run
-from gi_cuda.backends.compile.reach import Reach
-from gi_cuda.backends.compile.source import roots
+from gi_cuda.backends.compile.source import reach_of
 from gi_cuda.backends.host.compiler import HostCompiler
 from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.backends.protocol.variants import BuildFailure, Variant
@@ -69,7 +68,7 @@ def compiler_of(
         jobs=1,
         cxx=find_compiler(),
         namespaces=namespaces(source.text),
-        reach=Reach(roots(program.grammar, kernels)),
+        reach=reach_of(program.grammar, kernels),
     )
 
 

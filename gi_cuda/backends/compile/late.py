@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gi_cuda.backends.compile.declarations import WORD
-from gi_cuda.backends.compile.items import Item
+from gi_cuda.backends.compile.items import Item, read_items
+
+
+def says_late(source: str) -> bool:
+    """Whether a template of a source says a function that is declared behind it."""
+    read = read_items(source.split("\n"))
+    return read is not None and any(declared_late(read.items))
 
 
 def declared_late(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
@@ -23,10 +29,11 @@ def declared_late(items: Sequence[Item]) -> Iterator[tuple[int, str]]:
     """
     first: dict[str, int] = {}
     for at, item in enumerate(items):
-        for key in item.keys:
+        # With launch bounds, all that a kernel says may count as its names.
+        for key in item.keys if not item.kernel else ():
             first.setdefault(key, at)
     for at, item in enumerate(items):
-        late = [key for key in item.keys if first[key] == at]
+        late = [key for key in item.keys if first.get(key) == at]
         if item.scope or item.kernel or not (item.function and late and _alone(items, at)):
             continue
         before = [k for k, one in enumerate(items[:at]) if one.said & item.keys]

@@ -123,9 +123,12 @@ class Reach:
 
     Attributes:
         roots: names that lead to what stays.
+        late: whether its templates say functions that are declared behind them; then each variant
+            is looked at by itself.
     """
 
     roots: frozenset[str]
+    late: bool = False
     _frames: list[_Frame] = field(default_factory=list)
 
     def reached(self, text: str) -> Reached:
@@ -135,13 +138,13 @@ class Reach:
             remains = frame.applied(text, framed)
             if remains is not None:
                 return Reached(remains, frame.functions)
-        found, fresh = _reached(text, self.roots)
-        if fresh is not None:
+        found, fresh = _reached(text, self.roots, late=self.late)
+        if fresh is not None and not self.late:
             self._frames = [fresh, *self._frames[: _MOST_FRAMES - 1]]
         return found
 
 
-def _reached(text: str, roots: Iterable[str]) -> tuple[Reached, _Frame | None]:
+def _reached(text: str, roots: Iterable[str], *, late: bool) -> tuple[Reached, _Frame | None]:
     """What remains of a text, and what of this holds for others; None where it cannot be told."""
     cut = without_host_code(text)
     code, places = code_lines(cut, 0)
@@ -160,7 +163,7 @@ def _reached(text: str, roots: Iterable[str]) -> tuple[Reached, _Frame | None]:
             if line not in kept:
                 lines[places[line]] = ""
     left = [read.items[at] for at in sorted(stay)]
-    for line, declaration in declared_late(left):
+    for line, declaration in declared_late(left) if late else ():
         lines[places[line]] = f"{declaration} {lines[places[line]]}"
     functions = frozenset(
         key for item in left if item.function and not item.scope for key in item.keys

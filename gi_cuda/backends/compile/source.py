@@ -16,6 +16,7 @@ from gi_cuda.backends.compile.identity import (
     without_places,
 )
 from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.compile.late import says_late
 from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender
 from gi_cuda.backends.compile.namespaces import namespaces
@@ -102,7 +103,7 @@ class SourceCompiler(ABC):
             symbols=symbols,
             namespaces=namespaces(source.text),
             defines=defined_functions(source.text),
-            reach=Reach(roots(subject.grammar, (*target.kernels, *symbols))),
+            reach=reach_of(subject.grammar, (*target.kernels, *symbols)),
             **own,
         )
 
@@ -207,6 +208,11 @@ class SourceCompiler(ABC):
     @abstractmethod
     def _preprocessor(self) -> tuple[str, Callable[[str], Finished]]:
         """The text in front of a batch, and what preprocesses both."""
+
+
+def reach_of(rules: Rules, named: Sequence[str]) -> Reach:
+    """What takes out of variants what their kernels cannot reach; as of :func:`roots`."""
+    return Reach(roots(rules, named), late=says_late(rules.source.text))
 
 
 def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:

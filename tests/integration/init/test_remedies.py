@@ -110,11 +110,11 @@ REFUSALS = {
         mended="__global__ void k(int *a) { a[threadIdx.x] += 1; }\n",
     ),
     "macro of the build": source(
-        '#ifndef LEVEL\n#error "define LEVEL"\n#endif\n' + SCALE.replace("2 *", "LEVEL *"),
+        '#if LEVEL * 2 != 86\n#error "define LEVEL"\n#endif\n' + SCALE.replace("2 *", "LEVEL *"),
         "k.cu:2: its directives cannot be preprocessed",
         'error "define LEVEL"',
         "-D NAME=VALUE",
-        further=("-D", "LEVEL=3"),
+        further=("-D", "LEVEL=43"),
     ),
     "not a compilation database": Refusal(
         {"k.cu": SCALE, "options.json": '{"std": "c++17"}'},

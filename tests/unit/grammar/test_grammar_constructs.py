@@ -194,3 +194,11 @@ def test_every_part_is_a_rule_or_has_a_reason(file: Path) -> None:
 def test_most_of_every_target_is_variable(file: Path) -> None:
     found = [p for p in account(read_source(file)) if p.kind in EXPECTED]
     assert sum(part.variable for part in found) >= 0.85 * len(found)
+
+
+@pytest.mark.parametrize("behind", ["", "  ", " // why", " /* a\n b */", "\t\r", "\r"])
+def test_what_stands_behind_an_include_hides_no_kernel(behind: str) -> None:
+    text = f"#include <own.h>{behind}\n__global__\nvoid k(float *a)\n{{\n  a[0] = 1;\n}}\n"
+    grammar = convert(Source("k.cu", text))
+    assert [one.name for one in grammar.functions] == ["k"]
+    assert grammar.source.text == text

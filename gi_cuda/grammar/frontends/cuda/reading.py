@@ -80,9 +80,16 @@ class _Chain:
             yield region, self.directives[k].end, self.directives[k + 1].start
 
 
+_SPACE_BEHIND_INCLUDE = re.compile(
+    r"^(?P<include>[ \t]*#[ \t]*include\b[^\n]*[>\"])(?P<space>[ \t]+)(?=\r?$)", re.M
+)
+"""The parser takes such space for the file's name, and what follows for more of it."""
+
+
 def read(text: str, presence: Presence) -> ParserView:
     """Prepare a source for the parser."""
     code = _UNKNOWN.sub(lambda match: _blank(match[0]), TOKENS.sub(_shown, text))
+    code = _SPACE_BEHIND_INCLUDE.sub(r"\g<space>\g<include>", code)
     bare = bare_text(text)
     blank: list[Span] = _definitions_by_macro(bare, presence)
     active = presence.active({})

@@ -7,7 +7,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.cuda.backend import cuda_compiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
-from gi_cuda.backends.cuda.compile.nvcc import CONFINED
+from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.genome import Delete, Genotype
@@ -50,4 +50,4 @@ def test_a_device_is_stopped_and_confined_code_goes_on(toolkit: Toolkit, tmp_pat
     (text,) = (tmp_path / "plain").glob("*.ptx")
     made = text.read_text()
     assert "trap;" in made
-    assert "trap;" not in CONFINED[0].written(made)
+    assert "trap;" not in confined_module(made)

@@ -12,6 +12,8 @@ from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.subject import load_subject
 
+from .conftest import WASTED
+
 HARMLESS = "    if (at < n) {\n        mine = twice(in[at]);\n"
 LETHAL = """\
     const int *from = in + (1 << 28);
@@ -37,7 +39,7 @@ def test_a_crash_is_confirmed_by_an_earlier_one_of_the_same_edit(
     lines = kernel.read_text().split("\n")
     lethal, idle = (
         Delete(f"_kernel.cu_{lines.index(line) + 1}")
-        for line in ("    from = in;", "        waste += tile[i % BLOCK];")
+        for line in ("    from = in;", f"        {WASTED} / (i + 1);")
     )
     configuration = subject.original.configuration
     crashing, beside = (Genotype(configuration, e) for e in ((lethal,), (idle, lethal)))

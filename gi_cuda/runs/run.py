@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
+from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
@@ -216,13 +217,19 @@ class Run:
 
 
 @contextmanager
-def _staying(store: Store) -> Iterator[None]:
+def _staying(store: Store, folder: Path) -> Iterator[None]:
     """Where a run's folder was removed, that is what is wrong, whatever comes of it."""
     store.check_there()
     try:
         yield
     except Exception:
-        store.check_there()
+        try:
+            store.check_there()
+        except UserError:
+            # Compilers made it anew for what they write, of which nothing is left by now.
+            with suppress(OSError):
+                folder.rmdir()
+            raise
         raise
 
 
@@ -241,7 +248,7 @@ def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
         open_store(folder) as store,
         locked(folder) as lock,
         afterwards(REMOVE, folder / "build", holding=[lock]),
-        _staying(store),
+        _staying(store, folder),
     ):
         subject = stored_subject(store, folder)
         plan = stored_plan(store)

@@ -13,7 +13,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.kills import Bench, Kill
+from gi_cuda.errors import UserError
 from gi_cuda.runs.lock import FILE, locked
+from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.subject import Subject
 from tests.command import Done, begin, gi_cuda, quietly
@@ -79,6 +81,20 @@ def test_of_two_searches_into_one_folder_the_second_is_refused(
             assert not first.ended(0.01)
         done = gi_cuda(*words, cwd=tmp_path)
         is_refused(done, f"another process is making this run: {first.process.pid} on", "--run r")
+
+
+def test_what_is_written_where_a_run_was_is_removed_as_well(bench: Bench, tmp_path: Path) -> None:
+    folder = shutil.copytree(bench.finished, tmp_path / "r")
+
+    def spoiled() -> None:
+        with open_run(folder):
+            shutil.rmtree(folder)
+            (folder / "build" / "generation3").mkdir(parents=True)
+            raise RuntimeError("a compiler cannot write")
+
+    with pytest.raises(UserError, match="the run was removed"):
+        spoiled()
+    assert not folder.exists()
 
 
 def test_a_run_that_is_removed_as_it_is_written_is_said_to_be(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
@@ -13,7 +12,6 @@ from threading import Thread
 from typing import ClassVar
 
 from gi_cuda.backends.compile.cached import CachedCompiler
-from gi_cuda.backends.compile.identity import of_tool
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.processes import Stopped, leash
 from gi_cuda.backends.protocol.variants import (
@@ -25,130 +23,13 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
     Variant,
 )
-from gi_cuda.backends.table import open_compiler
+from gi_cuda.cluster.compiling import Order, Parcel, compiling, tools_of_compiler
 from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.members import Members
-from gi_cuda.cluster.package import Package, package_of
-from gi_cuda.cluster.replica import check_alike, own_folder
+from gi_cuda.cluster.package import package_of
 from gi_cuda.evaluate.batch import STOP_ASKED
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.runs.run import Run
-from gi_cuda.runs.stored import open_store, stored_subject
-
-
-@dataclass(frozen=True, slots=True)
-class Order:
-    """What is to be compiled.
-
-    Attributes:
-        build: the number of the build that it is for.
-        stage: 0: by the compiler itself; else by so many of those for rehearsals.
-        phenotype: what is compiled.
-    """
-
-    build: int
-    stage: int
-    phenotype: Phenotype
-
-
-@dataclass(frozen=True, slots=True)
-class Parcel:
-    """What became of it.
-
-    Attributes:
-        built: with a path that means nothing here.
-        file: the name of its file; several variants may share one.
-        content: of the file, where it has not been sent for this build.
-    """
-
-    built: Built
-    file: str = ""
-    content: bytes | None = None
-
-
-# -- on the machine that compiles ------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Compiles:
-    """Compiles for a search that goes on elsewhere.
-
-    Attributes:
-        stages: the compiler, and those for rehearsals.
-        folder: where binaries may be written.
-    """
-
-    stages: Sequence[Compiler]
-    folder: Path
-    seconds: ClassVar[float] = 0.0
-    floor: ClassVar[float] = 0.0
-
-    def results(
-        self,
-        share: Mapping[int, Order],
-        stop: Callable[[], bool],
-        more: Callable[[], Mapping[int, Order]],
-    ) -> Iterator[tuple[int, Parcel]]:
-        """Compile phenotypes, those of one stage as one batch.
-
-        Args:
-            stop, more: see :meth:`gi_cuda.cluster.machine.Helper.results`.
-        """
-        left = dict(share)
-        while left and not stop():
-            first = next(iter(left.values()))
-            numbers: dict[int, int] = {}
-            for number, one in left.items():
-                if one.stage == first.stage and one.build == first.build:
-                    numbers[one.phenotype.ident] = number
-            phenotypes = [left.pop(number).phenotype for number in numbers.values()]
-            folder = new_shard(self.folder)
-            sent: set[Path] = set()
-            for built in self.stages[first.stage].compile(phenotypes, folder):
-                yield numbers[built.ident], _parcel(built, sent)
-                if stop():
-                    break
-            shutil.rmtree(folder, ignore_errors=True)
-            left |= more()
-
-
-def _parcel(built: Built, sent: set[Path]) -> Parcel:
-    if isinstance(built, BuildFailure):
-        return Parcel(built)
-    content = None if built.path in sent else built.path.read_bytes()
-    sent.add(built.path)
-    return Parcel(built, str(built.path), content)
-
-
-@contextmanager
-def compiling(package: Package, threads: int) -> Iterator[Compiles]:
-    """Make a machine ready to compile for a run.
-
-    Args:
-        threads: how many compiler processes it may have at a time.
-
-    Raises:
-        UserError: it has no compiler, or another one than the search's machine.
-    """
-    with own_folder() as folder:
-        run_folder = package.unpacked(folder, 1, threads)
-        with open_store(run_folder) as store:
-            subject = stored_subject(store, run_folder)
-        compiler = open_compiler(subject, threads, package.architecture)
-        check_alike(package.tools, tools_of_compiler(compiler))
-        yield Compiles((compiler, *compiler.rehearsing()), folder / "built")
-
-
-def tools_of_compiler(compiler: Compiler) -> dict[str, str]:
-    """What has to be the same on all machines that compile for a search, by names for people."""
-    identity = compiler.identity(())
-    return {
-        "build of gi-cuda": of_tool().hex()[:8],
-        "compiler, with its headers,": "unknown" if identity is None else identity.hex()[:8],
-    }
-
-
-# -- on the search's -------------------------------------------------------------------------------
 
 
 class Desk:
@@ -225,7 +106,7 @@ class ClusterCompiler:
     Attributes:
         inner: the compiler.
         desk: has the work done.
-        stage: see :class:`Order`.
+        stage: see :class:`gi_cuda.cluster.compiling.Order`.
     """
 
     inner: Compiler

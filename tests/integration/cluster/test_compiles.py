@@ -8,7 +8,7 @@ from pathlib import Path
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.backends.protocol.variants import Binary, Phenotype
 from gi_cuda.backends.table import open_compiler
-from gi_cuda.cluster.compiler import Compiles, Order, tools_of_compiler
+from gi_cuda.cluster.compiling import Compiles, Order, tools_of_compiler
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.levels import open_subject
 

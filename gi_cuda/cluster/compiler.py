@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -11,17 +11,15 @@ from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import ClassVar
 
+from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.processes import Stopped, leash
 from gi_cuda.backends.protocol.variants import (
-    Binary,
-    BlockSize,
     BuildFailure,
     Built,
     Compiler,
     Phenotype,
-    Variant,
 )
 from gi_cuda.cluster.compiling import Order, Parcel, compiling, tools_of_compiler
 from gi_cuda.cluster.meeting import Meeting
@@ -100,16 +98,14 @@ class Desk:
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterCompiler:
+class ClusterCompiler(AroundCompiler):
     """A compiler that has others compile; all else it does itself.
 
     Attributes:
-        inner: the compiler.
         desk: has the work done.
         stage: see :class:`gi_cuda.cluster.compiling.Order`.
     """
 
-    inner: Compiler
     desk: Desk = field(compare=False)
     stage: int = 0
     disturbs: ClassVar[bool] = False
@@ -118,23 +114,6 @@ class ClusterCompiler:
     def jobs(self) -> int:
         """Compiler processes at a time, of all workers together."""
         return self.desk.threads
-
-    @property
-    def makes(self) -> type[Binary]:
-        """What the compiler makes."""
-        return self.inner.makes
-
-    def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """The compiler's."""
-        return self.inner.identity(options)
-
-    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """The compiler's."""
-        return self.inner.deciding(options)
-
-    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Done here: what is tabu is not compiled at all."""
-        return self.inner.preprocess(variants)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Have a batch compiled elsewhere."""
@@ -151,16 +130,6 @@ class ClusterCompiler:
                 placed[parcel.file] = path
             yield replace(built, path=placed[parcel.file])
 
-    def without_lent(
-        self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """As the compiler does."""
-        return self.inner.without_lent(phenotypes, reference)
-
-    def of_sources(self, front: str | None = None) -> Compiler:
-        """The compiler's, here: it is asked for facts about sources."""
-        return self.inner.of_sources(front)
-
     def apart(self) -> Compiler:
         """The compiler's, here: few ask for it."""
         return self.inner.apart()
@@ -169,14 +138,6 @@ class ClusterCompiler:
         """The compiler's, compiling elsewhere as well."""
         found = enumerate(self.inner.rehearsing(), 1)
         return tuple(ClusterCompiler(one, self.desk, stage) for stage, one in found)
-
-    def other_locals(self) -> Compiler | None:
-        """The compiler's, here: it is needed once."""
-        return self.inner.other_locals()
-
-    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """As the compiler does."""
-        return self.inner.inspect(binary, blocks)
 
 
 @contextmanager

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import TypeAdapter
 
+from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.compile.identity import digest, without_markers
 from gi_cuda.backends.compile.shards import new_shard
 from gi_cuda.backends.protocol.variants import (
     Binary,
-    BlockSize,
     BuildFailure,
     Built,
     Compiler,
     Phenotype,
-    Variant,
 )
 
 _FORMAT = "1"
@@ -42,15 +41,13 @@ def keeping(compiler: Compiler, cache: CodeCache | None) -> Compiler:
 
 
 @dataclass(frozen=True, slots=True)
-class CachedCompiler:
+class CachedCompiler(AroundCompiler):
     """A compiler whose work is kept.
 
     Attributes:
-        inner: compiles what is not in the cache.
-        cache: what is there already.
+        cache: what is there already; the rest the compiler makes.
     """
 
-    inner: Compiler
     cache: CodeCache
 
     @property
@@ -62,23 +59,6 @@ class CachedCompiler:
     def jobs(self) -> int:
         """As many as the compiler's."""
         return self.inner.jobs
-
-    @property
-    def makes(self) -> type[Binary]:
-        """What the compiler makes."""
-        return self.inner.makes
-
-    def identity(self, options: tuple[str, ...]) -> bytes | None:
-        """The compiler's."""
-        return self.inner.identity(options)
-
-    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
-        """The compiler's."""
-        return self.inner.deciding(options)
-
-    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
-        """Nothing of this is kept: it is what tells whether the rest is there."""
-        return self.inner.preprocess(variants)
 
     def compile(self, phenotypes: Sequence[Phenotype], folder: Path) -> Iterator[Built]:
         """Compile a batch; what is in the cache comes first, the rest is kept as it comes."""
@@ -114,31 +94,13 @@ class CachedCompiler:
             for one in phenotypes
         ]
 
-    def of_sources(self, front: str | None = None) -> Compiler:
-        """The compiler's, whose work is not kept: it is asked for facts about sources."""
-        return self.inner.of_sources(front)
-
     def apart(self) -> Compiler:
         """Equal variants have machine code of their own; the same batch has the same again."""
         return CachedBatches(self.inner, self.cache)
 
-    def without_lent(
-        self, phenotypes: Sequence[Phenotype], reference: Phenotype
-    ) -> list[Phenotype]:
-        """As the compiler does."""
-        return self.inner.without_lent(phenotypes, reference)
-
     def rehearsing(self) -> tuple[Compiler, ...]:
         """The compiler's, whose work is kept as well."""
         return tuple(CachedCompiler(one, self.cache) for one in self.inner.rehearsing())
-
-    def other_locals(self) -> Compiler | None:
-        """The compiler's, whose work is not kept: it is needed once."""
-        return self.inner.other_locals()
-
-    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
-        """As the compiler does."""
-        return self.inner.inspect(binary, blocks)
 
 
 class CachedBatches(CachedCompiler):

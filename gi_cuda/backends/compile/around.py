@@ -1,0 +1,61 @@
+"""What compilers share that are another one in all but how they compile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BlockSize,
+    BuildFailure,
+    Compiler,
+    Phenotype,
+    Variant,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class AroundCompiler:
+    """A compiler around another one, which is asked for all that does not compile variants.
+
+    Attributes:
+        inner: the other one.
+    """
+
+    inner: Compiler
+
+    @property
+    def makes(self) -> type[Binary]:
+        """What the compiler makes."""
+        return self.inner.makes
+
+    def identity(self, options: tuple[str, ...]) -> bytes | None:
+        """The compiler's."""
+        return self.inner.identity(options)
+
+    def deciding(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """The compiler's."""
+        return self.inner.deciding(options)
+
+    def preprocess(self, variants: Sequence[Variant]) -> dict[int, Phenotype | BuildFailure]:
+        """As the compiler does: it is what tells whether the rest is to be done."""
+        return self.inner.preprocess(variants)
+
+    def without_lent(
+        self, phenotypes: Sequence[Phenotype], reference: Phenotype
+    ) -> list[Phenotype]:
+        """As the compiler does."""
+        return self.inner.without_lent(phenotypes, reference)
+
+    def of_sources(self, front: str | None = None) -> Compiler:
+        """The compiler's: it is asked for facts about sources."""
+        return self.inner.of_sources(front)
+
+    def other_locals(self) -> Compiler | None:
+        """The compiler's: it is needed once."""
+        return self.inner.other_locals()
+
+    def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
+        """As the compiler does."""
+        return self.inner.inspect(binary, blocks)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import xxhash
+from numpy.typing import NDArray
 
 from gi_cuda.capture.fitted import Fitted, fit
 from gi_cuda.capture.folder import Captured, files, named
@@ -25,6 +27,7 @@ from gi_cuda.capture.running import Application, Plan
 from gi_cuda.capture.uses import KernelUse, best, launches_from, uses
 from gi_cuda.errors import UserError
 from gi_cuda.init import Proposal, check_free
+from gi_cuda.init.buffers import ProposedBuffer
 
 Tell = Callable[[str], None]
 
@@ -231,7 +234,20 @@ def _allowed(name: str, fitted: Fitted, again: Sequence[Mapping[int, Taken]]) ->
     every = [
         reals(element, one.pieces[name].read(element.type, after=True)) for one in fitted.launches
     ]
-    return allowed(coarsest(element), every, list(zip(first, second, strict=True)))
+    got = [_passed_on(buffer, fitted, one) for one in fitted.launches]
+    return allowed(coarsest(element), every, list(zip(first, second, strict=True)), got)
+
+
+def _passed_on(buffer: ProposedBuffer, fitted: Fitted, one: Observation) -> list[NDArray[Any]]:
+    """What a launch got that may stand in a buffer's place: of its type and size."""
+    alike = [
+        other
+        for other in fitted.proposal.buffers
+        if other.role in ("input", "inout") and other.element == buffer.element
+    ]
+    every = [one.pieces[other.name].read(buffer.element.type, after=False) for other in alike]
+    size = len(one.pieces[buffer.name].read(buffer.element.type, after=True))
+    return [reals(buffer.element, values) for values in every if len(values) == size]
 
 
 def _inputs(fitted: Fitted, one: Observation) -> str:

@@ -92,7 +92,7 @@ class _Fitter:
         self._proposal, self._launches = proposal, launches
         self._defaults = {p.name: p.default for p in proposal.parameters if p.active}
         self._scalars = [one.integers for one in launches]
-        self._names: list[Names] = [{**self._defaults, **one} for one in self._scalars]
+        self._names: list[dict[str, int]] = [{**self._defaults, **one} for one in self._scalars]
         self._own: dict[str, list[int]] = {}
         self._extents: list[Extent] = []
         self._grids: list[str] = []
@@ -160,7 +160,7 @@ class _Fitter:
         found: list[str] = []
 
         def blocks(values: Sequence[int], names: Sequence[Names]) -> str | None:
-            return blocks_of(values, names, by[len(found)])
+            return _worded(blocks_of(values, names, by[len(found)]))
 
         grid = self._extent(names[0], read.grid, grids, blocks, found)
         many = " * ".join(map(bracketed, (one for one in grid if one != "1")))
@@ -202,11 +202,9 @@ class _Fitter:
 
     def _items(self, values: Sequence[int], names: Sequence[Names]) -> str | None:
         """How many items a buffer has: one of each block, where the number says nothing more."""
-        found = size_of(values, names)
-        if found is not None and not found.isdecimal():
-            return found
+        found = _sized(values, names)
         grids = (text for text in self._grids if agrees(text, values, self._names))
-        return next(grids, found)
+        return found or next(grids, None)
 
     def _scalar(self, name: str, values: Sequence[int]) -> str:
         proposal = self._proposal
@@ -216,6 +214,8 @@ class _Fitter:
         while name in taken:
             name += "_"
         self._own[name] = list(values)
+        for known, value in zip(self._names, values, strict=True):
+            known[name] = value
         note = "as it was in each launch"
         self._extents.append(Extent(name, False, values[0], values[0], values[0], note))
         return name
@@ -268,13 +268,13 @@ class _Fitter:
             )
         count = 0 if first.linear else sum(1 for one in first.size if one) - first.layered
         sizes = tuple(
-            self._shown(f"{buffer.texture}_{name}", None, [one.size[axis] for one in seen], size_of)
+            self._shown(f"{buffer.texture}_{name}", None, [one.size[axis] for one in seen], _sized)
             for axis, name in enumerate(_AXES[:count])
         )
         layers = None
         if first.layered:
             deep = [one.size[2] for one in seen]
-            layers = self._shown(f"{buffer.texture}_layers", None, deep, size_of)
+            layers = self._shown(f"{buffer.texture}_layers", None, deep, _sized)
         modes = tuple(_MODES[mode] for mode in first.address[: max(1, count)])
         if first.linear:
             modes = ("clamp",)  # as where nothing is said: it has none
@@ -289,6 +289,15 @@ class _Fitter:
         )
         element = Element(kind, first.channels)
         return replace(buffer, element=element, image=image, access=Access.READ)
+
+
+def _worded(text: str | None) -> str | None:
+    """An expression, if it is more than a number: that may be another one in another run."""
+    return None if text is not None and text.isdecimal() and text != "1" else text
+
+
+def _sized(values: Sequence[int], names: Sequence[Names]) -> str | None:
+    return _worded(size_of(values, names))
 
 
 def _role(access: Access, const: bool, changed: bool) -> tuple[str, str]:

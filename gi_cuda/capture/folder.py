@@ -191,9 +191,10 @@ def case_tables(cases: Sequence[Captured], comment: str = _CASES) -> Iterator[st
 def _oracles(buffers: Sequence[ProposedBuffer], tolerances: Mapping[str, Allowed]) -> Iterator[str]:
     """Real numbers may be off by what was seen; all others are exact."""
     judged = [one for one in buffers if one.role in ("output", "inout")]
-    exact = [one.name for one in judged if one.name not in tolerances]
+    loose = {name: found for name, found in tolerances.items() if not found.exact}
+    exact = [one.name for one in judged if one.name not in loose]
     for buffer in judged:
-        if buffer.name not in tolerances:
+        if buffer.name not in loose:
             continue
         found, fields = tolerances[buffer.name], buffer.element.fields
         members = {f.name: [f.type, f.at, *([f.length] if f.length > 1 else [])] for f in fields}
@@ -208,4 +209,5 @@ def _oracles(buffers: Sequence[ProposedBuffer], tolerances: Mapping[str, Allowed
             members=members or None,
         )
     if exact:
-        yield table("[[oracle]]", kind="exact", buffers=exact)
+        said = "; ".join(f"{one}: {tolerances[one].why}" for one in exact if one in tolerances)
+        yield table("[[oracle]]", said, kind="exact", buffers=exact)

@@ -20,6 +20,15 @@ _SMALL = 0.1
 _MARGIN = 4.0
 """How many times what was seen is allowed."""
 
+_SEEN = 0.5
+"""The share of what a launch changes that has to be told from what it got."""
+
+_STEP = 4.0
+"""By how much less is allowed at a time until that is told."""
+
+_LEAST = 2.0
+"""Less than so many times what a number's last bit is worth leaves no room for rounding."""
+
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
@@ -32,6 +41,19 @@ class Allowed:
     absolute: float
     relative: float
     why: str
+
+    @property
+    def exact(self) -> bool:
+        """Whether not a bit may differ."""
+        return not self.absolute and not self.relative
+
+    def tells(self, answer: NDArray[Any], other: NDArray[Any]) -> bool:
+        """Whether most of what differs would be noticed."""
+        wanted, given = answer.astype(np.float64), other.astype(np.float64)
+        differing = (wanted != given) & ~(np.isnan(wanted) & np.isnan(given))
+        with np.errstate(all="ignore"):
+            near = np.abs(given - wanted) <= self.absolute + self.relative * np.abs(wanted)
+        return bool(np.count_nonzero(differing & ~near) >= _SEEN * np.count_nonzero(differing))
 
 
 def reals(element: Element, values: NDArray[Any]) -> NDArray[Any]:
@@ -58,27 +80,50 @@ def allowed(
     kind: str,
     answers: Sequence[NDArray[Any]],
     pairs: Sequence[tuple[NDArray[Any], NDArray[Any]]],
+    got: Sequence[Sequence[NDArray[Any]]] = (),
 ) -> Allowed:
     """How far floating-point results may be off.
+
+    Where a launch changes little, as a step of a simulation does, what rounding may change in a
+    large number hides that it did nothing. Then less is allowed, at last nothing.
 
     Args:
         kind: numpy's name of a value's type.
         answers: results of each launch that was captured.
         pairs: results of a launch in two runs that gave the kernel the same.
+        got: of each launch what would stand there had the kernel passed on what it got.
     """
     accuracy = ACCURACY[kind]
     largest = max(map(_largest, answers), default=0.0)
     absolute = accuracy * _SMALL * largest
-    if not pairs:
-        why = "no two runs gave the kernel the same, so this is what rounding may change"
-        return Allowed(absolute, accuracy, why)
-    apart = max(_apart(one, other) for one, other in pairs)
+    apart = max((_apart(one, other) for one, other in pairs), default=0.0)
     if not apart:
-        why = "several runs gave the same bits, so this is what rounding may change"
-        return Allowed(absolute, accuracy, why)
+        seen = (
+            "several runs gave the same bits" if pairs else "no two runs gave the kernel the same"
+        )
+        why = f"{seen}, so this is what rounding may change"
+        cases = [case for case in zip(answers, got, strict=False) if case[1]]
+        return _narrow(Allowed(absolute, accuracy, why), float(np.finfo(kind).eps), cases)
     why = f"from run to run up to {apart:.1e} apart, where the largest is {largest:.1e}"
     share = apart / largest if largest else 0.0
     return Allowed(max(absolute, _MARGIN * apart), max(accuracy, _MARGIN * share), why)
+
+
+def _narrow(
+    wide: Allowed, bit: float, cases: Sequence[tuple[NDArray[Any], Sequence[NDArray[Any]]]]
+) -> Allowed:
+    """As much less that what kernels got is told from their answers, in half of the launches.
+
+    Args:
+        bit: what the last bit of one is worth.
+    """
+    found = wide
+    while 2 * sum(all(found.tells(one, other) for other in got) for one, got in cases) < len(cases):
+        why = "more would hide that a launch did nothing: it changes little"
+        found = Allowed(found.absolute / _STEP, found.relative / _STEP, why)
+        if found.relative < _LEAST * bit:
+            return Allowed(0.0, 0.0, why)
+    return found
 
 
 def _largest(values: NDArray[Any]) -> float:

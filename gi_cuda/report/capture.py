@@ -47,5 +47,5 @@ def captured_lines(found: Capture) -> Iterator[str]:
     for buffer in proposal.buffers:
         yield f"  {buffer.name}: {buffer.role}, {buffer.notes.role}; {buffer.elements} items"
     for name, one in found.tolerances.items():
-        off = f"{one.relative:.0e} of a value or {one.absolute:.0e}"
-        yield f"  {name} may be off by {off}: {one.why}"
+        off = f"may be off by {one.relative:.0e} of a value or {one.absolute:.0e}"
+        yield f"  {name} {'has to be the same, bit for bit' if one.exact else off}: {one.why}"

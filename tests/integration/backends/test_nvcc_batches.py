@@ -185,6 +185,26 @@ def test_instrumented_loops_have_their_counter(nvcc: Any) -> None:
     assert "gi_loop_most" in binary.variables
 
 
+def test_a_guarded_loop_is_not_unrolled_as_often_as_its_guard_allows(nvcc: Any) -> None:
+    text = """\
+constexpr __device__ int sum(int n) {
+    int s = 0;
+    { unsigned gi_guard_0 = gi_begin();
+    for (int i = 0; (i < n) && (gi_guard_0++ < 1000 || gi_late()); i++) s += i; }
+    return s;
+}
+__global__ void k(float *x, int n) {
+    static_assert(sum(4) == 6, "a constant is one with a guard as well");
+    { unsigned gi_guard_1 = gi_begin();
+#pragma unroll
+    for (int i = 0; gi_guard_1++ < 1000 || gi_late(); i++) x[i] = x[n + i]; }
+}
+"""
+    known = text.replace("gi_guard_1 = gi_begin()", "gi_guard_1 = 0")
+    guarded, unrolled = nvcc.binaries([text, known])
+    assert guarded.kernels["k"].code * 10 < unrolled.kernels["k"].code
+
+
 def test_the_tools_own_kernels_are_compiled_once(toolkit: Toolkit, tmp_path: Path) -> None:
     first = build_helpers(toolkit, "sm_90", tmp_path)
     stamp = first.stat().st_mtime_ns

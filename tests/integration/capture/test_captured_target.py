@@ -273,6 +273,27 @@ def test_another_run_is_added_as_held_out_cases(tmp_path: Path) -> None:
     assert checked(tmp_path / "t").count("the answers known, bit for bit") == 4
 
 
+def test_a_grid_that_nothing_says_may_be_another_one_in_another_run(tmp_path: Path) -> None:
+    first = [dataclasses.replace(smooth(300, seed), grid=(7, 1, 1)) for seed in (1, 2)]
+    took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), first)
+    other = Recorded(("./app", "2"), runs=((dataclasses.replace(smooth(400, 3), grid=(9, 1, 1)),),))
+    uses, _ = list_kernels(other, tmp_path / "other")
+    add(other, uses, tmp_path / "t", wish(None, tmp_path / "t"), tmp_path / "added", in_silence)
+    target = load_target(tmp_path / "t")
+    assert [load_case(target, one).scalars["grid_x"] for one in target.cases] == [7, 7, 9]
+    assert checked(tmp_path / "t").count("the answers known, bit for bit") == 3
+
+
+def test_steps_that_change_little_are_judged_by_what_they_change(tmp_path: Path) -> None:
+    steps = [one for width in (40, 41) for one in heat(width, 30, 1)]
+    for one in steps:
+        before, after = one.memories[0][0], one.memories[2][1]
+        after[:] = before + (after - before) * np.float32(2e-5)
+    found = took(tmp_path, "diffuse", wish(HEAT / "kernels.cu", tmp_path / "t"), steps)
+    assert found.tolerances["to"].relative < 1e-5
+    assert "it changes little" in str(found.files["target.toml"])
+
+
 def test_only_what_is_new_is_added(tmp_path: Path) -> None:
     took(tmp_path, "smooth", wish(MIXED, tmp_path / "t"), [smooth(300, 1), smooth(150, 2)])
     wanted = wish(None, tmp_path / "t")

@@ -30,6 +30,39 @@ def test_without_runs_to_compare_that_is_said() -> None:
     assert "no two runs" in found.why
 
 
+def test_a_launch_that_changes_little_is_told_from_one_that_does_nothing() -> None:
+    before = np.linspace(300, 400, 1000, dtype=np.float32)
+    for change, narrower in [(1.0, False), (2e-3, True)]:
+        after = before + np.float32(change)
+        found = allowed("float32", [after], [(after, after)], [[before]])
+        assert (found.relative < 1e-5) is narrower
+        assert not found.exact
+        assert found.tells(after, before)
+        assert not found.tells(after, np.nextafter(after, np.float32(np.inf)))
+
+
+def test_a_launch_that_changes_no_more_than_rounding_does_is_exact() -> None:
+    before = np.linspace(300, 400, 1000, dtype=np.float32)
+    after = np.nextafter(before, np.float32(np.inf))
+    found = allowed("float32", [after], [], [[before]])
+    assert found.exact
+    assert "changes little" in found.why
+
+
+def test_launches_that_change_nothing_say_nothing_of_what_is_allowed() -> None:
+    values = np.append(np.linspace(300, 400, 1000, dtype=np.float32), VALUES[2:])
+    found = allowed("float32", [values] * 3, [(values, values)], [[values], [values], []])
+    assert found.relative == 1e-5
+
+
+def test_half_of_the_launches_are_enough() -> None:
+    before = np.linspace(300, 400, 1000, dtype=np.float32)
+    much, little = before + np.float32(1), np.nextafter(before, np.float32(np.inf))
+    for launches, narrower in [([much, little], False), ([much, little, little], True)]:
+        found = allowed("float32", launches, [], [[before]] * len(launches))
+        assert (found.relative < 1e-5) is narrower
+
+
 def test_of_structs_the_real_numbers_count() -> None:
     layout = np.dtype([("id", "int32"), ("at", "float32", (2,)), ("mass", "float64")], align=True)
     items = np.zeros(3, layout)

@@ -163,7 +163,9 @@ def test_a_touched_loop_is_guarded() -> None:
     first, second, third = (f"(gi_guard_{k}++ < {limits[k]} || gi_late())" for k in limits)
     assert "gi_guard" not in changed(body, limits, s_2=DELETED)
     after = changed(body, limits, s_3=DELETED)
-    assert f"{{ unsigned gi_guard_0 = 0; for (int i = 0; (i < n) && {first}; i++) {{" in after
+    assert (
+        f"{{ unsigned gi_guard_0 = gi_begin(); for (int i = 0; (i < n) && {first}; i++) {{" in after
+    )
     assert after.count("gi_guard") == 2
     after = changed(body, limits, for2_1=DELETED)
     assert f"for (int i = 0; {first}; i++)" in after
@@ -176,14 +178,14 @@ def test_guards_and_pragmas_keep_clear_of_each_other() -> None:
     header = "  for (int i = 0; i < n; ) p[i] = 1;"
     unroll = Expansion(body="pragma_K4")
     after = changed(header, {}, pragma_1=unroll, for2_1=DELETED)
-    assert after.startswith("  { unsigned gi_guard_0 = 0;\n#pragma unroll 4\n  for (")
+    assert after.startswith("  { unsigned gi_guard_0 = gi_begin();\n#pragma unroll 4\n  for (")
     for indentation in ("", "  ", "\t"):
         body = f"{indentation}#pragma unroll\n{header}"
         after = changed(body, {}, pragma_1=DELETED, for2_2=DELETED)
         assert "#" not in after
-        assert re.match(r"[ \t]*\{ unsigned gi_guard_0 = 0; +for \(", after)
+        assert re.match(r"[ \t]*\{ unsigned gi_guard_0 = gi_begin\(\); +for \(", after)
         after = changed(body, {}, pragma_1=unroll, for2_2=DELETED)
-        assert "gi_guard_0 = 0;\n#pragma unroll 4\n  for (" in after
+        assert "gi_guard_0 = gi_begin();\n#pragma unroll 4\n  for (" in after
 
 
 def test_a_donor_that_assigns_the_control_variable_touches_the_loop() -> None:
@@ -265,7 +267,7 @@ def test_many_edits_at_once_stay_in_balance(data: st.DataObject, file: Path) -> 
     found = dict(data.draw(st.lists(st.sampled_from(list(edits(grammar.under({})))), max_size=8)))
     text = render(grammar, found, {})
     assert balanced(text) == balanced(grammar.source.text)
-    opened = re.findall(r"unsigned gi_guard_\d+ = 0;", text)
+    opened = re.findall(r"unsigned gi_guard_\d+ = gi_begin\(\);", text)
     assert len(re.findall(r"gi_guard_\d+\+\+ < ", text)) == len(opened)
 
 

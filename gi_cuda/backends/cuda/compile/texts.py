@@ -24,9 +24,13 @@ bool gi_loop(unsigned loop, unsigned iterations) {{
 """
 """What instrumented variants call (see :func:`gi_cuda.grammar.instrument`); preprocessed."""
 
-LATE = """
+GUARDS = """
 static __attribute__((device, always_inline)) inline
 bool gi_late() { asm volatile ("trap;"); return false; }
+static __attribute__((device, always_inline)) inline
+unsigned gi_zero() { unsigned zero; asm ("mov.u32 %0, 0;" : "=r"(zero)); return zero; }
+static __attribute__((device, always_inline)) inline constexpr
+unsigned gi_begin() { return __builtin_is_constant_evaluated() ? 0 : gi_zero(); }
 """
 """What guards call that end a loop (see :mod:`gi_cuda.grammar.frontends.cuda.guard`); preprocessed.
 Confined code goes on to its end instead, and leaves a sign."""
@@ -76,7 +80,7 @@ def shard_text(
         loops = [int(number) for number in _COUNTED.findall(text)] if "gi_loop" in text else []
         own = COUNTER.format(loops=max(loops) + 1) if loops else ""
         own += CHOICE if "gi_chosen" in text else ""
-        own += LATE if "gi_late" in text else ""
+        own += GUARDS if "gi_guard" in text else ""
         begin = f"{joint}{seen(phenotype.overloads)}{forward}{own}"
         parts.append(f'# 1 "{name}/begin"\nnamespace {name} {{{begin}\n')
         parts.append(f'{text}\n# 1 "{name}/end"\n}}\n')

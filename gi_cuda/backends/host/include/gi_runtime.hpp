@@ -181,3 +181,11 @@ const char *gi_gave(unsigned index, gi_beyond *beyond);  // name of a buffer, nu
 uint64_t gi_texture_object(const gi_texture *texture);  // of one like that; 0: there is no room
 }
 #pragma GCC visibility pop
+
+// The first value of a loop guard's counter, which no compiler knows (grammar.frontends.cuda.guard).
+inline unsigned gi_zero() {
+  unsigned zero = 0;
+  asm("" : "+r"(zero));
+  return zero;
+}
+constexpr unsigned gi_begin() { return __builtin_is_constant_evaluated() ? 0 : gi_zero(); }

@@ -20,6 +20,10 @@ UNSEEN_LIMIT = 1000
 LATE = "gi_late"
 """What is called at a limit. Defined as ``bool``, it makes a guard that just leaves its loop."""
 
+BEGIN = "gi_begin"
+"""What gives a counter its first value, which no compiler knows: to one that knew how often a loop
+goes round at most, ``#pragma unroll`` would mean as many copies of its body."""
+
 
 class _Shape(NamedTuple):
     """What a loop is like once the expansions are made."""
@@ -83,7 +87,7 @@ def guards(
         shape = _Shape(
             _has_condition(grammar, loop, expansions), _has_pragma(grammar, loop, expansions)
         )
-        yield from _wrap(grammar, loop, counter, test, shape)
+        yield from _wrap(grammar, loop, counter, f"{BEGIN}()", test, shape)
 
 
 def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:
@@ -104,12 +108,14 @@ def _has_pragma(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion
     return grammar.source.text.startswith("#", loop.start)
 
 
-def _wrap(grammar: Grammar, loop: Loop, counter: str, test: str, shape: _Shape) -> Iterator[Splice]:
+def _wrap(
+    grammar: Grammar, loop: Loop, counter: str, begin: str, test: str, shape: _Shape
+) -> Iterator[Splice]:
     """Give a loop a counter of its own and one more conjunct."""
     text = grammar.source.text
     start, end = loop.condition
     gap = newline(text, loop.start) if shape.pragma else " "
-    yield opening(loop.start, loop.end, f"{{ unsigned {counter} = 0;{gap}")
+    yield opening(loop.start, loop.end, f"{{ unsigned {counter} = {begin};{gap}")
     if shape.condition:
         # One character wider than the condition: outside what an edit puts around it.
         yield opening(start, end + 1, "(")
@@ -130,5 +136,5 @@ def instrument(grammar: Grammar) -> str:
         counter = f"gi_count_{loop.ident}"
         test = f"gi_loop({loop.ident}u, ++{counter})"
         shape = _Shape(_has_condition(grammar, loop, {}), _has_pragma(grammar, loop, {}))
-        splices += _wrap(grammar, loop, counter, test, shape)
+        splices += _wrap(grammar, loop, counter, "0", test, shape)
     return splice(grammar.source.text, splices)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +49,11 @@ from gi_cuda.spec import (
 
 _PREPARED = ".prepared.npz"
 
+_SHORT = 2e-4
+"""Seconds that the runs of one sample should take together."""
+
+_MOST_REPEATS = 16
+
 _OPINIONS = 1000
 """Opinions of the oracle that are remembered."""
 
@@ -58,6 +65,11 @@ class _Sorrow:
 
     looks: int = 0
     wrong: int = 0
+
+
+def runs_of_a_sample(seconds: float) -> int:
+    """How many runs of so long are one sample of a time."""
+    return min(_MOST_REPEATS, max(1, math.ceil(_SHORT / max(seconds, _SHORT / _MOST_REPEATS))))
 
 
 class CaseRunner:
@@ -80,7 +92,7 @@ class CaseRunner:
         self._stored: dict[tuple[str, int], Reference] = {}
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
-        self._warm = False
+        self._repeats: tuple[int, ...] = ()
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
         self._sorrows: dict[str, _Sorrow] = {}
 
@@ -174,20 +186,27 @@ class CaseRunner:
         if self._reference is None or self._reference[0] != program:
             for one in self._reference[1] if self._reference else ():
                 self.device.unload(one)
-            self._reference, self._warm = None, False
+            self._reference, self._repeats = None, ()
             first = self.device.load(program.binary)
             more = [self.device.load_elsewhere(program.binary) for _ in range(LOADS - 1)]
             self._reference = (program, (first, *more))
         return self._reference[1]
 
-    def warm_up(self, program: Program, limit: float) -> None:
-        """Run the reference once wherever it is loaded and was never run, as variants were when
-        they are timed: a first run is slower."""
-        if not self._warm:
+    def repeats(self, program: Program, limit: float) -> tuple[int, ...]:
+        """Of each case, how many runs in turn are one sample of a time: more where they are short,
+        since what disturbs a launch is a larger part of it then.
+
+        The reference runs for that wherever it is loaded, the first time to warm up, as variants do
+        before they are timed: a first run is slower.
+        """
+        if not self._repeats:
             loads, plans = self.references(program), self.plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
             self.device.run_round(runs, limit)
-            self._warm = True
+            times = iter(self.device.run_round(runs, limit))
+            shortest = [min(one.seconds for one in islice(times, len(loads))) for _ in plans]
+            self._repeats = tuple(map(runs_of_a_sample, shortest))
+        return self._repeats
 
     def judge(self, case_plan: CasePlan) -> Judgement:
         """What the oracle says of the launches that just ran; unwanted writes count as wrong."""

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from statistics import median
 
 import numpy as np
 
@@ -218,7 +219,7 @@ class _Runner:
 def _time(
     case_runner: CaseRunner, runners: Sequence[_Runner], base: Program, sampling: Sampling
 ) -> None:
-    """Repetitions in which every variant and the reference run once in each case, as many as the
+    """Repetitions in which every variant and the reference take turns in each case, as many as the
     sampling rules ask for; a variant drops out when no more pairs of it are asked for. The
     reference's loads take turns."""
     racing, enough = list(runners), (sampling.screen, sampling.floor)
@@ -226,7 +227,7 @@ def _time(
     for case_plan in case_runner.plans(base):
         case_runner.device.make_room(case_plan)
     with case_runner.device.turn():
-        case_runner.warm_up(base, sampling.limit)
+        repeats = case_runner.repeats(base, sampling.limit)
         done = 0
         for wanted in _stages(sampling):
             begun = time.perf_counter()
@@ -236,6 +237,7 @@ def _time(
                     racing,
                     TimedRun(loads[number % len(loads)], theirs.drawn(number)),
                     place,
+                    repeats[place],
                 )
                 for number in range(done, wanted)
                 for place, theirs in enumerate(case_runner.plans(base))
@@ -254,27 +256,40 @@ def _time(
 
 @dataclass(frozen=True, slots=True)
 class _Repetition:
-    """One run of each variant and of the reference on one case, in the same draw; they take turns
-    in going first."""
+    """Runs of each variant and of the reference on one case, in the same draw; they take turns in
+    going first.
+
+    Attributes:
+        repeats: runs of each, whose median is its time.
+    """
 
     number: int
     runners: Sequence[_Runner]
     reference: TimedRun
     place: int
+    repeats: int
 
     def runs(self) -> list[TimedRun]:
         """All of them, in the order in which they run."""
         runs = [one.run_to_time(self.place, self.number) for one in self.runners]
         runs.append(self.reference)
-        return runs if self.number % 2 == 0 else runs[::-1]
+        return (runs if self.number % 2 == 0 else runs[::-1]) * self.repeats
 
     def pairs(self, done: Iterator[Timed]) -> list[tuple[Sample, bool]]:
         """A sample for each variant and whether its answers were those of before, from what became
         of the runs in the order in which they ran."""
-        mine = list(islice(done, len(self.runners) + 1))
-        *variants, reference = mine if self.number % 2 == 0 else mine[::-1]
-        case = self.reference.plan.case
-        return [(Sample(case, one.seconds, reference.seconds), one.agrees) for one in variants]
+        each = len(self.runners) + 1
+        mine = list(islice(done, each * self.repeats))
+        turns = [mine[at::each] for at in range(each)]
+        *variants, reference = turns if self.number % 2 == 0 else turns[::-1]
+        case, base = self.reference.plan.case, _median(reference)
+        return [
+            (Sample(case, _median(one), base), all(run.agrees for run in one)) for one in variants
+        ]
+
+
+def _median(runs: Sequence[Timed]) -> float:
+    return median(one.seconds for one in runs)
 
 
 def _stages(sampling: Sampling) -> list[int]:

@@ -127,6 +127,26 @@ class Presence:
             if directive.word == "define" and (macro := _macro(directive)) is not None:
                 yield macro
 
+    def is_guarded(self, macro: Macro) -> bool:
+        """Whether a definition from outside counts: ``#ifndef NAME`` or ``#if !defined(NAME)``."""
+        region = macro.directive.region
+        return any(
+            directive.region == self.parents[region]
+            and directive.start < macro.directive.start
+            and (
+                (directive.word == "ifndef" and directive.rest.split()[:1] == [macro.name])
+                or re.search(rf"!\s*defined\s*\(?\s*{macro.name}\b", directive.rest)
+            )
+            for directive in self.directives
+            if directive.word in ("if", "ifndef") and region
+        )
+
+    def unguarded(self) -> frozenset[str]:
+        """The macros that the source defines whatever comes from outside."""
+        macros = list(self.macros())
+        guarded = {one.name for one in macros if self.is_guarded(one)}
+        return frozenset(one.name for one in macros) - guarded
+
     def active(self, macros: Mapping[str, str]) -> tuple[bool, ...]:
         """For every region, whether it is compiled when ``macros`` are defined before the source.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
-from gi_cuda.grammar.presence import Macro
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"\(*\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*\s*\)*")
@@ -102,7 +101,7 @@ def _of_constants(
         if _FIXED.fullmatch(name) or (is_count(name) and not _THREADS.fullmatch(name)):
             continue
         values, _ = _values(name, value)
-        why = f"first make the constant a macro: #ifndef {name} / #define {name} {value} / #endif"
+        why = f"first make the constant a macro: #define {name} {value}"
         yield Tunable(name, "macro", values, value, why)
 
 
@@ -140,8 +139,7 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
         return None
     if macro is None:
         return _switch(code, name, define, shared)
-    guarded = _is_guarded(code, macro)
-    text = define.get(name, macro.body) if guarded else macro.body
+    text = define.get(name, macro.body) if code.presence.is_guarded(macro) else macro.body
     if not text.strip():
         return Tunable(name, "flag", (), 1, "the source itself defines it: give it with -D instead")
     value = whole_number(text)
@@ -152,17 +150,13 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
         return Tunable(
             name, "macro", values, value, "a header uses it too, and all variants share headers"
         )
-    if not guarded:
-        return Tunable(
-            name, "macro", values, value, f"first put #ifndef {name} / #endif around its #define"
-        )
     if why is None:
         return Tunable(name, "macro", values, value, _UNSURE)
     return Tunable(name, "macro", values, value, why, active=True)
 
 
 def _of_block(one: Tunable) -> Tunable:
-    """A guarded macro that a launch takes the size of its blocks from is a parameter."""
+    """A macro that a launch takes the size of its blocks from is a parameter."""
     return replace(one, active=True, why="size of a block") if one.why == _UNSURE else one
 
 
@@ -187,21 +181,6 @@ def _switch(code: CudaFile, name: str, define: Mapping[str, str], shared: bool) 
         return Tunable(name, "flag", (), min(value, 1), why, active=bool(safe))
     values = tuple(sorted({0, 1, value}))
     return Tunable(name, "macro", values, value, why)
-
-
-def _is_guarded(code: CudaFile, macro: Macro) -> bool:
-    """Whether a definition from outside counts: ``#ifndef NAME`` or ``#if !defined(NAME)``."""
-    region = macro.directive.region
-    return any(
-        directive.region == code.presence.parents[region]
-        and directive.start < macro.directive.start
-        and (
-            (directive.word == "ifndef" and directive.rest.split()[:1] == [macro.name])
-            or re.search(rf"!\s*defined\s*\(?\s*{macro.name}\b", directive.rest)
-        )
-        for directive in code.presence.directives
-        if directive.word in ("if", "ifndef") and region
-    )
 
 
 def _values(name: str, value: int) -> tuple[tuple[int, ...], str | None]:

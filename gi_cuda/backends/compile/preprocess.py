@@ -42,6 +42,8 @@ _INCLUDED = re.compile(r"""[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
 _LINE_MARKER = re.compile(r"\n#(?:line)? \d+[^\n]*")
 
+_OTHER = "gi_other_"
+"""In front of a macro's name, where a definition or its end is not to count."""
 
 NO_MACROS: Mapping[str, str] = MappingProxyType({})
 
@@ -76,16 +78,21 @@ def prelude(
     return "".join([*lines, _restored(names), _restored(macros)])
 
 
-def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
+def batch_text(
+    front: str, variants: Sequence[Variant], file_name: str, parameters: Collection[str] = ()
+) -> str:
     """The text that one preprocessor process turns into all phenotypes of a batch.
 
     Line markers name ``v<ident>/<file_name>`` (and likewise the headers whose text the source has
     in place), so whatever a compiler later says of a line names
     the variant as well.
+
+    Args:
+        parameters: macros that are what a variant says, whatever its text defines them as.
     """
     parts = [front]
     for variant in variants:
-        text, macros = _within(variant)
+        text, macros = _within(variant, variant.macros.keys() & parameters)
         names = sorted(macros.union(variant.macros))
         parts += [f"{_MARKER}{variant.ident}\n", _keep(names), _defined(variant.macros)]
         parts += [f'#line 1 "v{variant.ident}/{file_name}"\n{text}\n', _restored(names)]
@@ -93,8 +100,9 @@ def batch_text(front: str, variants: Sequence[Variant], file_name: str) -> str:
     return "".join(parts)
 
 
-def _within(variant: Variant) -> tuple[str, set[str]]:
-    """A variant's text as a part of a batch, and the macros that it sets or removes."""
+def _within(variant: Variant, given: Collection[str]) -> tuple[str, set[str]]:
+    """A variant's text as a part of a batch, and the macros that it sets or removes: others in
+    place of those that are given."""
     parts, macros, at = [], set(), 0
     for match in _CHANGED.finditer(variant.text):
         begin = variant.text.rfind("\n", 0, match.start()) + 1
@@ -106,6 +114,10 @@ def _within(variant: Variant) -> tuple[str, set[str]]:
         elif match["line"]:
             parts.append(f"{variant.text[at : match.end()]}v{variant.ident}/")
             at = match.end()
+        elif match["macro"] in given:
+            parts += [variant.text[at : match.start("macro")], _OTHER]
+            at = match.start("macro")
+            macros.add(f"{_OTHER}{match['macro']}")
         else:
             macros.add(match["macro"])
     return "".join([*parts, variant.text[at:]]), macros

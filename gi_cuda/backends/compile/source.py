@@ -28,6 +28,8 @@ from gi_cuda.backends.compile.reach import Reach, Reached, everything
 from gi_cuda.backends.compile.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
+from gi_cuda.grammar.presence import read_presence
+from gi_cuda.spec import ParameterKind
 from gi_cuda.spec.kernel_names import overload
 
 if TYPE_CHECKING:
@@ -62,6 +64,7 @@ class SourceCompiler(ABC):
         kernels, symbols: names of kernels and variables that must be found, as C++ has them
             (``blur<float, 3>``, ``filter::taps``).
         namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
+        parameters: macros that are what a variant says, though the source defines them as well.
         defines: functions of the source (see :mod:`gi_cuda.backends.compile.redeclared`).
         shares: whether variants may share machine code.
         reach: takes out of variants what their kernels cannot reach; None: they stay whole.
@@ -75,6 +78,7 @@ class SourceCompiler(ABC):
     kernels: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    parameters: frozenset[str] = frozenset()
     defines: frozenset[str] = frozenset()
     shares: bool = True
     reach: Reach | None = field(default=None, repr=False, compare=False)
@@ -102,6 +106,7 @@ class SourceCompiler(ABC):
             kernels=target.kernels,
             symbols=symbols,
             namespaces=namespaces(source.text),
+            parameters=_overruled(subject),
             defines=defined_functions(source.text),
             reach=reach_of(subject.grammar, (*target.kernels, *symbols)),
             **own,
@@ -153,7 +158,7 @@ class SourceCompiler(ABC):
         answer: dict[int, Phenotype | BuildFailure] = {}
         rest = list(variants)
         while rest:
-            finished = preprocess(batch_text(front, rest, self.file_name))
+            finished = preprocess(batch_text(front, rest, self.file_name, self.parameters))
             if finished.ok:
                 answer.update(split(finished.stdout, rest, self._meaning, self._remaining))
                 break
@@ -229,3 +234,9 @@ def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
     # What follows a variant's text to make kernels and variables known.
     names = {f"{kind}{number}" for kind in (KERNEL, SYMBOL) for number in range(len(named))}
     return expanded(names.union(*map(identifiers, said)), _CONTINUED.sub(" ", text))
+
+
+def _overruled(subject: Subject) -> frozenset[str]:
+    """The parameters that the source defines whatever comes from outside."""
+    macros = (p.name for p in subject.target.parameters if p.kind is ParameterKind.MACRO)
+    return read_presence(subject.grammar.source.text).unguarded().intersection(macros)

@@ -137,7 +137,12 @@ def test_what_oracle_and_cases_do_not_see_is_told_and_refused_if_strict(tmp_path
             "default_rng()",
             "other values from process to process: in",
         ),
-        ("kernel.cu", "#ifndef REPEAT\n#define REPEAT 1\n#endif", "#define REPEAT 1", "an #ifndef"),
+        (
+            "kernel.cu",
+            "#define REPEAT 1\n#endif",
+            "#define REPEAT 1\n#endif\n#undef REPEAT\n#define REPEAT 1",
+            "an #ifndef",
+        ),
         (
             "kernel.cu",
             "out[at] = ",

@@ -11,6 +11,7 @@ from tests.integration.evaluate.conftest import Make, parameter
 
 TIMES = parameter("TIMES", "[1, 2]", 1)
 GUARDED = "#ifndef TIMES\n#define TIMES 1\n#endif\n"
+AGAIN = f"{GUARDED}#undef TIMES\n#define TIMES 1"
 NESTED = """
 #ifndef TIMES
 #define TIMES 1
@@ -32,12 +33,22 @@ def found(subject: Subject) -> list[str]:
     ("head", "more", "block"),
     [
         (GUARDED, [TIMES], "64"),
+        ("#define TIMES 1 // so often", [TIMES], "64"),
+        ("#define TIMES 1\n#undef TIMES\n#define TIMES 2", [TIMES], "64"),
         (GUARDED, [TIMES, parameter("BLOCK", "[32, 64]", 64)], "BLOCK"),
         ("#define TIMES 1\n#define BLOCK 64", [parameter("BLOCK", "[32, 64]", 64)], "BLOCK"),
         (NESTED, [TIMES, parameter("DEEP", "", 0, "flag")], "64"),
         (GUARDED, [TIMES, parameter("O", "", 0, "option").rstrip() + '\ntext = "-O2"\n'], "64"),
     ],
-    ids=["code", "launch alone", "host code's", "beside another value alone", "option"],
+    ids=[
+        "code",
+        "no guard",
+        "defined twice",
+        "launch alone",
+        "host code's",
+        "beside another value alone",
+        "option",
+    ],
 )
 def test_what_changes_something(make: Make, head: str, more: list[str], block: str) -> None:
     more = [one.replace("values = \n", "") for one in more]
@@ -47,8 +58,8 @@ def test_what_changes_something(make: Make, head: str, more: list[str], block: s
 @pytest.mark.parametrize(
     ("head", "more", "block", "said"),
     [
-        ("#define TIMES 1", [TIMES], "64", "is there an #ifndef around kernel.cu:1?"),
-        ("#define TIMES 1", [TIMES], "32 * TIMES", "TIMES changes nothing in the source"),
+        (AGAIN, [TIMES], "64", "is there an #ifndef around kernel.cu:"),
+        (AGAIN, [TIMES], "32 * TIMES", "TIMES changes nothing in the source"),
         (GUARDED, [parameter("TIME", "[1, 2]", 1)], "64", "is it spelt right?"),
         (
             GUARDED + "#if 0\nint never = NEVER;\n#endif",
@@ -57,7 +68,7 @@ def test_what_changes_something(make: Make, head: str, more: list[str], block: s
             "NEVER seems to change nothing",
         ),
     ],
-    ids=["no guard", "no guard and launched", "misspelt", "dead code"],
+    ids=["another one", "another one and launched", "misspelt", "dead code"],
 )
 def test_what_changes_nothing(
     make: Make, head: str, more: list[str], block: str, said: str

@@ -148,11 +148,10 @@ def test_accumulators_and_updates_are_told_from_outputs(tmp_path: Path) -> None:
     assert not load_case(histogram, histogram.cases[0]).buffers["bins"].any()
 
 
-def test_macros_that_cannot_be_set_from_outside_are_only_offered(tmp_path: Path) -> None:
-    assert init("multiply.cu", tmp_path / "t").parameters == ()
+def test_macros_that_the_source_defines_without_a_guard_are_parameters(tmp_path: Path) -> None:
+    (parameter,) = init("multiply.cu", tmp_path / "t").parameters
+    assert (parameter.name, parameter.default) == ("TILE_WIDTH", 16)
     text = (tmp_path / "t" / "target.toml").read_text()
-    assert '# name = "TILE_WIDTH"' in text
-    assert "#ifndef TILE_WIDTH" in text
     assert 'block = ["TILE_WIDTH", "TILE_WIDTH", "1"]' in text
 
 

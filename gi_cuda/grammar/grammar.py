@@ -13,6 +13,7 @@ from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import Function, Loop, Rule
 from gi_cuda.grammar.rule_types import Join, Operation, RuleType, type_of
 from gi_cuda.grammar.scope import Declaration, Scope, same_meaning
+from gi_cuda.grammar.steps import steps
 
 
 @dataclass(frozen=True)
@@ -292,14 +293,15 @@ class View:
 
 
 def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
-    """The special donors of a place's type that would change it."""
+    """The special donors of a place's type that would change it; of numbers, its own steps."""
     own = grammar.source.text[place.start : place.end]
     if place.type is RuleType.RESTRICT and own:
         return ()
+    near = frozenset(steps(own)) if place.type.kind.stepped else None
     return tuple(
         name
         for name, text in grammar.specials.items()
-        if type_of(name) is place.type and text != own
+        if type_of(name) is place.type and text != own and (near is None or text in near)
     )
 
 

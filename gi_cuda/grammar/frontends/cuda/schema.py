@@ -25,8 +25,13 @@ _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
 
 
 def in_schema(grammar: Grammar, expansions: Mapping[str, Expansion]) -> bool:
-    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs."""
-    return not any(grammar.facts[name].declares for name in expansions)
+    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs, nor a
+    number that is in no other rule, such as an array's size."""
+    return not any(
+        grammar.facts[name].declares
+        or (grammar.rule(name).type is RuleType.NUMBER and _place(grammar, name) == name)
+        for name in expansions
+    )
 
 
 def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str:

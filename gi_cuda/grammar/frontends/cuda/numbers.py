@@ -1,7 +1,5 @@
 """Whole numbers that say how often and how much: in loop headers, array sizes, launch bounds and
 indices.
-
-An array's size stays 1, since it cannot be 0.
 """
 
 from __future__ import annotations
@@ -23,6 +21,12 @@ _COUNTING = {
 }
 """By node, which parts of it are such places."""
 
+_LEAST_OF_SIZE = 2
+"""What may become 1: device code has no arrays of size 0."""
+
+_Visit = tuple[Node, int | None]
+"""A node, and the least number that changes in it; None where none does."""
+
 _PASSED_OVER = frozenset(
     {
         "ERROR",
@@ -42,22 +46,23 @@ def read_numbers(definition: Node, function: int, findings: Findings) -> None:
     """Make rules of the numbers of a function that evolves."""
     bounds = [child for child in definition.children if child.type == "launch_bounds"]
     body = definition.child_by_field_name("body")
-    stack = [(node, True) for node in bounds if _is_plain(node, findings)]
+    stack: list[_Visit] = [(node, 0) for node in bounds if _is_plain(node, findings)]
     if body is not None:
-        stack.append((body, False))
+        stack.append((body, None))
     while stack:
-        node, counts = stack.pop()
+        node, least = stack.pop()
         if node.type == "number_literal":
-            if counts and _may_change(node, findings):
+            if least is not None and _is_from(least, findings.span(node)):
                 rule = RuleDraft(RuleType.NUMBER, node.start_byte, node.end_byte, function)
                 findings.rules.append(rule)
         elif node.type not in _PASSED_OVER:
-            stack.extend(_parts(node, counts, findings))
+            stack.extend(_parts(node, least, findings))
 
 
-def _parts(node: Node, counts: bool, findings: Findings) -> Iterator[tuple[Node, bool]]:
-    """The parts of a node that may hold numbers, and whether those are in such a place."""
-    counting = [node.child_by_field_name(name) for name in _COUNTING.get(node.type, ())]
+def _parts(node: Node, least: int | None, findings: Findings) -> Iterator[_Visit]:
+    """The parts of a node that may hold numbers, each with the least number that changes there."""
+    names = _COUNTING.get(node.type, ())
+    counting = [node.child_by_field_name(name) for name in names]
     fixed: list[Node | None] = []
     called = node.child_by_field_name("function")
     if called is not None and findings.span(called) in findings.macros.names:
@@ -65,10 +70,12 @@ def _parts(node: Node, counts: bool, findings: Findings) -> Iterator[tuple[Node,
     if node.type == "init_declarator":  # the initialiser may fill the array
         fixed.append(node.child_by_field_name("declarator"))
     if node.type.endswith("_statement"):
-        counts = False
+        least = None
     for child in node.named_children:
-        if child not in fixed:
-            yield child, counts or (child in counting and _is_plain(child, findings))
+        if child in counting and _is_plain(child, findings):
+            yield child, _LEAST_OF_SIZE if node.type == "array_declarator" else 0
+        elif child not in fixed:
+            yield child, least
 
 
 def _is_plain(node: Node, findings: Findings) -> bool:
@@ -80,7 +87,7 @@ def _is_plain(node: Node, findings: Findings) -> bool:
     )
 
 
-def _may_change(node: Node, findings: Findings) -> bool:
-    text, around = findings.span(node), node.parent
-    is_size = around is not None and around.type == "array_declarator"
-    return bool(steps(text)) and not (is_size and whole(text) == 1)
+def _is_from(least: int, text: str) -> bool:
+    """Whether a literal is a whole number of at least so much that has steps."""
+    number = whole(text)
+    return number is not None and number >= least and bool(steps(text))

@@ -21,6 +21,7 @@ from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit, Insert, Replace
 from gi_cuda.genome.space import Setting
 from gi_cuda.genome.variation import draw_pair
 from gi_cuda.grammar import RuleType
+from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.subject import Subject
 
 SLOWER, CLASH = 0.2, 0.003
@@ -182,12 +183,20 @@ class Garden:
         drawing = self._draw(EDIT_KINDS, places)
         return [next(drawing) for _ in range(count)]
 
-    def exchange(self, first: type[Edit]) -> frozenset[Effect]:
-        """The effects of a move, which begins with an insert, or of a swap, with a replace."""
+    def exchange(
+        self, first: type[Edit], place: RuleType = RuleType.STATEMENT
+    ) -> frozenset[Effect]:
+        """The effects of a move, which begins with an insert, or of a swap, with a replace.
+
+        Args:
+            place: the type of the rule that this is made at.
+        """
         subject = self.subject
         while True:
             edits = draw_pair(subject.original, subject.grammar, self._rng)
-            if edits is not None and isinstance(edits[0], first):
+            if edits is None or type_of(edits[0].place) is not place:
+                continue
+            if isinstance(edits[0], first):
                 genotype = Genotype(subject.original.configuration, edits)
                 effects = effects_of(subject, genotype)
                 if len(effects) == 2:
@@ -263,13 +272,18 @@ def trap(garden: Garden) -> list[Plant]:
 
 
 def moved(garden: Garden) -> list[Plant]:
-    """A rule that gains elsewhere; both there and here, or nowhere, it breaks the program."""
+    """A statement that gains elsewhere; there and here, or nowhere, it breaks the program."""
     return [Plant(garden.exchange(Insert), 0.8, whole=True)]
 
 
 def swapped(garden: Garden) -> list[Plant]:
-    """Two rules that gain in each other's place; one of them twice breaks the program."""
+    """Two statements that gain in each other's place; one of them twice breaks the program."""
     return [Plant(garden.exchange(Replace), 0.8, whole=True)]
+
+
+def hoisted(garden: Garden) -> list[Plant]:
+    """A statement that gains before a loop; there and here, or nowhere, it breaks the program."""
+    return [Plant(garden.exchange(Insert, RuleType.LOOP), 0.8, whole=True)]
 
 
 def step(garden: Garden) -> list[Plant]:
@@ -278,12 +292,13 @@ def step(garden: Garden) -> list[Plant]:
 
 
 PLANTED: Mapping[str, Callable[[Garden], list[Plant]]] = {
-    one.__name__: one for one in (pair, three, needle, many, deletions, trap, moved, swapped, step)
+    one.__name__: one
+    for one in (pair, three, needle, many, deletions, trap, moved, swapped, hoisted, step)
 }
 """What can be planted, by name."""
 
-NUMBERS = frozenset({"step"})
-"""What can be planted only where numbers change."""
+GROUNDS: Mapping[str, str] = {"step": "numbers", "hoisted": "loops"}
+"""In which set of rule types something is planted, if not in the paper's."""
 
 
 def planted(subject: Subject, name: str, seed: int, ground: Subject | None = None) -> Landscape:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks.search.landscapes import FOUND, NUMBERS, PLANTED, planted
+from benchmarks.search.landscapes import FOUND, GROUNDS, PLANTED, planted
 from benchmarks.search.recorded import Recorded, recorded
 from benchmarks.search.table import TableEvaluator, Truth
 from gi_cuda.evaluate.levels import open_subject
@@ -42,7 +42,7 @@ def subject(edits: str = "paper") -> Subject:
 
 def ground(name: str) -> Subject:
     """The space in which something is planted: the same whatever rule types are searched."""
-    return subject("numbers" if name in NUMBERS else "paper")
+    return subject(GROUNDS.get(name, "paper"))
 
 
 @cache

@@ -101,7 +101,10 @@ class Grammar(Rules):
         begun: list[Rule] = []
         for rule in self.rules:  # outer before inner
             begun = [outer for outer in begun if outer.end >= rule.start]
-            found[rule.name] = frozenset(outer.name for outer in begun if rule.end <= outer.end)
+            # What has no text and stands where another one begins is before that one.
+            found[rule.name] = frozenset(
+                outer.name for outer in begun if outer.start < rule.end <= outer.end
+            )
             if rule.start != rule.end:
                 begun.append(rule)
         return found
@@ -315,7 +318,8 @@ def _operations(grammar: Grammar, offers: Selection, place: str) -> tuple[Operat
     if kind.deleted is not None and own != kind.deleted and not declares:
         found.append(Operation.DELETE)
     if offers.count(place):
-        found.append(Operation.REPLACE)
+        if not kind.gap:
+            found.append(Operation.REPLACE)
         if kind.join is not Join.NEVER and not declares:
             found.append(Operation.INSERT)
     return tuple(found)

@@ -34,8 +34,8 @@ class Kind:
 
     Attributes:
         words: what a rule of it is, for people.
-        edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers`` or
-            ``ptx``.
+        edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers``,
+            ``loops`` or ``ptx``.
         join: how inserted donors are joined with the rule's own text.
         deleted: what stands for a deleted rule; None where it cannot be deleted.
         condition: whether it is a condition. Places of conditions take conditions of any type where
@@ -46,6 +46,7 @@ class Kind:
         added: where a special donor comes that is the first of its kind, for people.
         stepped: whether its donors are special ones that each source has its own of: the numbers
             that are a step from one of its places, of which each place takes those of its own.
+        gap: whether it has no text, so that statements go before it and that is all.
     """
 
     words: str
@@ -58,6 +59,7 @@ class Kind:
     specials: Mapping[str, str] = field(default_factory=dict)
     added: str = ""
     stepped: bool = False
+    gap: bool = False
 
 
 def _condition(words: str, edits: str, deleted: str, join: Join = Join.CONJUNCTION) -> Kind:
@@ -117,6 +119,7 @@ class RuleType(StrEnum):
     COND = "COND", _condition("a part of a condition", "full", "0", Join.OPERAND)
     RHS = "rhs", _value("a right-hand side", tight=False)
     OP = "op", _value("an operand", tight=True)
+    LOOP = "loop", Kind("a loop", "loops", Join.STATEMENTS, deleted=None, gap=True)
     NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
@@ -149,10 +152,12 @@ EDIT_SETS: dict[str, frozenset[RuleType]] = {
     "paper": PAPER_TYPES,
     "full": ALL_TYPES,
     "numbers": ALL_TYPES | {RuleType.NUMBER},
+    "loops": ALL_TYPES | {RuleType.LOOP},
+    "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP},
 }
-"""The rule types that a grammar may be asked for, by name; each set holds those before it."""
+"""The rule types that a grammar may be asked for, by name."""
 
-LARGEST_SET = "numbers"
+LARGEST_SET = "all"
 """What edits that somebody wrote down are read with."""
 
 
@@ -167,7 +172,7 @@ def donor_types(place: RuleType, among: Collection[RuleType]) -> tuple[RuleType,
     """
     if place.kind.condition and not PAPER_TYPES.issuperset(among):
         return _CONDITIONS
-    return (place,)
+    return (RuleType.STATEMENT,) if place.kind.gap else (place,)
 
 
 SPECIALS: dict[str, str] = {

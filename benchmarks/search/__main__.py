@@ -5,6 +5,7 @@ the real loop and a real run database; nothing is compiled or measured. Printed 
 evaluations what is planted was found, beside the first search: Vargha and Delaney's A12 (0.5: no
 difference; 1: always sooner) and the p of Mann and Whitney's test. ``--ablation`` compares
 ``adaptive`` with itself, each part switched off; ``--figure`` draws how much was found when.
+``--edits`` says what they may change, and ``--pairs`` runs each once more with moves and swaps.
 ``--table`` takes what real runs measured in place of what is planted (see
 :mod:`benchmarks.search.recorded`).
 
@@ -29,16 +30,19 @@ from benchmarks.search.figure import draw
 from benchmarks.search.landscapes import PLANTED
 from benchmarks.search.races import Race, race
 from benchmarks.search.statistics import compare
+from gi_cuda.grammar import EDIT_SETS
 from gi_cuda.search import PRESETS, Preset
 from gi_cuda.search.strategies.adaptive import SHARES, Adaptive, Shares
 
 BESIDE = "barracuda"
 
 
-def contestants(names: Sequence[str], ablation: bool) -> dict[str, Preset]:
-    """The searches by what they are called."""
+def contestants(names: Sequence[str], ablation: bool, pairs: float = 0.0) -> dict[str, Preset]:
+    """The searches by what they are called; with ``pairs`` each once more, with moves and swaps."""
     if not ablation:
-        return {name: PRESETS[name] for name in names}
+        searches = {name: PRESETS[name] for name in names}
+        more = {f"{name}, pairs": _pairing(PRESETS[name], pairs) for name in names if pairs}
+        return searches | more
     whole = PRESETS["adaptive"]
     parts = [one.name for one in fields(Shares) if getattr(SHARES, one.name)]
     return {"adaptive": whole} | {
@@ -49,15 +53,29 @@ def contestants(names: Sequence[str], ablation: bool) -> dict[str, Preset]:
     }
 
 
+def _pairing(preset: Preset, pairs: float) -> Preset:
+    """A search of which so many mutations of code are moves and swaps."""
+    found = replace(preset, rates=replace(preset.rates, pairs=pairs))
+    if preset.name == "adaptive":
+        strategy = partial(Adaptive, shares=replace(SHARES, pairs=pairs))
+        found = replace(found, strategy=strategy)
+    return found
+
+
 def run(
-    searches: Mapping[str, Preset], landscapes: Sequence[str], seeds: int, budget: int
+    searches: Mapping[str, Preset],
+    landscapes: Sequence[str],
+    seeds: int,
+    budget: int,
+    edits: str,
 ) -> dict[tuple[str, str], list[Race]]:
     """All races, by search and landscape."""
     keys = [(name, landscape) for landscape in landscapes for name in searches]
     with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         waiting = {
             (name, landscape): [
-                pool.submit(race, searches[name], landscape, seed, budget) for seed in range(seeds)
+                pool.submit(race, searches[name], landscape, seed, budget, edits)
+                for seed in range(seeds)
             ]
             for name, landscape in keys
         }
@@ -105,11 +123,14 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--budget", type=int, default=4000, help="evaluations at most")
     parser.add_argument("--ablation", action="store_true", help="adaptive without each part")
+    parser.add_argument("--edits", choices=EDIT_SETS, default="paper")
+    parser.add_argument("--pairs", type=float, default=0.0, help="a chance of moves and swaps")
     parser.add_argument("--figure", type=Path, help="draw what was found when")
     options = parser.parse_args()
-    searches = contestants([BESIDE, *options.search], options.ablation)
+    names = dict.fromkeys([BESIDE, *options.search])
+    searches = contestants([*names], options.ablation, options.pairs)
     landscapes = [str(one) for one in options.table or options.landscape]
-    races = run(searches, landscapes, options.seeds, options.budget)
+    races = run(searches, landscapes, options.seeds, options.budget, options.edits)
     first = next(iter(searches))
     Console(width=110).print(table(races, list(searches), first))
     if options.figure:

@@ -17,8 +17,11 @@ from typing import NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from gi_cuda.genome import Genotype
-from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit
+from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit, Insert, Replace
 from gi_cuda.genome.space import Setting
+from gi_cuda.genome.variation import draw_pair
+from gi_cuda.grammar import RuleType
+from gi_cuda.grammar.rule_types import type_of
 from gi_cuda.subject import Subject
 
 SLOWER, CLASH = 0.2, 0.003
@@ -54,11 +57,13 @@ class Plant(NamedTuple):
         effects: all of them are needed.
         ratio: of the time with them over that without; below 1 is faster.
         spoils: effects that break the program beside these.
+        whole: whether some of the effects without the others break the program.
     """
 
     effects: frozenset[Effect]
     ratio: float
     spoils: frozenset[Effect] = frozenset()
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,8 @@ class Landscape:
             rest -= plant.effects
             if plant.effects <= effects:
                 ratio *= plant.ratio
+            elif plant.whole and plant.effects & effects:
+                return None
         free = sorted(rest)  # in this order: a product depends on it in its last digit
         for effect in free:
             found = self.alone(effect)
@@ -164,21 +171,49 @@ class Garden:
 
     def edits(self, count: int, kinds: Sequence[type[Edit]] = EDIT_KINDS) -> list[Effect]:
         """Effects of so many edits."""
-        drawing = self._draw(kinds)
+        view = self.subject.grammar.under(self.subject.original.configuration.macros)
+        drawing = self._draw(kinds, view.mutable)
         return [next(drawing) for _ in range(count)]
+
+    def numbers(self, count: int) -> list[Effect]:
+        """Effects of so many numbers that change by a step."""
+        grammar = self.subject.grammar
+        view = grammar.under(self.subject.original.configuration.macros)
+        places = [one for one in view.mutable if grammar.rule(one).type is RuleType.NUMBER]
+        drawing = self._draw(EDIT_KINDS, places)
+        return [next(drawing) for _ in range(count)]
+
+    def exchange(
+        self, first: type[Edit], place: RuleType = RuleType.STATEMENT
+    ) -> frozenset[Effect]:
+        """The effects of a move, which begins with an insert, or of a swap, with a replace.
+
+        Args:
+            place: the type of the rule that this is made at.
+        """
+        subject = self.subject
+        while True:
+            edits = draw_pair(subject.original, subject.grammar, self._rng)
+            if edits is None or type_of(edits[0].place) is not place:
+                continue
+            if isinstance(edits[0], first):
+                genotype = Genotype(subject.original.configuration, edits)
+                effects = effects_of(subject, genotype)
+                if len(effects) == 2:
+                    return effects
 
     @cached_property
     def _taken(self) -> set[str]:
         return set()
 
-    def _draw(self, kinds: Sequence[type[Edit]]) -> Iterator[Effect]:
+    def _draw(self, kinds: Sequence[type[Edit]], places: Sequence[str]) -> Iterator[Effect]:
         subject, rng = self.subject, self._rng
         plain = Landscape(subject, self.seed)
         grammar = subject.grammar
         holders: Mapping[str, frozenset[str]] = grammar.holders  # type: ignore[attr-defined]
         view = grammar.under(subject.original.configuration.macros)
         while True:
-            place = rng.choice(view.mutable)
+            place = rng.choice(places)
             family = {place, *holders[place]}
             inside = {name for name in self._taken if place in holders[name]}
             if family & self._taken or inside or rng.random() < plain.breaking(place):
@@ -236,12 +271,42 @@ def trap(garden: Garden) -> list[Plant]:
     return [Plant(frozenset([one]), 0.9, better), Plant(better, 0.75, frozenset([one]))]
 
 
+def moved(garden: Garden) -> list[Plant]:
+    """A statement that gains elsewhere; there and here, or nowhere, it breaks the program."""
+    return [Plant(garden.exchange(Insert), 0.8, whole=True)]
+
+
+def swapped(garden: Garden) -> list[Plant]:
+    """Two statements that gain in each other's place; one of them twice breaks the program."""
+    return [Plant(garden.exchange(Replace), 0.8, whole=True)]
+
+
+def hoisted(garden: Garden) -> list[Plant]:
+    """A statement that gains before a loop; there and here, or nowhere, it breaks the program."""
+    return [Plant(garden.exchange(Insert, RuleType.LOOP), 0.8, whole=True)]
+
+
+def step(garden: Garden) -> list[Plant]:
+    """A number that gains as one more or less, as its double or its half."""
+    return [Plant(frozenset(garden.numbers(1)), 0.8)]
+
+
 PLANTED: Mapping[str, Callable[[Garden], list[Plant]]] = {
-    one.__name__: one for one in (pair, three, needle, many, deletions, trap)
+    one.__name__: one
+    for one in (pair, three, needle, many, deletions, trap, moved, swapped, hoisted, step)
 }
 """What can be planted, by name."""
 
+GROUNDS: Mapping[str, str] = {"step": "numbers", "hoisted": "loops"}
+"""In which set of rule types something is planted, if not in the paper's."""
 
-def planted(subject: Subject, name: str, seed: int) -> Landscape:
-    """A landscape with one of :data:`PLANTED`; each seed plants elsewhere."""
-    return Landscape(subject, seed, tuple(PLANTED[name](Garden(subject, seed))))
+
+def planted(subject: Subject, name: str, seed: int, ground: Subject | None = None) -> Landscape:
+    """A landscape with one of :data:`PLANTED`; each seed plants elsewhere.
+
+    Args:
+        subject: what is searched.
+        ground: in whose space it is planted, with other rule types of the same source; None: the
+            subject's.
+    """
+    return Landscape(subject, seed, tuple(PLANTED[name](Garden(ground or subject, seed))))

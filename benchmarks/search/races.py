@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from benchmarks.search.landscapes import FOUND, PLANTED, planted
+from benchmarks.search.landscapes import FOUND, GROUNDS, PLANTED, planted
 from benchmarks.search.recorded import Recorded, recorded
 from benchmarks.search.table import TableEvaluator, Truth
 from gi_cuda.evaluate.levels import open_subject
@@ -35,9 +35,14 @@ class Race:
 
 
 @cache
-def subject() -> Subject:
-    """What the landscapes are over."""
-    return open_subject(TARGET, "host")
+def subject(edits: str = "paper") -> Subject:
+    """What the landscapes are over, with a set of rule types."""
+    return open_subject(TARGET, "host", edits=edits)
+
+
+def ground(name: str) -> Subject:
+    """The space in which something is planted: the same whatever rule types are searched."""
+    return subject(GROUNDS.get(name, "paper"))
 
 
 @cache
@@ -50,14 +55,17 @@ def table(folder: str, seed: int) -> Recorded:
     return replace(_read(folder), seed=seed)
 
 
-def race(preset: Preset, name: str, seed: int, budget: int) -> Race:
+def race(preset: Preset, name: str, seed: int, budget: int, edits: str = "paper") -> Race:
     """Search a landscape until what is planted is found, or a number of evaluations is spent.
 
     Args:
         name: of the landscape, or the folder of a run whose measurements are one.
         seed: of the search, and of where it is planted.
+        edits: the set of rule types that is searched; of a run, its own.
     """
-    landscape: Truth = planted(subject(), name, seed) if name in PLANTED else table(name, seed)
+    landscape: Truth = (
+        planted(subject(edits), name, seed, ground(name)) if name in PLANTED else table(name, seed)
+    )
     evaluator = TableEvaluator(landscape, seed)
     settings = preset.settings.having(None, budget)
     with Store(Path(":memory:"), create=True) as store:

@@ -16,6 +16,7 @@ from gi_cuda.cli.next_steps import command_line, say_next
 from gi_cuda.cli.options import Backend, Force, Json, NoCache, cache_unless, cores
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import establish
+from gi_cuda.grammar import LARGEST_SET
 from gi_cuda.report.compare import comma_separated, print_comparison, record
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.searches import latex
@@ -64,7 +65,7 @@ def command(
             check_new(file, force=force)
     if figures is not None:
         check_figures(figures, ["race"])
-    subject = load_subject(*_ground(contestants, target, backend), edits="full")
+    subject = load_subject(*_ground(contestants, target, backend), edits=LARGEST_SET)
     cache = cache_unless(no_cache)
     with scratch_folder() as scratch:
         reader = Reader(subject, scratch / "imported", cores(), cache)

@@ -72,8 +72,9 @@ Edits: TypeAlias = Annotated[
     choice(
         "--edits",
         EDIT_SETS,
-        "What may change: the nine rule types of the paper, or operands, right-hand sides and parts"
-        " of conditions as well.",
+        "What may change: the nine rule types of the paper; operands, right-hand sides and parts of"
+        " conditions as well; these, and numbers in headers, sizes and indices by a step; these and"
+        " statements before loops; all.",
         "set of edits",
     ),
 ]

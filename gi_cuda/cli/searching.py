@@ -102,7 +102,7 @@ def _next_steps(run: Run) -> Iterator[str]:
     code = run.preset.variation.code
     if not code:
         yield "evolve the code as well: another --preset"
-    elif not subject.compiled and subject.edits != "full":
+    elif not subject.compiled and subject.edits == "paper":
         yield "more kinds of changes: --edits full"
     if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"

@@ -28,6 +28,7 @@ from gi_cuda.evaluate.baseline import establish
 from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.genome import Genotype
+from gi_cuda.grammar import LARGEST_SET
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import say, say_whole
 from gi_cuda.report.try_out import reference_line, result_lines
@@ -56,7 +57,7 @@ def command(
 ) -> None:
     """Evaluate genotypes on the train cases, as a search would: right or wrong and where, and how
     fast beside the reference; a line each, as they come."""
-    subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits="full")
+    subject = open_subject(target, backend, level, bnf=bnf, scope=scope, edits=LARGEST_SET)
     texts = (*(genotypes or ()), *_lines(file))
     if not texts:
         raise UserError(

@@ -14,11 +14,14 @@ from typing import TypeVar
 from gi_cuda.genome.edits import EDIT_KINDS, Delete, Edit, Insert, Replace, repeats
 from gi_cuda.genome.genotype import Genotype
 from gi_cuda.genome.space import Configuration
-from gi_cuda.grammar import Rules, Selection
+from gi_cuda.grammar import Rules, RuleType, Selection
 from gi_cuda.spec.target import Value
 
 ATTEMPTS = 32
 """How often a draw that came to nothing is made again before there is no child."""
+
+HOISTS = 1 / 3
+"""The share of hoists among moves and swaps, where there are places before loops."""
 
 T = TypeVar("T")
 
@@ -75,16 +78,21 @@ def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Ed
 
     A move inserts a donor before a rule and deletes it in its own place; a swap puts each of two
     rules in the place of the other (Liou et al., "GEVO", TACO 2020).
+
+    Where the places before loops are rules, some of the moves are hoists: they take a statement out
+    of a loop to the place before it.
     """
     view = grammar.under(genotype.configuration.macros)
     if not view.mutable:
         return None
+    loops = [place for place in view.mutable if grammar.rule(place).type is RuleType.LOOP]
     for _ in range(ATTEMPTS):
-        place = rng.choice(view.mutable)
-        donors = view.donors(place)
+        is_hoist = bool(loops) and rng.random() < HOISTS
+        place = rng.choice(loops if is_hoist else view.mutable)
+        donors = _of_loop(place, grammar, view) if is_hoist else view.donors(place)
         if not donors:
             continue
-        donor, is_move = rng.choice(donors), rng.random() < 0.5
+        donor, is_move = rng.choice(donors), is_hoist or rng.random() < 0.5
         move = Insert(place, donor), Delete(donor)
         swap = Replace(place, donor), Replace(donor, place)
         pair = move if is_move else swap
@@ -93,6 +101,14 @@ def draw_pair(genotype: Genotype, grammar: Rules, rng: Random) -> tuple[Edit, Ed
         ):
             return pair
     return None
+
+
+def _of_loop(place: str, grammar: Rules, view: Selection) -> list[str]:
+    """The donors of the place before a loop that are statements in the loop."""
+    start = grammar.rule(place).start
+    end = next((loop.end for loop in grammar.loops if loop.start == start), start)
+    donors = (donor for donor in view.donors(place) if donor in grammar)
+    return [donor for donor in donors if start < grammar.rule(donor).start < end]
 
 
 def mutate_configuration(

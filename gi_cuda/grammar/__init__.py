@@ -19,13 +19,21 @@ from gi_cuda.grammar.interface import (
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion, Function, Loop, Rule
-from gi_cuda.grammar.rule_types import ALL_TYPES, EDIT_SETS, PAPER_TYPES, Operation, RuleType
+from gi_cuda.grammar.rule_types import (
+    ALL_TYPES,
+    EDIT_SETS,
+    LARGEST_SET,
+    PAPER_TYPES,
+    Operation,
+    RuleType,
+)
 from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read_source
 
 __all__ = [
     "ALL_TYPES",
     "EDIT_SETS",
     "FRONT_ENDS",
+    "LARGEST_SET",
     "LATE",
     "LEVELS",
     "PAPER_TYPES",

@@ -13,6 +13,7 @@ from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import Function, Loop, Rule
 from gi_cuda.grammar.rule_types import Join, Operation, RuleType, type_of
 from gi_cuda.grammar.scope import Declaration, Scope, same_meaning
+from gi_cuda.grammar.steps import steps
 
 
 @dataclass(frozen=True)
@@ -100,7 +101,10 @@ class Grammar(Rules):
         begun: list[Rule] = []
         for rule in self.rules:  # outer before inner
             begun = [outer for outer in begun if outer.end >= rule.start]
-            found[rule.name] = frozenset(outer.name for outer in begun if rule.end <= outer.end)
+            # What has no text and stands where another one begins is before that one.
+            found[rule.name] = frozenset(
+                outer.name for outer in begun if outer.start < rule.end <= outer.end
+            )
             if rule.start != rule.end:
                 begun.append(rule)
         return found
@@ -292,14 +296,15 @@ class View:
 
 
 def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
-    """The special donors of a place's type that would change it."""
+    """The special donors of a place's type that would change it; of numbers, its own steps."""
     own = grammar.source.text[place.start : place.end]
     if place.type is RuleType.RESTRICT and own:
         return ()
+    near = frozenset(steps(own)) if place.type.kind.stepped else None
     return tuple(
         name
         for name, text in grammar.specials.items()
-        if type_of(name) is place.type and text != own
+        if type_of(name) is place.type and text != own and (near is None or text in near)
     )
 
 
@@ -313,7 +318,8 @@ def _operations(grammar: Grammar, offers: Selection, place: str) -> tuple[Operat
     if kind.deleted is not None and own != kind.deleted and not declares:
         found.append(Operation.DELETE)
     if offers.count(place):
-        found.append(Operation.REPLACE)
+        if not kind.gap:
+            found.append(Operation.REPLACE)
         if kind.join is not Join.NEVER and not declares:
             found.append(Operation.INSERT)
     return tuple(found)

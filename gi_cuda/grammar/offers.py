@@ -295,5 +295,6 @@ def _is_taken(place: PlaceClass, value: Value | None) -> bool:
 
 
 def is_deduplicated(place: Rule) -> bool:
-    """Whether donors of one text are one donor for a place: they are for the finer types."""
-    return place.type not in PAPER_TYPES
+    """Whether donors of one text are one donor for a place: they are for the finer types, if they
+    do not come from there, which a move to the place takes them from."""
+    return place.type not in PAPER_TYPES and not place.type.kind.gap

@@ -34,7 +34,8 @@ class Kind:
 
     Attributes:
         words: what a rule of it is, for people.
-        edits: the smallest set of types that it belongs to: ``paper``, ``full`` or ``ptx``.
+        edits: the smallest set of types that it belongs to: ``paper``, ``full``, ``numbers``,
+            ``loops`` or ``ptx``.
         join: how inserted donors are joined with the rule's own text.
         deleted: what stands for a deleted rule; None where it cannot be deleted.
         condition: whether it is a condition. Places of conditions take conditions of any type where
@@ -43,6 +44,9 @@ class Kind:
         tight: whether it may stand within an expression, from which a donor must not come apart.
         specials: donors, by name, that stand for no place in the source. The type has no others.
         added: where a special donor comes that is the first of its kind, for people.
+        stepped: whether its donors are special ones that each source has its own of: the numbers
+            that are a step from one of its places, of which each place takes those of its own.
+        gap: whether it has no text, so that statements go before it and that is all.
     """
 
     words: str
@@ -54,6 +58,8 @@ class Kind:
     tight: bool = False
     specials: Mapping[str, str] = field(default_factory=dict)
     added: str = ""
+    stepped: bool = False
+    gap: bool = False
 
 
 def _condition(words: str, edits: str, deleted: str, join: Join = Join.CONJUNCTION) -> Kind:
@@ -113,6 +119,8 @@ class RuleType(StrEnum):
     COND = "COND", _condition("a part of a condition", "full", "0", Join.OPERAND)
     RHS = "rhs", _value("a right-hand side", tight=False)
     OP = "op", _value("an operand", tight=True)
+    LOOP = "loop", Kind("a loop", "loops", Join.STATEMENTS, deleted=None, gap=True)
+    NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
     B16 = "b16", _operand("a 16-bit register")
@@ -125,7 +133,7 @@ class RuleType(StrEnum):
     @property
     def special(self) -> bool:
         """Whether its only donors are special ones."""
-        return bool(self.kind.specials)
+        return bool(self.kind.specials) or self.kind.stepped
 
 
 PAPER_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "paper")
@@ -140,8 +148,17 @@ OPERAND_TYPES = frozenset(kind for kind in RuleType if kind.kind.edits == "ptx")
 Instructions are statements; before a jump something may be inserted.
 """
 
-EDIT_SETS: dict[str, frozenset[RuleType]] = {"paper": PAPER_TYPES, "full": ALL_TYPES}
+EDIT_SETS: dict[str, frozenset[RuleType]] = {
+    "paper": PAPER_TYPES,
+    "full": ALL_TYPES,
+    "numbers": ALL_TYPES | {RuleType.NUMBER},
+    "loops": ALL_TYPES | {RuleType.LOOP},
+    "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP},
+}
 """The rule types that a grammar may be asked for, by name."""
+
+LARGEST_SET = "all"
+"""What edits that somebody wrote down are read with."""
 
 
 _CONDITIONS = tuple(kind for kind in RuleType if kind.kind.condition)
@@ -155,7 +172,7 @@ def donor_types(place: RuleType, among: Collection[RuleType]) -> tuple[RuleType,
     """
     if place.kind.condition and not PAPER_TYPES.issuperset(among):
         return _CONDITIONS
-    return (place,)
+    return (RuleType.STATEMENT,) if place.kind.gap else (place,)
 
 
 SPECIALS: dict[str, str] = {

@@ -135,17 +135,22 @@ def describe(subject: Subject, change: Change) -> str:
     text = None if donor is None else subject.grammar.specials.get(donor)
     rule = subject.grammar.rule(place)
     if text is not None and rule.type.special:
-        return _special(rule, text)
+        return _special(rule, subject.grammar.text(place), text)
     other = text or ("" if donor is None else _donor(place, donor))
     return change.words.source.format(place=_type(place), donor=other)
 
 
-def _special(rule: Rule, text: str) -> str:
-    """What a donor that stands for no place in the source does: it may be the first of its kind."""
+def _special(rule: Rule, own: str, text: str) -> str:
+    """What a donor that stands for no place in the source does: it may be the first of its kind.
+
+    Args:
+        own: the rule's own text.
+    """
     spans = rule.sites or ((rule.start, rule.end),)
     if all(start == end for start, end in spans):
         return f"adds {text} {rule.type.kind.added.format(function=rule.function)}"
-    return f"replaces {rule.type.kind.words} by {text}"
+    replaced = own if rule.type.kind.stepped else rule.type.kind.words
+    return f"replaces {replaced} by {text}"
 
 
 def _type(name: str) -> str:

@@ -7,7 +7,7 @@ from random import Random
 
 from gi_cuda.genome import Genotype
 from gi_cuda.genome.edits import EDIT_KINDS, Edit, repeats
-from gi_cuda.genome.variation import mutate_configuration
+from gi_cuda.genome.variation import draw_pair, mutate_configuration
 from gi_cuda.grammar import Selection
 from gi_cuda.search.adaptive.knowledge import Knowledge, Tried
 from gi_cuda.search.recipes import Keys, Origin, Recipe, Variation
@@ -78,11 +78,13 @@ class Guided:
         drawing: draws the edit.
         parent: what is mutated.
         otherwise: what takes its place where everything was tried.
+        pairs: the chance that it is a move or a swap, which is two edits.
     """
 
     drawing: Drawing
     parent: Tried
     otherwise: Recipe
+    pairs: float = 0.0
     origin: Origin = field(default=Origin.MUTATION, init=False)
 
     @property
@@ -97,6 +99,10 @@ class Guided:
             configuration = mutate_configuration(genotype.configuration, rng, variation.rates)
             if configuration is not None:
                 return Genotype(configuration, genotype.edits)
+        if self.pairs and rng.random() < self.pairs:
+            pair = draw_pair(genotype, variation.subject.grammar, rng)
+            if pair is not None:
+                return Genotype(genotype.configuration, (*genotype.edits, *pair))
         edit = self.drawing.draw(genotype, known, rng)
         return None if edit is None else Genotype(genotype.configuration, (*genotype.edits, edit))
 

@@ -35,6 +35,7 @@ class Shares:
         rival: the chance that something starts from the best that shares nothing with the best.
         guided: the chance that a mutant is one of what the search began with, by an edit that a
             bandit chooses among those that were never tried.
+        pairs: the chance that such a one is a move or a swap of two rules instead.
     """
 
     sweep: float
@@ -43,6 +44,7 @@ class Shares:
     together: float
     rival: float
     guided: float
+    pairs: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ class Adaptive:
     def _mutant(self, knowledge: Knowledge, drawing: Drawing, rng: Random) -> Recipe:
         if rng.random() < self.shares.guided:
             otherwise = self._union(knowledge, rng) if self.shares.together else Mutants((), 2)
-            return Guided(drawing, knowledge.origin, otherwise)
+            return Guided(drawing, knowledge.origin, otherwise, self.shares.pairs)
         parent = knowledge.rival if rng.random() < self.shares.rival else knowledge.best
         return Mutants((parent,) if parent.ident else (), 1)
 
@@ -118,7 +120,7 @@ SETTINGS = Settings(
     population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=2
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
-SHARES = Shares(sweep=1.0, gaining=0.1, near=0.05, together=0.15, rival=0.25, guided=0.9)
+SHARES = Shares(sweep=1.0, gaining=0.1, near=0.05, together=0.15, rival=0.25, guided=0.9, pairs=0.0)
 
 PRESET = Preset(
     "adaptive",

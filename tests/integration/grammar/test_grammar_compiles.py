@@ -22,7 +22,8 @@ from typing import NamedTuple
 import pytest
 
 from gi_cuda.grammar import (
-    ALL_TYPES,
+    EDIT_SETS,
+    LARGEST_SET,
     LATE,
     Expansion,
     Grammar,
@@ -167,7 +168,7 @@ def sample(
     file: Path, command: Sequence[str], samples: int, seed: int, at_once: int = 1
 ) -> list[Outcome]:
     """Draw ``samples`` edits of each rule type over a file's configurations; compile them."""
-    grammar = convert(read_source(file), types=ALL_TYPES)
+    grammar = convert(read_source(file), types=EDIT_SETS[LARGEST_SET])
     limits = {loop.ident: 100 for loop in grammar.loops}
     rng = random.Random(seed)
     outcomes = []

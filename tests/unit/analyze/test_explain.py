@@ -70,7 +70,7 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
     (folder / "two.cu").write_text(SOURCE)
     (folder / "target.toml").write_text(TARGET)
     (folder / "data.py").write_text("def case(n):\n    return {}\n")
-    return load_subject(Path(folder), "host")
+    return load_subject(Path(folder), "host", edits="numbers")
 
 
 @pytest.mark.parametrize(
@@ -95,6 +95,8 @@ def subject(tmp_path_factory: pytest.TempPathFactory) -> Subject:
             "<launchbounds_two.cu_5><launchbounds_K64>",
             "replaces the __launch_bounds__ of a kernel by __launch_bounds__(64)",
         ),
+        ("<num_two.cu_5><num_K512>", "replaces 256 by 512"),
+        ("<num_two.cu_7><num_K1>", "replaces 0 by 1"),
     ],
 )
 def test_what_was_not_there_is_added(subject: Subject, edit: str, said: str) -> None:

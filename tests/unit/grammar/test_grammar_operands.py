@@ -12,6 +12,7 @@ from gi_cuda.genome.variation import draw_edit
 from gi_cuda.grammar import (
     ALL_TYPES,
     EDIT_SETS,
+    LARGEST_SET,
     PAPER_TYPES,
     Expansion,
     Grammar,
@@ -75,7 +76,10 @@ def test_asking_for_more_changes_nothing_for_the_paper(file: Path) -> None:
 
 
 def test_the_sets_by_name() -> None:
-    assert EDIT_SETS == {"paper": PAPER_TYPES, "full": ALL_TYPES}
+    numbers, loops = ALL_TYPES | {RuleType.NUMBER}, ALL_TYPES | {RuleType.LOOP}
+    sets = {"paper": PAPER_TYPES, "full": ALL_TYPES, "numbers": numbers, "loops": loops}
+    assert sets | {"all": numbers | loops} == EDIT_SETS
+    assert EDIT_SETS[LARGEST_SET] == frozenset().union(*EDIT_SETS.values())
     text = body("while (n > 1 && p[0]) n = p[1] + 2;")
     assert not set(texts(convert(Source("a.cu", text)), *FINER))
     assert texts(full(text), RuleType.WHILE) == ["n > 1 && p[0]"]

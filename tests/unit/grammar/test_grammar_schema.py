@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.genome.edits import EDIT_KINDS, expansions
-from gi_cuda.grammar import ALL_TYPES, Expansion, Grammar, Source, convert, read_source
+from gi_cuda.grammar import ALL_TYPES, EDIT_SETS, Expansion, Grammar, Source, convert, read_source
 from gi_cuda.grammar.frontends.cuda.reading import is_balanced
 from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
 
@@ -91,7 +91,7 @@ def test_a_header_that_declares_cannot_be_chosen() -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
 def test_brackets_match_whatever_the_source(path: Path) -> None:
-    grammar = convert(read_source(path), types=ALL_TYPES)
+    grammar = convert(read_source(path), types=EDIT_SETS["all"])
     variants = [one for one in drawn(grammar, 12) if in_schema(grammar, one)]
     text = schema(grammar, variants)
     assert is_balanced(text) == is_balanced(grammar.source.text)

@@ -237,6 +237,19 @@ def test_an_edit_is_drawn_once_and_none_that_was_tried(variation: Variation) -> 
     assert exhausted.fallback() == Fresh(1)
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_mutants_may_be_moves_and_swaps(variation: Variation, share: float) -> None:
+    known, rng = Knowledge(variation), random.Random(1)
+    rates = replace(variation.rates, configuration=0.0)
+    drawing = Guided(Drawing(known), known.origin, Fresh(1), share)
+    for _ in range(20):
+        mutant = drawing.make(replace(variation, rates=rates), set(), rng)
+        assert mutant is not None
+        edits = mutant.edits
+        assert len(edits) == (2 if share else 1)
+        assert edits[-1].completes(edits[0]) == bool(share)
+
+
 # -- the whole search ------------------------------------------------------------------------------
 
 

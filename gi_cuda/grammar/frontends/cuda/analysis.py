@@ -14,6 +14,7 @@ from gi_cuda.grammar.frontends.cuda.findings import Findings
 from gi_cuda.grammar.frontends.cuda.functions import Definition, definitions, evolved
 from gi_cuda.grammar.frontends.cuda.infer import Inference
 from gi_cuda.grammar.frontends.cuda.macros import study
+from gi_cuda.grammar.frontends.cuda.numbers import read_numbers
 from gi_cuda.grammar.frontends.cuda.operands import OperandReader
 from gi_cuda.grammar.frontends.cuda.reading import read
 from gi_cuda.grammar.frontends.cuda.syntax import parse
@@ -65,6 +66,9 @@ def analyse(
     if types - PAPER_TYPES:
         book = types_in(source, root, [b for _, b in _bodies(chosen)])
         _read_operands(chosen, findings, book)
+    if RuleType.NUMBER in types:
+        for number, definition in enumerate(chosen):
+            read_numbers(definition.node, number, findings)
     findings.rules = [rule for rule in findings.rules if rule.type in types]
     functions = tuple(
         Function(d.name, d.kernel, d.outer.start_byte, d.outer.end_byte) for d in chosen

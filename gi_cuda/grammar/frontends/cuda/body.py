@@ -89,6 +89,7 @@ class BodyReader(NameReader):
         body = node.child_by_field_name("body")
         condition = node.child_by_field_name("condition")
         start = self._pragma(node, place)
+        self._before(node, start, place)
         header = []
         for kind, part in (
             (RuleType.FOR1, node.child_by_field_name("initializer")),
@@ -118,6 +119,7 @@ class BodyReader(NameReader):
         if condition is None and clause is not None:
             condition = next(iter(clause.named_children), None)
         span = None if condition is None else (condition.start_byte, condition.end_byte)
+        self._before(node, node.start_byte, place)
         self._loop(node, node.start_byte, condition, span, [], place)
         for child in node.named_children:
             yield child, inside if child == body else inside._replace(rules=False)
@@ -199,6 +201,17 @@ class BodyReader(NameReader):
             start, end = before
         self.findings.rules.append(RuleDraft(RuleType.PRAGMA, start, end, self.function))
         return start
+
+    def _before(self, loop: Node, start: int, place: NodePlace) -> None:
+        """Make a rule of the place before a loop, if statements can be put there.
+
+        Args:
+            start: where the loop starts with its pragma.
+        """
+        findings = self.findings
+        in_block = place.block and {start, loop.start_byte}.isdisjoint(findings.reading.exposed)
+        if place.rules and in_block and findings.presence.is_whole(start, loop.end_byte):
+            findings.rules.append(RuleDraft(RuleType.LOOP, start, start, self.function))
 
     def _loop(
         self,

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import CountedText, Outcome, Place
-from gi_cuda.grammar.rule import Rule
+from gi_cuda.grammar.rule import Function, Rule
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
 
@@ -17,10 +17,25 @@ _MARK = "gi_loop(0u, 1u)"
 def marked(grammar: Grammar, name: str) -> str:
     """The source with a mark where a rule stands, that is reached when the rule is.
 
+    Where numbers stand there is no place for one: it is at the rule that holds the number, or else
+    at the beginning of the function.
+
     Raises:
         KeyError: the grammar has no such rule.
     """
-    return splice(grammar.source.text, list(_mark(grammar, grammar.rule(name))))
+    rule = grammar.rule(name)
+    if rule.type is RuleType.NUMBER:
+        return splice(grammar.source.text, list(_mark_number(grammar, rule)))
+    return splice(grammar.source.text, list(_mark(grammar, rule)))
+
+
+def _mark_number(grammar: Grammar, number: Rule) -> Iterable[Splice]:
+    around = [grammar.rule(name) for name in grammar.holders[number.name] - {number.name}]
+    held = [one for one in around if one.type is not RuleType.NUMBER]
+    if held:
+        return _mark(grammar, min(held, key=lambda one: one.end - one.start))
+    function = _function_of(grammar, number)
+    return [_at_the_beginning(grammar, function, function.start)]
 
 
 def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
@@ -41,10 +56,8 @@ def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
             closing(start, end, " }"),
         ]
     if rule.type in (RuleType.RESTRICT, RuleType.BOUNDS):
-        function = next(one for one in grammar.functions if one.start <= start <= one.end)
         signature = max([start, *(site for site, _ in rule.sites)])
-        body = text.index("{", signature, function.end) + 1
-        return [replacing(body, body, f" {_MARK};")]
+        return [_at_the_beginning(grammar, _function_of(grammar, rule), signature)]
     if rule.type in (RuleType.FOR1, RuleType.PRAGMA):
         loop = next(
             loop for loop in reversed(grammar.loops) if loop.start <= start and end <= loop.end
@@ -54,6 +67,16 @@ def _mark(grammar: Grammar, rule: Rule) -> Iterable[Splice]:
         return [opening(start, end, f"{_MARK}; ")]
     before = f"{{ {_MARK};{newline(text, start)}"
     return [opening(start, end, before), closing(start, end, " }")]
+
+
+def _function_of(grammar: Grammar, rule: Rule) -> Function:
+    return next(one for one in grammar.functions if one.start <= rule.start <= one.end)
+
+
+def _at_the_beginning(grammar: Grammar, function: Function, after: int) -> Splice:
+    """A mark where a function's body begins, with the first brace after an offset."""
+    body = grammar.source.text.index("{", after, function.end) + 1
+    return replacing(body, body, f" {_MARK};")
 
 
 def marked_where_true(grammar: Grammar, name: str) -> str | None:

@@ -21,6 +21,7 @@ from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
 from gi_cuda.grammar.source import Source
+from gi_cuda.grammar.steps import step_donors
 
 
 def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> Source:
@@ -48,7 +49,10 @@ def convert(
         UserError: there is no kernel, or none of a name asked for.
     """
     analysis = analyse(source, kernels, types)
-    return assemble(source, analysis, list(named(source, analysis.findings.rules)), SPECIALS)
+    rules = list(named(source, analysis.findings.rules))
+    numbers = [source.text[one.start : one.end] for _, one in rules if one.type is RuleType.NUMBER]
+    specials = SPECIALS | step_donors(RuleType.NUMBER, numbers)
+    return assemble(source, analysis, rules, specials)
 
 
 @dataclass(frozen=True)

@@ -111,7 +111,7 @@ def _without_place(
     texts, supplied = {}, []
     for production in unreached(found, reached):
         kind = type_of(production.name)
-        if kind is None or not re.fullmatch(r"[A-Za-z0-9]*_K\d*", production.name):
+        if kind is None or not re.fullmatch(r"[A-Za-z0-9]*_K(\d[A-Za-z0-9]*)?", production.name):
             continue
         where = f"{name}:{production.line}"
         items = [item.text for item in production.items if isinstance(item, Text)]
@@ -120,7 +120,7 @@ def _without_place(
                 f"<{production.name}> is not a donor",
                 where=where,
                 hint="a donor that stands for no place is one text, for pragma, optrestrict,"
-                " launchbounds, a statement, a condition, rhs or op",
+                " launchbounds, num, a statement, a condition, rhs or op",
             )
         texts[production.name] = items[0]
         if not kind.special:

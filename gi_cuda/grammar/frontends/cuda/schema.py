@@ -14,7 +14,7 @@ from gi_cuda.grammar.frontends.cuda.render import edits
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.rule import Expansion, Rule
 from gi_cuda.grammar.rule_types import RuleType
-from gi_cuda.grammar.splice import Splice, closing, replacing, splice
+from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
 
 CHOSEN = "gi_chosen"
 """What holds the variant's number. The back ends supply it."""
@@ -25,8 +25,13 @@ _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
 
 
 def in_schema(grammar: Grammar, expansions: Mapping[str, Expansion]) -> bool:
-    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs."""
-    return not any(grammar.facts[name].declares for name in expansions)
+    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs, nor a
+    number that is in no other rule, such as an array's size."""
+    return not any(
+        grammar.facts[name].declares
+        or (grammar.rule(name).type is RuleType.NUMBER and _place(grammar, name) == name)
+        for name in expansions
+    )
 
 
 def schema(grammar: Grammar, variants: Sequence[Mapping[str, Expansion]]) -> str:
@@ -92,6 +97,9 @@ def _chosen(text: str, place: Rule, alternatives: Mapping[str, list[int]]) -> It
     if place.type is RuleType.STATEMENT:
         chain = "".join(f"if ({test}) {{ {one} }} else " for one, test in tests.items())
         yield replacing(start, end, f"{{ {chain}{{ {text[start:end]} }} }}")
+    elif place.type is RuleType.LOOP:  # a pragma may follow
+        chain = "".join(f"if ({test}) {{ {one} }} " for one, test in tests.items())
+        yield opening(start, end, chain.rstrip() + newline(text, start))
     elif place.type is RuleType.ELSE:
         word = len("else")
         chain = "".join(f"if ({test}) {{ {one[word:]} }} else " for one, test in tests.items())

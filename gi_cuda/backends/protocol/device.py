@@ -130,6 +130,10 @@ class Device(Protocol):
     def poison(self, plan: CasePlan, buffer: str) -> None:
         """Make one scratch buffer, no variable of the source, what no launch has written."""
 
+    def clear(self, plan: CasePlan, buffer: str) -> None:
+        """Make one input, no variable of the source, zero, until it is mended: see
+        :meth:`damaged`."""
+
     def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds on the device's clock.
 

@@ -150,12 +150,14 @@ class LeaveOut:
     Attributes:
         launches: of this kernel none is made; "": all are.
         contents: this buffer is poisoned wherever one kernel would hand it to another; "": none is.
+        input: this one is zero everywhere; "": none is.
     """
 
     reference: Program
     limit: float
     launches: str = ""
     contents: str = ""
+    input: str = ""
 
 
 @dataclass(frozen=True, slots=True)

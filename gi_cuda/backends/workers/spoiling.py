@@ -64,6 +64,8 @@ def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
     for case_plan in runner.plans(request.reference):
         with runner.device.turn():
             runner.device.prepare(case_plan)
+            if request.input:
+                runner.device.clear(case_plan, request.input)
             for number, part in enumerate(_parts(case_plan, request)):
                 if number:
                     runner.device.poison(case_plan, request.contents)
@@ -71,9 +73,18 @@ def leave_out(runner: CaseRunner, request: LeaveOut) -> bool:
                 loaded = runner.device.load(request.reference.binary)
                 runner.device.run(loaded, part, request.limit)
                 runner.device.unload(loaded)
-            if runner.judge(case_plan).penalty:
+            if _is_seen(runner, case_plan, request):
                 return True
     return False
+
+
+def _is_seen(runner: CaseRunner, case_plan: CasePlan, request: LeaveOut) -> bool:
+    """Whether the answers of the launches that just ran are wrong."""
+    if not request.input:
+        return bool(runner.judge(case_plan).penalty)
+    seen = runner.opinion(case_plan, runner.device.outputs(case_plan))
+    runner.device.damaged(case_plan)  # mends the input
+    return bool(seen.penalty)
 
 
 def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:

@@ -24,11 +24,13 @@ class Blindness:
         kernels: those without whose launches all answers are accepted.
         buffers: scratch buffers whose contents no answer depends on, though one kernel hands them
             to another.
+        inputs: those that may be zero everywhere, and all answers are accepted.
         outputs: of the reference's outputs.
     """
 
     kernels: tuple[str, ...]
     buffers: tuple[str, ...]
+    inputs: tuple[str, ...]
     outputs: Spoilt
 
 
@@ -50,7 +52,7 @@ def look_for_blindness(
         limit: seconds after which a launch counts as hung.
         tell: is told what is done next.
     """
-    tell("leaving out each kernel, spoiling each output")
+    tell("leaving out each kernel and input, spoiling each output")
     target = subject.target
     (binary,) = compile_reference(subject, compiler, [subject.reference], folder)
     cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
@@ -66,9 +68,14 @@ def look_for_blindness(
         for name in _buffers_to_try(target)
         if pool.one(LeaveOut(program, limit, contents=name)) is False
     ]
+    inputs = [
+        name
+        for name in _inputs_to_try(target)
+        if pool.one(LeaveOut(program, limit, input=name)) is False
+    ]
     spoilt = pool.one(SpoilOutputs(cases))
     outputs = spoilt if isinstance(spoilt, Spoilt) else Spoilt()
-    return Blindness(tuple(kernels), tuple(buffers), outputs)
+    return Blindness(tuple(kernels), tuple(buffers), tuple(inputs), outputs)
 
 
 def _kernels_to_try(target: Target) -> list[str]:
@@ -98,6 +105,20 @@ def _buffers_to_try(target: Target) -> list[str]:
     ]
 
 
+def _inputs_to_try(target: Target) -> list[str]:
+    """Inputs of real numbers: the part of one in an answer may be smaller than what the oracle
+    allows."""
+    read_through = {one.buffer for one in target.textures}
+    return [
+        one.name
+        for one in target.buffers
+        if one.role is BufferRole.INPUT
+        and one.dtype.kind == "f"
+        and one.symbol is None
+        and one.name not in read_through
+    ]
+
+
 def blind_spots(target: Target, found: Blindness) -> Iterator[Finding]:
     """What a variant need not do, and would be accepted all the same."""
     for name in found.kernels:
@@ -115,6 +136,13 @@ def blind_spots(target: Target, found: Blindness) -> Iterator[Finding]:
                 where,
                 f"no answer depends on what kernels leave in {buffer.name} for others",
                 'if it is a result, give it the role "output"',
+            )
+        if buffer.name in found.inputs:
+            yield Finding(
+                where,
+                f"the oracle accepts all answers with the input {buffer.name} zero everywhere",
+                "a variant that leaves it out would be accepted: give it values that matter more,"
+                " or narrow the tolerance in [oracle]",
             )
         ways = [one for one in found.outputs.unseen if one.buffer == buffer.name]
         if ways:

@@ -121,11 +121,13 @@ def test_what_oracle_and_cases_do_not_see_is_told_and_refused_if_strict(tmp_path
         "target.toml:14: member settings.shift has one value in all cases",
         "target.toml:95: train is the only train case",
         "target.toml:100: held-out is the only held-out case",
+        "target.toml:105: the oracle accepts all answers with the input weak zero everywhere",
     ):
         assert what in said
     # What is seen is not told of.
     assert "kernel first" not in said
     assert "accepts out" not in said
+    assert "input in zero" not in said
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@ struct Settings {
 };
 
 __global__ void first(const float *in, float *out, float *loose, int *half, float *nothing,
-                      int *left, const Settings *settings, int n, int mode) {
+                      int *left, const Settings *settings, const float *weak, int n, int mode) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         out[i] = in[i] * settings->gain + settings->shift;
-        loose[i] = 0.5f + i * 1e-6f;
+        loose[i] = 0.5f + weak[i] * 1e-6f;
         half[i] = i;
         nothing[i] = sqrtf(i == 3 ? -1.0f : 0.0f) * 0.0f;
         left[i] = i;

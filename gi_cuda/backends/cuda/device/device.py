@@ -201,6 +201,10 @@ class CudaDevice(Solid):
         """Make one scratch buffer what no launch has written. Does not wait."""
         self._memory.restore(self._buffers.region(plan, buffer))
 
+    def clear(self, plan: CasePlan, buffer: str) -> None:
+        """Make one input zero, until it is mended. Does not wait."""
+        self._memory.clear(self._buffers.region(plan, buffer))
+
     # -- launches ----------------------------------------------------------------------------
 
     def run(self, loaded: CudaProgram, plan: CasePlan, limit: float) -> float:

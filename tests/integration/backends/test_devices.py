@@ -183,9 +183,7 @@ def alone(scale_tools: Tools, programs: dict[str, Program]) -> Outcomes:
     return found
 
 
-def test_a_batch_is_judged_on_two_devices_as_on_one(
-    scale_tools: Tools, alone: Outcomes
-) -> None:
+def test_a_batch_is_judged_on_two_devices_as_on_one(scale_tools: Tools, alone: Outcomes) -> None:
     with on_two(scale_tools) as tools:
         assert {n: outcome(one) for n, one in records(tools)} == alone
 

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -23,23 +24,44 @@ from pathlib import Path
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
+        "distributed",
         "matplotlib.pyplot",
         "numpy.ma",
         "rich.progress",
+        "rich.status",
         "rich.table",
         "typer.rich_utils",
-        "gi_cuda.analyze.validate.acceptance",
+        "gi_cuda.analyze.compare.imports",
         "gi_cuda.analyze.interactions.algorithm",
         "gi_cuda.analyze.minimize",
+        "gi_cuda.analyze.validate.acceptance",
+        "gi_cuda.capture",
+        "gi_cuda.cluster.evaluator",
+        "gi_cuda.cluster.replica",
         "gi_cuda.evaluate.baseline",
-        "gi_cuda.runs.create",
+        "gi_cuda.evaluate.checks.blindness",
+        "gi_cuda.evaluate.checks.effects",
+        "gi_cuda.evaluate.checks.unset_locals",
         "gi_cuda.init",
+        "gi_cuda.report.as_json",
+        "gi_cuda.report.check",
+        "gi_cuda.report.progress",
+        "gi_cuda.report.winner",
+        "gi_cuda.runs.create",
         "gi_cuda.search",
-        "gi_cuda.upstream.submission",
         "gi_cuda.spec.resolve",
+        "gi_cuda.trial",
+        "gi_cuda.upstream.letters",
+        "gi_cuda.upstream.submission",
         __name__,
     ]
 )
+
+
+def ensure_running() -> None:
+    """Start the process that commands are forked from, if it is not there yet."""
+    forkserver.ensure_running()
+
 
 _STATUS = threading.Lock()
 """Starting a process also reads the exit status of those that ended; the thread that waits for one

@@ -12,7 +12,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
-from gi_cuda.init.arguments import read_arguments
+from gi_cuda.init.arguments import Arguments, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged, variables
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
@@ -118,53 +118,23 @@ def propose(
             pass, something that no back end does.
     """
     source = choose(path, wanted, compilation, hosts)
-    for one in out_of_reach(source.code.path, source.code.source, source.functions):
-        if not one.on_gpu:
-            raise one.error
+    _refuse_out_of_reach(source)
     named = source.launches(source.fixed)
-    blocks = frozenset(
-        word for one in named for text in one.block or () for word in _WORD.findall(text)
-    )
-    parameters = tunables(source.code, source.functions, compilation.define, _words(named), blocks)
+    parameters = _parameters(source, named, compilation)
     defaults = {p.name: p.default for p in parameters if p.active}
     active = frozenset(defaults)
-    found = source.launches(active)
-    use = found[0] if found else None
-    bound, instance = instance_of(source, use, active, templates)
-    instances = [instance_of(source, one, active)[1] for one in found]
-    layouts = Layouts(source, instance, compilation)
-    given = read_arguments(replace(source, types=bound), use, layouts)
-    scalars, arguments = given.scalars, given.names
-    named_too = {name for struct in given.structs for name, _ in struct.members}
+    launches = _Launches(source.launches(active), named)
+    bound, instance = instance_of(source, launches.use, active, templates)
+    instances = [instance_of(source, one, active)[1] for one in launches.found]
+    layouts, of_instance = Layouts(source, instance, compilation), replace(source, types=bound)
+    given = read_arguments(of_instance, launches.use, layouts)
     symbols = variables(source.code, source.functions, bound, layouts)
-    members = written_members(given.structs, scalars)
-    if members:
-        named = source.launches(source.fixed, members=members)
-        found = source.launches(active, members=members)
-        use = found[0] if found else None
-    saying = _counting(source, scalars, use)
-    scalars = consistent(scalars, saying, source.body)
-    counting = counted = _counting(source, scalars, use)
-    if not counting and use is not None:
-        # How much there is, only the host code knows: by the name that it has there.
-        named = source.launches(source.fixed, own=True, members=members)
-        found = source.launches(active, own=True, members=members)
-        use = found[0]
-        own = _words([use], [*use.allocated.values()])
-        counted = sorted(own - active - {*arguments, *source.fixed})
-    within = of_structs(given.structs, given.buffers, scalars, saying)
-    buffers = tuple(_sized(buffer, use, counted) for buffer in within)
-    buffers = with_rows(buffers, counting)
-    taken = (*arguments, *named_too, *(one.name for one in symbols))
-    written = {s.name: s.written for s in scalars}
-    sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
-    counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
-    buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
+    data = _data(source, given, [one.name for one in symbols], launches, defaults)
     launch = launching(
-        replace(source, types=bound),
-        list(zip(found, named, strict=True)),
-        frozenset(s.name for s in scalars if "int" in s.element.type) | active,
-        sizes,
+        of_instance,
+        list(zip(data.launches.found, data.launches.named, strict=True)),
+        frozenset(s.name for s in data.scalars if "int" in s.element.type) | active,
+        data.extents,
     )
     places = LineIndex(source.code.source)
     define = {name: text for name, text in compilation.define.items() if name not in active}
@@ -180,14 +150,108 @@ def propose(
         headers=source.headers,
         compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=_all(source, buffers, symbols),
-        scalars=scalars,
+        buffers=_all(source, data.buffers, symbols),
+        scalars=data.scalars,
         structs=given.structs,
-        arguments=arguments,
-        extents=with_room(sizes, [launch], _known(buffers), defaults),
+        arguments=given.names,
+        extents=with_room(data.extents, [launch], _known(data.buffers), defaults),
         launching=launch,
-        use=use,
+        use=data.launches.use,
     )
+
+
+def _refuse_out_of_reach(source: Chosen) -> None:
+    """Refuse what no back end does."""
+    for one in out_of_reach(source.code.path, source.code.source, source.functions):
+        if not one.on_gpu:
+            raise one.error
+
+
+def _parameters(
+    source: Chosen, named: Sequence[LaunchSite], compilation: Compilation
+) -> tuple[Tunable, ...]:
+    """What may be tuned.
+
+    Args:
+        named: launches with the names of all macros and constants.
+    """
+    texts = [text for one in named for text in one.block or ()]
+    blocks = frozenset(word for text in texts for word in _WORD.findall(text))
+    return tunables(source.code, source.functions, compilation.define, _words(named), blocks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Launches:
+    """A kernel's launches in the host code.
+
+    Attributes:
+        found: with the names of active parameters.
+        named: the same with the names of all macros and constants.
+    """
+
+    found: Sequence[LaunchSite]
+    named: Sequence[LaunchSite]
+
+    @property
+    def use(self) -> LaunchSite | None:
+        """The launch by which the target is made; None where there is none."""
+        return self.found[0] if self.found else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Data:
+    """What a kernel works on, and how much of it there is.
+
+    Attributes:
+        launches: in the names that say how much.
+    """
+
+    launches: _Launches
+    buffers: tuple[ProposedBuffer, ...]
+    scalars: tuple[ProposedScalar, ...]
+    extents: tuple[Extent, ...]
+
+
+def _data(
+    source: Chosen,
+    given: Arguments,
+    symbols: Sequence[str],
+    launches: _Launches,
+    defaults: Mapping[str, int],
+) -> _Data:
+    """What the kernel gets, with sizes.
+
+    Args:
+        symbols: names of the variables that it uses.
+        launches: as they are where members of structs have no names.
+        defaults: of the active parameters.
+    """
+    active, members = frozenset(defaults), written_members(given.structs, given.scalars)
+
+    def read(*, own: bool = False) -> _Launches:
+        kinds = (active, source.fixed)
+        return _Launches(*(source.launches(one, own=own, members=members) for one in kinds))
+
+    if members:
+        launches = read()
+    saying = _counting(source, given.scalars, launches.use)
+    scalars = consistent(given.scalars, saying, source.body)
+    counting = counted = _counting(source, scalars, launches.use)
+    if not counting and launches.use is not None:
+        # How much there is, only the host code knows: by the name that it has there.
+        launches = read(own=True)
+        own = _words(launches.found[:1], [*launches.found[0].allocated.values()])
+        counted = sorted(own - active - {*given.names, *source.fixed})
+    use = launches.use
+    within = of_structs(given.structs, given.buffers, scalars, saying)
+    buffers = with_rows(tuple(_sized(buffer, use, counted) for buffer in within), counting)
+    inner = [name for struct in given.structs for name, _ in struct.members]
+    written = {s.name: s.written for s in scalars}
+    taken = (*given.names, *inner, *symbols)
+    sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
+    counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed
+    buffers = tuple(shaped(buffer, counts, passed) for buffer in buffers)
+    return _Data(launches, buffers, scalars, sizes)
 
 
 def _all(

@@ -12,93 +12,105 @@ def asm(template, given, kind="r", result="r"):
     return f'asm("{template}" : "={result}"(out[0]) : {operands});'
 
 
+def each_of(statements, of, kind):
+    """A kernel that runs one of them, by its number: all are compiled at once."""
+    cases = "".join(
+        f"    case {number}: {asm(template, len(given), kind, kind)} break;\n"
+        for number, (template, given, _) in enumerate(statements)
+    )
+    parameters = f"int chosen, const {of} *in, {of} *out"
+    return f"__global__ void k({parameters}) {{\n  switch (chosen) {{\n{cases}  }}\n}}"
+
+
 def bits(values, dtype=np.uint32):
     return np.array(values, dtype)
 
 
-@pytest.mark.parametrize(
-    ("template", "given", "wanted"),
-    [
-        ("add.u32 %0, %1, %2;", [7, 2**32 - 1], 6),
-        ("sub.s32 %0, %1, %2;", [1, 3], 2**32 - 2),
-        ("mul.lo.u32 %0, %1, %2;", [2**31, 3], 2**31),
-        ("mul.hi.u32 %0, %1, %2;", [2**31, 6], 3),
-        ("mul.hi.s32 %0, %1, %2;", [2**32 - 1, 6], 2**32 - 1),
-        ("mad.lo.s32 %0, %1, %2, -5;", [3, 4], 7),
-        ("mul24.lo.u32 %0, %1, %2;", [0xFF000003, 5], 15),
-        ("sad.u32 %0, %1, %2, %3;", [3, 10, 100], 107),
-        ("min.s32 %0, %1, %2;", [2**32 - 1, 4], 2**32 - 1),
-        ("max.u32 %0, %1, %2;", [2**32 - 1, 4], 2**32 - 1),
-        ("abs.s32 %0, %1;", [2**32 - 9], 9),
-        ("and.b32 %0, %1, 0xF0;", [0x1234], 0x30),
-        ("not.b32 %0, %1;", [0], 2**32 - 1),
-        ("shl.b32 %0, %1, %2;", [3, 40], 0),
-        ("shr.s32 %0, %1, %2;", [2**31, 40], 2**32 - 1),
-        ("shr.u32 %0, %1, 4;", [2**31], 2**27),
-        ("shf.l.wrap.b32 %0, %1, %2, 8;", [0xAA000000, 0x11], 0x11AA),
-        ("shf.r.clamp.b32 %0, %1, %2, 40;", [1, 0x77], 0x77),
-        ("popc.b32 %0, %1;", [0xF0F0], 8),
-        ("clz.b32 %0, %1;", [0], 32),
-        ("bfind.u32 %0, %1;", [0x00800000], 23),
-        ("bfind.u32 %0, %1;", [0], 2**32 - 1),
-        ("bfind.shiftamt.u32 %0, %1;", [0x00800000], 8),
-        ("bfind.s32 %0, %1;", [2**32 - 2], 0),
-        ("brev.b32 %0, %1;", [1], 2**31),
-        ("bfe.u32 %0, %1, 8, 4;", [0x12345678], 6),
-        ("bfe.s32 %0, %1, 8, 3;", [0x00000600], 2**32 - 2),
-        ("bfe.u32 %0, %1, 28, 16;", [0xF2345678], 0xF),
-        ("bfi.b32 %0, %1, %2, 8, 8;", [0xAB, 0x11223344], 0x1122AB44),
-        ("prmt.b32 %0, %1, %2, 0x7610;", [0x33221100, 0x77665544], 0x77661100),
-        ("prmt.b32 %0, %1, %2, 0x9810;", [0x00008001, 0], 0xFF008001),
-        ("lop3.b32 %0, %1, %2, %3, 0xE8;", [0b1100, 0b1010, 0b0110], 0b1110),
-        ("lop3.b32 %0, %1, %2, %3, 0x96;", [0b1100, 0b1010, 0b0110], 0),
-        ("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;", [0x01020304, 0x04030201, 10], 18),
-        ("dp4a.u32.u32 %0, %1, %2, %3;", [0x01020304, 0x01010101, 5], 15),
-        ("{ .reg .pred p; setp.lt.s32 p, %1, %2; selp.b32 %0, 10, 20, p; }", [2**32 - 1, 4], 10),
-        ("{ .reg .pred p, q; setp.lt.u32 p|q, %1, 4; @p mov.u32 %0, 1;@q mov.u32 %0, 2;}", [9], 2),
-        ("{\\n.reg .u32 t<3>;\\n\\tmov.u32 t1, %1; // 1\\nadd.u32 %0, t1, t1;}", [21], 42),
-        ("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, l}; }", [0x12345678], 0x56781234),
-        ("cvt.u32.u8 %0, %1;", [0x1FF], 0xFF),
-        ("cvt.s32.s8 %0, %1;", [0x1FF], 2**32 - 1),
-        ("cvt.sat.u8.s32 %0, %1;", [300], 255),
-        ("add.sat.s32 %0, %1, %2;", [2**31 - 1, 5], 2**31 - 1),
-    ],
-)  # fmt: skip
-def test_integers(host, template, given, wanted):
-    text = f"__global__ void k(const unsigned *in, unsigned *out) {{ {asm(template, len(given))} }}"
-    buffers = {"in": bits(given), "out": bits([0xDEAD])}
+INTEGERS = [
+    ("add.u32 %0, %1, %2;", [7, 2**32 - 1], 6),
+    ("sub.s32 %0, %1, %2;", [1, 3], 2**32 - 2),
+    ("mul.lo.u32 %0, %1, %2;", [2**31, 3], 2**31),
+    ("mul.hi.u32 %0, %1, %2;", [2**31, 6], 3),
+    ("mul.hi.s32 %0, %1, %2;", [2**32 - 1, 6], 2**32 - 1),
+    ("mad.lo.s32 %0, %1, %2, -5;", [3, 4], 7),
+    ("mul24.lo.u32 %0, %1, %2;", [0xFF000003, 5], 15),
+    ("sad.u32 %0, %1, %2, %3;", [3, 10, 100], 107),
+    ("min.s32 %0, %1, %2;", [2**32 - 1, 4], 2**32 - 1),
+    ("max.u32 %0, %1, %2;", [2**32 - 1, 4], 2**32 - 1),
+    ("abs.s32 %0, %1;", [2**32 - 9], 9),
+    ("and.b32 %0, %1, 0xF0;", [0x1234], 0x30),
+    ("not.b32 %0, %1;", [0], 2**32 - 1),
+    ("shl.b32 %0, %1, %2;", [3, 40], 0),
+    ("shr.s32 %0, %1, %2;", [2**31, 40], 2**32 - 1),
+    ("shr.u32 %0, %1, 4;", [2**31], 2**27),
+    ("shf.l.wrap.b32 %0, %1, %2, 8;", [0xAA000000, 0x11], 0x11AA),
+    ("shf.r.clamp.b32 %0, %1, %2, 40;", [1, 0x77], 0x77),
+    ("popc.b32 %0, %1;", [0xF0F0], 8),
+    ("clz.b32 %0, %1;", [0], 32),
+    ("bfind.u32 %0, %1;", [0x00800000], 23),
+    ("bfind.u32 %0, %1;", [0], 2**32 - 1),
+    ("bfind.shiftamt.u32 %0, %1;", [0x00800000], 8),
+    ("bfind.s32 %0, %1;", [2**32 - 2], 0),
+    ("brev.b32 %0, %1;", [1], 2**31),
+    ("bfe.u32 %0, %1, 8, 4;", [0x12345678], 6),
+    ("bfe.s32 %0, %1, 8, 3;", [0x00000600], 2**32 - 2),
+    ("bfe.u32 %0, %1, 28, 16;", [0xF2345678], 0xF),
+    ("bfi.b32 %0, %1, %2, 8, 8;", [0xAB, 0x11223344], 0x1122AB44),
+    ("prmt.b32 %0, %1, %2, 0x7610;", [0x33221100, 0x77665544], 0x77661100),
+    ("prmt.b32 %0, %1, %2, 0x9810;", [0x00008001, 0], 0xFF008001),
+    ("lop3.b32 %0, %1, %2, %3, 0xE8;", [0b1100, 0b1010, 0b0110], 0b1110),
+    ("lop3.b32 %0, %1, %2, %3, 0x96;", [0b1100, 0b1010, 0b0110], 0),
+    ("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;", [0x01020304, 0x04030201, 10], 18),
+    ("dp4a.u32.u32 %0, %1, %2, %3;", [0x01020304, 0x01010101, 5], 15),
+    ("{ .reg .pred p; setp.lt.s32 p, %1, %2; selp.b32 %0, 10, 20, p; }", [2**32 - 1, 4], 10),
+    ("{ .reg .pred p, q; setp.lt.u32 p|q, %1, 4; @p mov.u32 %0, 1;@q mov.u32 %0, 2;}", [9], 2),
+    ("{\\n.reg .u32 t<3>;\\n\\tmov.u32 t1, %1; // 1\\nadd.u32 %0, t1, t1;}", [21], 42),
+    ("{ .reg .b16 l, h; mov.b32 {l, h}, %1; mov.b32 %0, {h, l}; }", [0x12345678], 0x56781234),
+    ("cvt.u32.u8 %0, %1;", [0x1FF], 0xFF),
+    ("cvt.s32.s8 %0, %1;", [0x1FF], 2**32 - 1),
+    ("cvt.sat.u8.s32 %0, %1;", [300], 255),
+    ("add.sat.s32 %0, %1, %2;", [2**31 - 1, 5], 2**31 - 1),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("chosen", range(len(INTEGERS)), ids=[one for one, *_ in INTEGERS])
+def test_integers(host, chosen):
+    _, given, wanted = INTEGERS[chosen]
+    buffers = {"chosen": np.int32(chosen), "in": bits(given), "out": bits([0xDEAD])}
+    text = each_of(INTEGERS, "unsigned", "r")
     assert host.run(text, buffers, (1,), (1,)).outputs["out"][0] == wanted
 
 
-@pytest.mark.parametrize(
-    ("template", "given", "wanted"),
-    [
-        ("add.rn.f32 %0, %1, %2;", [1.5, 2.0], 3.5),
-        ("add.rz.ftz.f32 %0, %1, %2;", [1.0, 2.0**-30], 1.0),
-        ("add.rp.f32 %0, %1, %2;", [1.0, 2.0**-30], 1 + 2.0**-23),
-        ("fma.rn.f32 %0, %1, %2, %3;", [1 + 2.0**-23, 1 + 2.0**-23, -1], 2.0**-22 + 2.0**-46),
-        ("mul.sat.f32 %0, %1, %2;", [3.0, 2.0], 1.0),
-        ("div.full.f32 %0, %1, %2;", [3.0, 2.0], 1.5),
-        ("rcp.approx.ftz.f32 %0, %1;", [4.0], 0.25),
-        ("sqrt.rn.f32 %0, %1;", [2.25], 1.5),
-        ("rsqrt.approx.f32 %0, %1;", [16.0], 0.25),
-        ("ex2.approx.ftz.f32 %0, %1;", [5.0], 32.0),
-        ("lg2.approx.f32 %0, %1;", [8.0], 3.0),
-        ("max.f32 %0, %1, %2;", [np.nan, 2.0], 2.0),
-        ("abs.f32 %0, %1;", [-2.0], 2.0),
-        ("neg.f32 %0, %1;", [-2.0], 2.0),
-        ("mov.f32 %0, 0f3F800000;", [0.0], 1.0),
-        ("cvt.rni.f32.f32 %0, %1;", [2.5], 2.0),
-        ("{ .reg .f64 d; cvt.f64.f32 d, %1; add.f64 d, d, d; cvt.rn.f32.f64 %0, d; }", [1.5], 3.0),
-        ("{ .reg .s32 i; cvt.rzi.s32.f32 i, %1; cvt.rn.f32.s32 %0, i; }", [-2.7], -2.0),
-        ("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }", [2049.0], 2048.0),
-        ("{ .reg .pred p; setp.geu.f32 p, %1, 0f00000000; selp.f32 %0, %1, 0.0, p; }", [3.0], 3.0),
-    ],
-)  # fmt: skip
-def test_floats(host, template, given, wanted):
-    statement = asm(template, len(given), "f", "f")
-    text = f"__global__ void k(const float *in, float *out) {{ {statement} }}"
-    buffers = {"in": bits(given, np.float32), "out": bits([7], np.float32)}
+FLOATS = [
+    ("add.rn.f32 %0, %1, %2;", [1.5, 2.0], 3.5),
+    ("add.rz.ftz.f32 %0, %1, %2;", [1.0, 2.0**-30], 1.0),
+    ("add.rp.f32 %0, %1, %2;", [1.0, 2.0**-30], 1 + 2.0**-23),
+    ("fma.rn.f32 %0, %1, %2, %3;", [1 + 2.0**-23, 1 + 2.0**-23, -1], 2.0**-22 + 2.0**-46),
+    ("mul.sat.f32 %0, %1, %2;", [3.0, 2.0], 1.0),
+    ("div.full.f32 %0, %1, %2;", [3.0, 2.0], 1.5),
+    ("rcp.approx.ftz.f32 %0, %1;", [4.0], 0.25),
+    ("sqrt.rn.f32 %0, %1;", [2.25], 1.5),
+    ("rsqrt.approx.f32 %0, %1;", [16.0], 0.25),
+    ("ex2.approx.ftz.f32 %0, %1;", [5.0], 32.0),
+    ("lg2.approx.f32 %0, %1;", [8.0], 3.0),
+    ("max.f32 %0, %1, %2;", [np.nan, 2.0], 2.0),
+    ("abs.f32 %0, %1;", [-2.0], 2.0),
+    ("neg.f32 %0, %1;", [-2.0], 2.0),
+    ("mov.f32 %0, 0f3F800000;", [0.0], 1.0),
+    ("cvt.rni.f32.f32 %0, %1;", [2.5], 2.0),
+    ("{ .reg .f64 d; cvt.f64.f32 d, %1; add.f64 d, d, d; cvt.rn.f32.f64 %0, d; }", [1.5], 3.0),
+    ("{ .reg .s32 i; cvt.rzi.s32.f32 i, %1; cvt.rn.f32.s32 %0, i; }", [-2.7], -2.0),
+    ("{ .reg .f16 h; cvt.rn.f16.f32 h, %1; cvt.f32.f16 %0, h; }", [2049.0], 2048.0),
+    ("{ .reg .pred p; setp.geu.f32 p, %1, 0f00000000; selp.f32 %0, %1, 0.0, p; }", [3.0], 3.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("chosen", range(len(FLOATS)), ids=[one for one, *_ in FLOATS])
+def test_floats(host, chosen):
+    _, given, wanted = FLOATS[chosen]
+    buffers = {"chosen": np.int32(chosen), "in": bits(given, np.float32)}
+    buffers |= {"out": bits([7], np.float32)}
+    text = each_of(FLOATS, "float", "f")
     assert host.run(text, buffers, (1,), (1,)).outputs["out"][0] == np.float32(wanted)
 
 

@@ -40,7 +40,7 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Path:
     except UserError as error:
         pytest.skip(error.what)
     program = tmp_path_factory.mktemp("driver") / "driver"
-    command = [str(find_compiler()), "-std=c++17", "-O1", "-g", "-fsanitize=address,undefined"]
+    command = [str(find_compiler()), "-std=c++17", "-O0", "-g1", "-fsanitize=address,undefined"]
     command += [f"-I{folder}" for folder in folders]
     command += [str(SOURCES / "driver.cpp"), str(SOURCE), "-o", str(program)]
     subprocess.run(command, check=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.cuda.toolkit import Toolkit
+from gi_cuda.backends.host.library import build_library
 from tests.command import Done, gi_cuda
 from tests.conftest import TARGETS
 
@@ -25,6 +26,14 @@ def command(tmp_path: Path) -> Command:
         return gi_cuda(*words, cwd=tmp_path, **{**own, **environment})
 
     return run
+
+
+@pytest.fixture
+def runtime(tmp_path: Path) -> None:
+    """Puts the host's runtime library into that folder, which is none of the variants."""
+    made = build_library()
+    (tmp_path / "cache" / "gi-cuda").mkdir(parents=True)
+    (tmp_path / "cache" / "gi-cuda" / made.name).symlink_to(made)
 
 
 def asked(command: Command) -> tuple[int, int]:
@@ -90,6 +99,7 @@ def test_no_size(command: Command) -> None:
         assert "Traceback" not in done.stderr
 
 
+@pytest.mark.usefixtures("runtime")
 def test_the_second_time_nothing_is_compiled(command: Command) -> None:
     words = ("check", TARGETS / "scale")
     first = command(*words)
@@ -100,6 +110,7 @@ def test_the_second_time_nothing_is_compiled(command: Command) -> None:
     assert misses(command) == before
 
 
+@pytest.mark.usefixtures("runtime")
 def test_a_search_and_what_follows_it(command: Command) -> None:
     words = ("--population", 8, "--generations", 1, "--workers", 1)
     done = command("evolve", TARGETS / "scale", "--run", "run", *words)

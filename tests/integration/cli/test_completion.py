@@ -6,6 +6,8 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -41,7 +43,42 @@ _gi_cuda_completion
 }
 
 
-@pytest.mark.parametrize("shell", ASKING)
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A user's folder with the command and what it gives a shell.
+
+    Attributes:
+        shell: its path.
+        folder: the user's.
+        environment: in which the shell is started.
+    """
+
+    shell: str
+    folder: Path
+    environment: Mapping[str, str]
+
+
+@pytest.fixture(scope="module", params=ASKING)
+def home(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Home:
+    """What a shell is told once."""
+    shell, folder = shutil.which(request.param), tmp_path_factory.mktemp(request.param)
+    if shell is None:
+        pytest.skip(f"there is no {request.param}")
+    command = folder / "bin" / "gi-cuda"
+    command.parent.mkdir()
+    command.write_text(SCRIPT)
+    command.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(folder),
+    }
+    source = {**environment, "_GI_CUDA_COMPLETE": f"source_{request.param}"}
+    script = subprocess.run([command], env=source, capture_output=True, text=True, check=True)
+    (folder / "script").write_text(script.stdout)
+    return Home(shell, folder, environment)
+
+
 @pytest.mark.parametrize(
     ("line", "offered"),
     [
@@ -51,27 +88,11 @@ _gi_cuda_completion
         ("gi-cuda patch --format m", {"mail"}),
     ],
 )
-def test_in_the_shell_itself(shell: str, line: str, offered: set[str], tmp_path: Path) -> None:
-    found = shutil.which(shell)
-    if found is None:
-        pytest.skip(f"there is no {shell}")
-    command = tmp_path / "bin" / "gi-cuda"
-    command.parent.mkdir()
-    command.write_text(SCRIPT)
-    command.chmod(0o755)
-    environment = {
-        **os.environ,
-        "PATH": f"{command.parent}{os.pathsep}{os.environ['PATH']}",
-        "HOME": str(tmp_path),
-        "LINE": line,
-    }
-    source = {**environment, "_GI_CUDA_COMPLETE": f"source_{shell}"}
-    script = subprocess.run([command], env=source, capture_output=True, text=True, check=True)
-    (tmp_path / "script").write_text(script.stdout)
+def test_in_the_shell_itself(home: Home, line: str, offered: set[str]) -> None:
     done = subprocess.run(
-        [found, "-c", ASKING[shell]],
-        cwd=tmp_path,
-        env=environment,
+        [home.shell, "-c", ASKING[Path(home.shell).name]],
+        cwd=home.folder,
+        env={**home.environment, "LINE": line},
         capture_output=True,
         text=True,
         check=False,

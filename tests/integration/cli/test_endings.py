@@ -29,27 +29,19 @@ PATIENCE = 60.0
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")
 
-HANGING = """#!/bin/sh
-# A compiler that hangs, as soon as there is a file that says so, and does not care for signals.
-case "$*" in *--version*|*-print*) exec c++ "$@";; esac
-[ -e "$HANG" ] || exec c++ "$@"
-trap '' INT TERM
-echo $$ >> "$HANG"
-sleep 1000 &
-while :; do wait; done
-"""
+HANGING = Path(__file__).with_name("hanging-compiler")
+"""A compiler that hangs as soon as there is a file that says so. The host's runtime library is kept
+by the path of the compiler that made it, so that this one makes it once for all tests."""
 
 
 @pytest.fixture
 def surroundings(tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a command: a compiler that can be made to hang, a mark, and a folder for
     temporary files. Nothing that has the mark outlives the test."""
-    compiler, mark = tmp_path / "cxx", str(uuid.uuid4())
-    compiler.write_text(HANGING)
-    compiler.chmod(0o755)
+    mark = str(uuid.uuid4())
     (tmp_path / "tmp").mkdir()
     yield {
-        "CXX": str(compiler),
+        "CXX": str(HANGING),
         "HANG": str(tmp_path / "hang"),
         MARK: mark,
         "TMPDIR": str(tmp_path / "tmp"),

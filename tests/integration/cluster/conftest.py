@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import dask
 import pytest
 from distributed import Client, LocalCluster
+
+from tests.command import ensure_running
 
 WORKERS = 4
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def _cluster() -> Iterator[LocalCluster]:
-    with LocalCluster(
-        n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
-    ) as made:
+    # Workers are forked from the process that commands are forked from, which has all loaded.
+    ensure_running()
+    with (
+        dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),
+        LocalCluster(
+            n_workers=WORKERS, threads_per_worker=1, processes=True, dashboard_address=":0"
+        ) as made,
+    ):
         yield made
 
 

@@ -88,7 +88,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
 
 
 def test_they_give_the_same_answers(tools: Tools, tmp_path: Path) -> None:
-    subject, sampling = tools.subject, Sampling(limit=5.0).untimed()
+    subject, sampling = tools.subject, Sampling(limit=0.5).untimed()
     genotypes = variants(subject)
     right: list[set[int]] = []
     for built in both_ways(subject, tools.compiler, tmp_path):
@@ -107,7 +107,7 @@ def test_they_give_the_same_answers(tools: Tools, tmp_path: Path) -> None:
 
 def test_a_search_lends_kernels_and_says_what_they_do(tools: Tools) -> None:
     subject = tools.subject
-    bounds = Bounds(limits(subject), Sampling(screen=1, step=1, most=1, limit=5.0))
+    bounds = Bounds(limits(subject), Sampling(screen=1, step=1, most=1, limit=0.5))
     evaluator = Evaluator(subject, tools.equipment(), bounds)
     notations = {1: "<_kernel.cu_62>", 2: "<_kernel.cu_92>", 3: "BLOCK=32", 4: ""}
     genotypes = {n: subject.read(text) for n, text in notations.items()}

@@ -27,7 +27,7 @@ from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 
 TARGETS = Path(__file__).parents[2] / "targets"
-SAMPLING = Sampling(screen=1, step=1, most=1, limit=2.0)
+SAMPLING = Sampling(screen=1, step=1, most=1, limit=0.5)
 RIGHT = Evaluation(built=True, survival=Survival.NORMAL, penalty=0.0)
 WRONG = Evaluation(built=True, survival=Survival.NORMAL, penalty=1.0)
 

@@ -17,6 +17,8 @@ from gi_cuda.search.loop import Progress
 from tests.command import ATTEMPTS, NOISY
 from tests.integration.runs.conftest import SCALE, Finished, copy_scale
 
+pytestmark = pytest.mark.usefixtures("few_processes")
+
 T = TypeVar("T")
 
 SHORT = PRESETS["barracuda"].settings.having(4, 1)

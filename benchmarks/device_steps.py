@@ -1,0 +1,103 @@
+"""What the steps around a launch take on a device: ``python -m benchmarks.device_steps``.
+
+Runs a target's reference on its first train case, in a process of its own as workers are, and
+prints what each step takes, from making the device to the oracle's judgement; and whether poison is
+told from an answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from gi_cuda import BACKENDS
+from gi_cuda.backends.protocol.device import TimedRun
+from gi_cuda.backends.protocol.device_lock import WorkerSlot
+from gi_cuda.backends.protocol.requests import Program, Record
+from gi_cuda.backends.workers.case_runner import CaseRunner, record
+from gi_cuda.backends.workers.worker import WorkerContext
+from gi_cuda.evaluate.baseline import compile_reference
+from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.runs.tools import open_tools
+
+ROOT = Path(__file__).parent.parent
+LIMIT = 60.0
+"""Seconds a launch may take."""
+
+
+def lap(name: str, times: int, step: Callable[[], object]) -> None:
+    """Do a step so often, and print what it takes each time."""
+    begun = time.perf_counter()
+    for _ in range(times):
+        step()
+    print(f"{name:32} {(time.perf_counter() - begun) / times * 1e3:9.3f} ms", flush=True)
+
+
+def steps(context: WorkerContext, program: Program, times: int) -> None:
+    """Take the steps, in a process that holds no device yet.
+
+    Args:
+        context: what workers have loaded.
+        program: the reference.
+        times: how often each step is taken.
+    """
+    target, folder, slot = context.session.target, context.session.reference, WorkerSlot(2)
+    begun = time.perf_counter()
+    device = context.device(target, context.cases, slot)
+    print(f"{'making the device':32} {(time.perf_counter() - begun) * 1e3:9.3f} ms", flush=True)
+    runner = CaseRunner(device, target, context.cases, folder)
+    lap("upload, launches, recording", 1, lambda: record(runner, Record(program, folder, 2, LIMIT)))
+    loaded, (plan,) = device.load(program.binary), runner.plans(program)
+    seconds: list[float] = []
+
+    def run() -> None:
+        device.prepare(plan)
+        seconds.append(device.run(loaded, plan, LIMIT))
+
+    with device.turn():
+        lap("prepare and run", times, run)
+        together = [TimedRun(loaded, plan)] * times
+        lap(f"{times} of them in a round", 1, lambda: device.run_round(together, LIMIT))
+        expected = {name: array.copy() for name, array in device.outputs(plan).items()}
+        lap("damaged", times, lambda: device.damaged(plan))
+        lap("outputs", times, lambda: device.outputs(plan))
+        lap("look", times, lambda: device.look(plan, expected))
+        lap("judge", times, lambda: runner.judge(plan))
+        assert device.look(plan, expected) == ([], True), "the reference does not agree with itself"
+        device.prepare(plan)
+        assert device.look(plan, expected) == ([], False), "poison agrees with the reference"
+    low, middle, high = min(seconds), statistics.median(seconds), max(seconds)
+    print(f"the kernels: {middle * 1e3:.4f} ms ({low * 1e3:.4f} to {high * 1e3:.4f})")
+
+
+def main() -> None:
+    """Compile the reference, and fork the process that runs it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--target", type=Path, default=ROOT / "targets" / "bwt_exact")
+    parser.add_argument("--backend", choices=BACKENDS, default=BACKENDS[0])
+    parser.add_argument("--times", type=int, default=10, help="how often a step is taken")
+    options = parser.parse_args()
+    subject = open_subject(options.target, options.backend)
+    with (
+        tempfile.TemporaryDirectory(prefix="gi-cuda-") as folder,
+        open_tools(subject, Path(folder), workers=1, jobs=1) as tools,
+    ):
+        scratch = tools.scratch("reference")
+        (binary,) = compile_reference(subject, tools.compiler, [subject.reference], scratch)
+        program = Program(binary, dict(subject.original.configuration), tools.train()[:1])
+        context = WorkerContext.open(tools.session)
+        arguments = (context, program, options.times)
+        process = multiprocessing.get_context("fork").Process(target=steps, args=arguments)
+        process.start()
+        process.join()
+    sys.exit(process.exitcode)
+
+
+if __name__ == "__main__":
+    main()

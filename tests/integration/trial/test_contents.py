@@ -1,0 +1,118 @@
+"""What a trial shows of buffers, data and names, and how proposals are mended by that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gi_cuda.trial import Outcome
+
+from .conftest import INDEX, LAUNCH, host, roles
+
+
+def test_roles_are_what_was_seen(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "#define SET(p, v) (*(float *)(size_t)(p) = (v))\n"
+        "__global__ void k(const float *a, float *b, float *c, int n) {"
+        f"{INDEX} if (i < n) {{ SET(a + i, 2.0f); b[i] = 3; if (n < 0) c[i] = 1; }} }}\n"
+        + host("k<<<(n + 127) / 128, 128>>>(a, b, c, n);", "n", "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    assert roles(outcome.proposal) == {"a": "inout", "b": "output", "c": "inout"}
+
+
+def test_what_nothing_is_known_of_is_looked_at(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "struct Cell { float *p; __device__ void set(int i, float v) const { p[i] = v; } };\n"
+        "__device__ void put(const Cell &c, int i) { c.set(i, i * 2.0f); }\n"
+        f"__global__ void k(float *a, int n) {{ {INDEX} Cell c = {{a}}; if (i < n) put(c, i); }}\n"
+        + host("k<<<(n + 127) / 128, 128>>>(a, n);", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    assert roles(outcome.proposal)["a"] in ("inout", "output")
+
+
+def test_a_division_by_data_gets_none_that_are_zero(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const int *a, int *b, int n) {"
+        f"{INDEX} if (i < n) b[i] = 1000 / a[i]; }}\n"
+        "int main() { int n = 4000; int *a, *b; cudaMalloc(&a, n * sizeof(int));"
+        f" cudaMalloc(&b, n * sizeof(int)); {LAUNCH} }}\n"
+    )
+    assert outcome.passes, outcome.trouble
+    assert outcome.proposal.buffers[0].fill is not None
+    assert outcome.proposal.buffers[0].fill.low == 1
+
+
+def test_data_that_show_nothing_get_others(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) if (a[i] > 20) b[i] += a[i]; }}\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+
+
+def test_what_looks_for_a_few_values_gets_them(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const int *next, int *level, int round, int n) {"
+        f"{INDEX} if (i < n && level[i] == round) if (level[next[i]] == -1)"
+        " level[next[i]] = round + 1; }\n"
+        "int main() { int n = 4000; int *a, *b; cudaMalloc(&a, n * sizeof(int));"
+        " cudaMalloc(&b, n * sizeof(int)); k<<<(n + 127) / 128, 128>>>(a, b, 0, n); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+
+
+@pytest.mark.parametrize("name", ["kernel", "launch", "call", "data", "size", "max"])
+def test_a_kernel_may_have_a_name_of_the_back_end_s_own(
+    name: str, trial: Callable[[str], Outcome]
+) -> None:
+    outcome = trial(
+        f"__global__ void {name}(float *a, int n) {{ {INDEX} if (i < n) a[i] = i; }}\n"
+        + host(f"{name}<<<(n + 127) / 128, 128>>>(a, n);", "n")
+    )
+    assert outcome.passes, outcome.trouble
+
+
+TILED = """__global__ void k(float *a, const float *b, int gap) {
+    int x = blockIdx.x * 8 + threadIdx.x, y = blockIdx.y * 8 + threadIdx.y;
+    a[y * gap + x] = x + 3 * y + b[threadIdx.x]; }
+int main() { float *a, *b; int w = 256, h = 256, unknown = read_it();
+    cudaMalloc(&a, w * h * sizeof(float)); cudaMalloc(&b, 32); dim3 grid(32, 32), block(8, 8);
+    k<<<grid, block>>>(a, b, unknown); }
+"""
+
+
+def test_rows_that_overlap_get_longer(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(TILED)
+    assert outcome.passes, outcome.trouble
+    (length,) = (s for s in outcome.proposal.scalars if s.name == "gap")
+    assert length.value in (128, 1024)
+    assert "threads wrote the same places" in length.note
+
+
+def test_what_races_whatever_its_scalars_are_passes_all_the_same(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(TILED.replace("y * gap + x", "(y + x) % 8").replace("8)", "8 + gap)", 1))
+    assert outcome.passes, outcome.trouble
+    (length,) = (s for s in outcome.proposal.scalars if s.name == "gap")
+    assert length.value == 2
+
+
+@pytest.mark.parametrize(
+    ("head", "launcher"),
+    [("", "void k(float *a)"), ("template <typename T> ", "template <typename T> void k(T *a)")],
+)
+def test_host_code_that_launches_a_kernel_may_have_its_name(
+    head: str, launcher: str, trial: Callable[[str], Outcome]
+) -> None:
+    kind = "T" if head else "float"
+    launch = "k<T><<<40, 128>>>(a, 3, 5120)" if head else "k<<<40, 128>>>(a, 3, 5120)"
+    outcome = trial(
+        f"{head}__global__ void k({kind} *a, {kind} v, int n) {{ {INDEX} if (i < n) a[i] = v; }}\n"
+        f"{launcher} {{ {launch}; }}\n"
+        f"int main() {{ float *p; cudaMalloc(&p, 5120 * sizeof(float)); k(p); }}\n"
+    )
+    assert outcome.passes, outcome.trouble

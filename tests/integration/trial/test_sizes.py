@@ -1,0 +1,145 @@
+"""Proposals whose blocks, buffers or rounds are too small or too large, and how they are mended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from gi_cuda.init import files
+from gi_cuda.trial import Outcome
+
+from .conftest import INDEX, LAUNCH, host, sizes
+
+
+def test_a_block_has_no_more_threads_than_there_is_shared_memory_for(
+    trial: Callable[[str], Outcome],
+) -> None:
+    # The launch is that of another instance of the kernel.
+    kernel = """
+    template <int N> __device__ float passed_on(float x) {
+      __shared__ float tile[N][N];
+      tile[threadIdx.y][threadIdx.x] = x;
+      __syncthreads();
+      return tile[threadIdx.x][threadIdx.y];
+    }
+    __global__ void k(const float *a, float *b, int n) {
+      int i = (blockIdx.x * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+      float x = passed_on<16>(i < n ? a[i] : 0);
+      if (i < n) b[i] = x;
+    }
+    """
+    launch = "dim3 threads(32, 32); k<<<(n + 1023) / 1024, threads>>>(a, b, n);"
+    found = trial(kernel + host(launch, "n", "n"))
+    assert found.trouble is None
+    assert found.proposal.launching.block == ("16", "16")
+    assert "The block is smaller than that" in " ".join(found.proposal.launching.notes)
+
+
+def test_what_passes_stays_as_it_is(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) b[i] = a[i]; }}\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes
+    assert not outcome.done
+    assert sizes(outcome.proposal) == {"a": "n", "b": "n"}
+    assert list(outcome.lines()) == ["it ran on the host back end, and passes"]
+
+
+def test_buffers_grow_to_what_is_read_and_written(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) b[i] = a[2 * i]; }}\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    assert sizes(outcome.proposal)["a"] == "n * 2"
+    assert [b.grown for b in outcome.proposal.buffers] == ["n", ""]
+
+
+def test_a_few_elements_more_are_added(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) b[i + 60] = a[i]; }}\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    assert sizes(outcome.proposal) == {"a": "n", "b": "n + 60"}
+
+
+def test_threads_without_a_check_get_elements(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        f"__global__ void k(const float *a, float *b, int n) {{ {INDEX} b[i] = a[i] * n; }}\n"
+        + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+
+
+def test_pointers_may_point_behind_the_begin(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) b[i] = a[i - 5000] + a[i]; }}\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    begins = {b.name: b.begin for b in outcome.proposal.buffers}
+    assert begins == {"a": "5000", "b": ""}
+    text = files(outcome.proposal, tmp_path)["target.toml"]
+    assert 'begin = "5000"' in text
+    assert 'size = "n + 5000"' in text
+
+
+def test_shared_memory_grows(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) { extern __shared__ double s[];"
+        f"{INDEX} for (int j = 0; j < 17; j++) s[threadIdx.x * 17 + j] = j;"
+        " if (i < n) b[i] = a[i] + (float)s[threadIdx.x * 17]; }\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    assert "hared memory was grown" in outcome.proposal.launching.notes[0]
+
+
+def test_what_takes_long_gets_smaller(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} if (i < n) {{ float s = 0; for (int j = 0; j < n; j += 2)"
+        " for (int l = j; l < n; l += 2) s += a[j] * a[l]; b[i] = s; } }\n" + host(LAUNCH, "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    (extent,) = outcome.proposal.extents
+    assert extent.train < 601
+    assert "milliseconds" in extent.note
+
+
+def test_rounds_that_the_host_code_says_get_fewer(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, int rounds) {"
+        f"{INDEX} float s = a[i]; for (int j = 0; j < rounds; j++) s = s * 1.25f + 1.0f / (s + 2);"
+        " b[i] = s; }\n" + host("k<<<4, 128>>>(a, b, 1000000);", "512", "512")
+    )
+    assert outcome.passes, outcome.trouble
+    (rounds,) = [s for s in outcome.proposal.scalars if s.name == "rounds"]
+    assert rounds.value < 1000000
+    assert "; was " in rounds.note
+
+
+def test_large_buffers_of_a_fixed_size_get_smaller(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        f"__global__ void k(float *a) {{ {INDEX} a[i] += 1; }}\n"
+        + host("k<<<16384, 512>>>(a);", "8388608")
+    )
+    assert outcome.passes, outcome.trouble
+    (buffer,) = outcome.proposal.buffers
+    assert int(buffer.items(())) < 8388608
+    assert "the 8388608 of the source" in buffer.notes.size
+    assert int(outcome.proposal.launching.grid[0]) < 16384
+
+
+def test_buffers_of_a_fixed_size_for_which_there_is_no_memory_get_smaller(
+    trial: Callable[[str], Outcome],
+) -> None:
+    outcome = trial(
+        f"__global__ void k(const float *a, float *b) {{ {INDEX} b[i] = 2 * a[i]; }}\n"
+        + host("k<<<n / 128, 128>>>(a, b);", "n", "n", values="const int n = 512000000;")
+    )
+    assert outcome.passes, outcome.trouble
+    assert all(int(size) < 1 << 24 for size in sizes(outcome.proposal).values())

@@ -13,7 +13,7 @@ from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import read_arguments
-from gi_cuda.init.buffers import ProposedBuffer, judged, variables
+from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
 from gi_cuda.init.geometry import Launching, launching, with_room
@@ -34,6 +34,7 @@ from gi_cuda.init.sizes import (
 from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.texture_setup import shaped
 from gi_cuda.init.tuning import Tunable, tunables
+from gi_cuda.init.variables import variables
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
 
@@ -136,7 +137,7 @@ def propose(
     given = read_arguments(replace(source, types=bound), use, layouts)
     scalars, arguments = given.scalars, given.names
     named_too = {name for struct in given.structs for name, _ in struct.members}
-    symbols = variables(source.code, source.functions, bound, layouts)
+    symbols, led_to = variables(source, bound, layouts)
     members = written_members(given.structs, scalars)
     if members:
         named = source.launches(source.fixed, members=members)
@@ -152,10 +153,10 @@ def propose(
         use = found[0]
         own = _words([use], [*use.allocated.values()])
         counted = sorted(own - active - {*arguments, *source.fixed})
-    within = of_structs(given.structs, given.buffers, scalars, saying)
+    within = of_structs(given.structs, (*given.buffers, *led_to), scalars, saying)
     buffers = tuple(_sized(buffer, use, counted) for buffer in within)
     buffers = with_rows(buffers, counting)
-    taken = (*arguments, *named_too, *(one.name for one in symbols))
+    taken = (*arguments, *named_too, *(one.name for one in (*symbols, *led_to)))
     written = {s.name: s.written for s in scalars}
     sizes = _sizes(source, (counting, counted), written, taken, buffers, use, defaults)
     counts, passed = [extent.name for extent in sizes], {} if use is None else use.passed

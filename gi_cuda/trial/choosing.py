@@ -17,7 +17,7 @@ BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
 
 EACH = 15.0
-"""The same of one kernel."""
+"""The same of one kernel, once it is compiled."""
 
 LARGE = 8.0
 """The same of the sizes for a GPU."""
@@ -44,7 +44,7 @@ class ProposalTrials:
         self.tell(f"trying {proposal.kernel} on the host back end")
         name = f"{len(list(self.folder.iterdir()))}"
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
-        outcome = mended(proposal, attempts.attempt, time.monotonic() + EACH)
+        outcome = mended(proposal, attempts.attempt, EACH)
         until = time.monotonic() + LARGE
         return with_large_cases(outcome, attempts.attempt, attempts.large, until)
 

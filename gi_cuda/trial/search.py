@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -82,11 +83,11 @@ class Outcome:
         yield f"  {self.trouble.remedy}"
 
 
-def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
+def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     """Try a proposal, and what mends it, until one passes.
 
     Args:
-        until: on the monotonic clock, when no further one is tried.
+        seconds: for how long after the first one, which is compiled, further ones are tried.
     """
     waiting: list[tuple[Proposal, tuple[str, ...]]] = [(first, ())]
     seen = [first]
@@ -96,12 +97,14 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     shortest = 0.0
     furthest: _Failed | None = None
     better = MOST_BETTER
-    while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
+    until = math.inf
+    while waiting and len(seen) <= MOST_ATTEMPTS and time.monotonic() < until:
         proposal, done = waiting.pop()
         better -= spare is not None
         if better < 0:
             break
         trouble = attempt(proposal, 2 * GOAL)
+        until = min(until, time.monotonic() + seconds)
         if trouble is None:
             return _passed(proposal, done)
         if isinstance(trouble, Crowded):

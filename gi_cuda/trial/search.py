@@ -122,7 +122,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
                 spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
         failed = _Failed(proposal, done, trouble)
-        if furthest is None or failed.stage > furthest.stage:
+        if furthest is None or failed.rank > furthest.rank:
             furthest = failed
         for mend in reversed(further):
             seen.append(mend.proposal)
@@ -148,9 +148,11 @@ class _Failed:
     trouble: Trouble
 
     @property
-    def stage(self) -> int:
-        """How far it came: what goes wrong later is less."""
-        return next((n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds)), 0)
+    def rank(self) -> tuple[int, float]:
+        """How far it came: what goes wrong later is less, as is what takes less long."""
+        stages = (n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds))
+        seconds = self.trouble.seconds if isinstance(self.trouble, Slow) else 0.0
+        return next(stages, 0), -seconds
 
 
 def _passed(proposal: Proposal, done: tuple[str, ...]) -> Outcome:

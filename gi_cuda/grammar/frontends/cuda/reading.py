@@ -28,7 +28,7 @@ _ATTRIBUTES = re.compile(
     rf"|(?P<head>\b__global__\s+(?:static\s+|inline\s+)*void\s+)(?P<name>(?!__[a-z])[A-Za-z_]\w*"
     rf"(?:\s*{_ARGUMENTS})?)(?=\s+[A-Za-z_]\w*\s*(?:<[^<>();]*>\s*)?\()"
 )
-"""Macros in the heads of kernels, such as one for `__launch_bounds__`: nothing else can stand there."""
+"""Macros in heads of kernels, as for `__launch_bounds__`: nothing else can stand there."""
 
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)

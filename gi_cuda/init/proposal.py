@@ -18,6 +18,7 @@ from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
 from gi_cuda.init.geometry import Launching, launching, with_room
 from gi_cuda.init.headers import Headers
+from gi_cuda.init.hidden import as_headers_have
 from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
@@ -119,6 +120,7 @@ def propose(
             pass, something that no back end does.
     """
     source = choose(path, wanted, compilation, hosts)
+    compilation = as_headers_have(path, source.code, source.functions, compilation, source.headers)
     for one in out_of_reach(source.code.path, source.code.source, source.functions):
         if not one.on_gpu:
             raise one.error

@@ -280,3 +280,17 @@ def test_each_variable_of_one_declaration_is_seen(tmp_path: Path) -> None:
     target = init(str(source), tmp_path / "t")
     assert roles(target) == {"x": "inout", "z": "output"}
     assert sizes(target) == {"x": "1", "z": "64"}
+
+
+def test_an_explicit_instantiation_says_what_a_template_takes(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "template <typename T, typename S, int N> __global__ void k(T *a, const S *b) {\n"
+        " a[threadIdx.x] = N * b[threadIdx.x];\n}\n"
+        "// template __global__ void k<char, char, 1>(char *, const char *);\n"
+        "template __global__ void k<double, Pair<int, int>, 8>(double *, const Pair<int, int> *);\n"
+    )
+    text = source.read_text()
+    source.write_text(f"template <class A, class B> struct Pair {{ A a; B b; }};\n{text}")
+    target = init(str(source), tmp_path / "t")
+    assert target.kernels == ("k<double, Pair<int, int>, 8>",)

@@ -53,7 +53,7 @@ def instance_of(
             text = text or _likely(kernel, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
-            text = made.get(index) or _number(parameter)
+            text = made.get(index) or _number(parameter, types)
         words.append(text)
     # Those left out have their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"
@@ -100,9 +100,11 @@ def _is_constant(types: ElementTypes, text: str, active: frozenset[str]) -> bool
     return names <= active | {"true", "false"} or ("::" in text and bool(names & types.enums))
 
 
-def _number(parameter: TemplateParameter) -> str:
+def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
     if parameter.type == "bool":
         return "true"
+    if parameter.type in types.enums:
+        return f"{parameter.type}(0)"
     return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
 
 

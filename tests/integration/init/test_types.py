@@ -294,3 +294,12 @@ def test_an_explicit_instantiation_says_what_a_template_takes(tmp_path: Path) ->
     source.write_text(f"template <class A, class B> struct Pair {{ A a; B b; }};\n{text}")
     target = init(str(source), tmp_path / "t")
     assert target.kernels == ("k<double, Pair<int, int>, 8>",)
+
+
+def test_parameters_of_templates_that_are_constrained_or_enumerators(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "enum Mode { SUM, PRODUCT };\ntemplate <typename T> concept Real = sizeof(T) > 2;\n"
+        "template <Real T, Mode M> __global__ void k(T *a) { a[threadIdx.x] = M + 1; }\n"
+    )
+    assert init(str(source), tmp_path / "t").kernels == ("k<float, Mode(0)>",)

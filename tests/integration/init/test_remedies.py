@@ -327,3 +327,17 @@ def test_texture_references_are_said_to_be_gone(tmp_path: Path) -> None:
     done = init(tmp_path)
     assert "texture references are gone since CUDA 12" in done.stdout
     assert "pass the kernel a cudaTextureObject_t" in done.stdout
+
+
+def test_host_code_that_a_header_declares_needs_no_types(tmp_path: Path) -> None:
+    header = (
+        "void launch(missing_type *a, float *b);\nstruct In { float x; };\n"
+        "__device__ float at(In a);\n"
+    )
+    text = (
+        '#include <missing.h>\n#include "k.h"\n__device__ float at(In a) { return 2 * a.x; }\n'
+        "__global__ void k(const In *a, float *b) { b[threadIdx.x] = at(a[threadIdx.x]); }\n"
+        "void launch(missing_type *a, float *b) { k<<<1, 32>>>(a, b); }\n"
+    )
+    write(tmp_path, {"k.cu": text, "k.h": header})
+    assert PASSES in init(tmp_path).stdout

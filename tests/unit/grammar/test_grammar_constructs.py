@@ -222,6 +222,11 @@ def test_macros_in_the_head_of_a_kernel_do_not_hide_it(head: str) -> None:
     assert {RuleType.STATEMENT, RuleType.RESTRICT} <= {rule.type for rule in grammar.rules}
 
 
+def test_what_a_condition_asks_for_is_no_macro_in_a_head() -> None:
+    source = "#if LEVEL == 3 && defined(WIDE)\n__global__ void k(int *p) { p[0] = 1; }\n#endif\n"
+    assert [one.name for one in convert(Source("a.cu", source)).functions] == ["k"]
+
+
 def test_bounds_that_a_macro_gives_are_the_only_ones() -> None:
     head = "__global__ void {} k(int *p) {{ p[0] = 1; }}\n"
     macro = "#define BOUND __launch_bounds__(256)\n"

@@ -98,10 +98,9 @@ _SPACE_BEHIND_INCLUDE = re.compile(
 def read(text: str, presence: Presence) -> ParserView:
     """Prepare a source for the parser."""
     code = _UNKNOWN.sub(lambda match: _blank(match[0]), TOKENS.sub(_shown, text))
-    code = _ATTRIBUTES.sub(_without_attribute, code)
     code = _SPACE_BEHIND_INCLUDE.sub(r"\g<space>\g<include>", code)
     bare = bare_text(text)
-    blank: list[Span] = _definitions_by_macro(bare, presence)
+    blank: list[Span] = [*_definitions_by_macro(bare, presence), *_attributes(bare)]
     active = presence.active({})
     hidden: list[Hidden] = []
     exposed = set()
@@ -126,9 +125,10 @@ def read(text: str, presence: Presence) -> ParserView:
     return ParserView(code, bare, tuple(hidden + blocks), frozenset(exposed))
 
 
-def _without_attribute(match: re.Match[str]) -> str:
-    head = match["head"] or ""
-    return head + _blank(match[0][len(head) :])
+def _attributes(bare: str) -> Iterator[Span]:
+    """Macros in the heads of kernels."""
+    for match in _ATTRIBUTES.finditer(bare):
+        yield match.span("name") if match["name"] else match.span()
 
 
 def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:

@@ -17,6 +17,12 @@ from gi_cuda.subject import Subject
 _MISSING = re.compile(
     r"fatal error: (?:'(?P<clang>[^'\n]+)' file not found|(?P<gcc>\S+): No such file)"
 )
+_AT = re.compile(r"(?P<place>[^\s:]+:\d+):(?:\d+:)? fatal error:")
+_TEXTURE_REFERENCES = re.compile(
+    r"\btex\w+\((?:const )?texture<|static assertion failed:? \"?texture references"
+    r"|[\"'‘]texture[\"'’] (?:is undefined|is not a template|was not declared|does not name)"
+    r"|no template named 'texture'"
+)
 _LACKING = re.compile(r"(?:static assertion failed:? ?)?\"?(?P<what>the host back ?end .*?)\"?$")
 """What headers of the host back end say of what it does not do."""
 
@@ -51,12 +57,19 @@ def does_not_compile(subject: Subject, message: str) -> UserError:
         return UserError(what, where=str(source), hint=remedy(what, Survival.REFUSED))
     if missing := _MISSING.search(message):
         header = missing["clang"] or missing["gcc"]
-        if where := _included(subject, header):
+        at = _AT.search(message)
+        if where := _included(subject, header) or (at["place"] if at else ""):
             return _missing(subject, header, where)
     name, line, text = [*message.split(":", 2), "", ""][:3]
     known = name in grammar.source.names and line.isdigit()
     said = text.strip() if known else message
     where = f"{source.parent / name}:{line}" if known else str(source)
+    if _TEXTURE_REFERENCES.search(said):
+        return UserError(
+            "the source does not compile: texture references are gone since CUDA 12",
+            where=where,
+            hint="pass the kernel a cudaTextureObject_t, or a pointer to what it reads",
+        )
     if lacking := _LACKING.search(said.partition("\n")[0]):
         return UserError(lacking["what"], where=where, hint=_on_a_gpu())
     return UserError(f"the source does not compile: {said}", where=where, hint=_mend(said, gpu=gpu))

@@ -160,6 +160,12 @@ def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) 
             "only device code can take the address of a device function: let the kernel name the"
             " function itself, or take it as a template parameter, and try again"
         )
+    elif argument.type in {one.name for one in source.kernel.templates if one.type is None}:
+        hint = (
+            f"{argument.type} is a parameter of its template, and no launch that is found says what"
+            " it stands for: write the instance into the file that defines it, template __global__"
+            f" void {source.kernel.name}<TYPES>(...);, or name a file that launches it: --host FILE"
+        )
     elif shape is None:
         hint = (
             "no file that is found declares this type: include the header that does; if it is"

@@ -28,6 +28,11 @@ _WORDS = re.compile(r'"([^"]*)"|([^\s"]+)')
 _GENERATED = re.compile(r"\$<(?:BUILD_INTERFACE|COMPILE_LANGUAGE:\w+):([^<>]*)>")
 _SCOPES = {"PUBLIC", "PRIVATE", "INTERFACE", "SYSTEM", "BEFORE", "AFTER"}
 _DEFINITION = re.compile(r"(?:-D)?([A-Za-z_]\w*)(?:=([\w.+-]*))?")
+_ELSEWHERE = re.compile(
+    r"(?!\w*(?:NO|DISABLE|WITHOUT)_)(?:\w*_)?(?:HIP|ROCM|SYCL|ONEAPI|MUSA)(?:_\w*)?(?:=|$)"
+)
+"""Macros of builds for devices that are none of CUDA's: what they switch on is another program."""
+
 _STANDARD = re.compile(r"(?:c|gnu)\+\+(\d\d)")
 _PROJECT = re.compile(r"(?im)^\s*project\s*\(")
 _GENERATED_MAKEFILE = re.compile(r"\A(?:#.*\n)*# CMAKE generated file")
@@ -169,7 +174,7 @@ def _said(option: str, value: str, folder: Path, place: str) -> Iterator[Said]:
         if value.strip() and found.is_dir() and not is_toolkit(found):
             yield Said("-I", str(found), place)
     elif option == "-D":
-        if _DEFINITION.fullmatch(value):
+        if _DEFINITION.fullmatch(value) and not _ELSEWHERE.match(value):
             yield Said("-D", value, place)
     elif (match := _STANDARD.fullmatch(value)) and _OLDEST < int(match[1]) < 90:
         yield Said("-std", value, place)

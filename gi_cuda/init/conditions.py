@@ -21,6 +21,7 @@ from gi_cuda.init.compilation import Compilation, Compiled
 
 _LIMIT = 60.0
 _PLACE = re.compile(r'#(?: line)? (\d+) "((?:\\.|[^"\\])*)"')
+_MACRO = re.compile(r"^#define (\w+) (.*)$", re.M)
 _VISIBLE = re.compile(r"\S")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _LINE_OF_CODE = re.compile(r"^[ \t]*(\S)", re.M)
@@ -38,17 +39,9 @@ def compiled_lines(
         text: the main file's.
         missing: headers that are not there.
     """
-    folders = [empty_headers(missing), *compilation.include, path.resolve().parent]
-    command = [find_compiler(), "-x", "c++", "-E", "-dD", f"-std={compilation.standard}"]
-    command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
-    command += [f"-D{name}={value}" for name, value in compilation.define.items()]
-    main = path.resolve()
-    finished = run([*command, "-"], limit=_LIMIT, stdin=f'#line 1 "{main}"\n{text}')
-    if not finished.ok:
-        return {}
     found: dict[str, set[int]] = {}
     lines, number = set[int](), 0
-    for line in finished.stdout.split("\n"):
+    for line in _preprocessed(path, text, compilation, missing, "-dD").split("\n"):
         place = _PLACE.match(line)
         if place is not None:
             number = int(place[1])
@@ -62,6 +55,27 @@ def compiled_lines(
         for name, some in found.items()
         if name.startswith("/") and not name.startswith("/usr/")
     }
+
+
+def macros_defined(
+    path: Path, text: str, compilation: Compilation, missing: Collection[str]
+) -> dict[str, str]:
+    """The macros without parameters that are defined at the end of a source, with their bodies;
+    none where it cannot be preprocessed. Arguments as of :func:`compiled_lines`."""
+    return dict(_MACRO.findall(_preprocessed(path, text, compilation, missing, "-dM")))
+
+
+def _preprocessed(
+    path: Path, text: str, compilation: Compilation, missing: Collection[str], how: str
+) -> str:
+    """What the host back end's preprocessor makes of a source; "" where it fails."""
+    folders = [empty_headers(missing), *compilation.include, path.resolve().parent]
+    command = [find_compiler(), "-x", "c++", "-E", how, f"-std={compilation.standard}"]
+    command += [*(f"-I{folder}" for folder in folders), "-isystem", str(INCLUDE), *NVCC_MACROS]
+    command += [f"-D{name}={value}" for name, value in compilation.define.items()]
+    main = path.resolve()
+    finished = run([*command, "-"], limit=_LIMIT, stdin=f'#line 1 "{main}"\n{text}')
+    return finished.stdout if finished.ok else ""
 
 
 def without_dead_code(source: Source, path: Path, compiled: Compiled) -> Source:

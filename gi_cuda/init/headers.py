@@ -18,7 +18,8 @@ from gi_cuda.backends.host.library import INCLUDE, NVCC_MACROS, find_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.complaints import is_of_cuda
 from gi_cuda.grammar import ParsedText, Source, read_source
-from gi_cuda.init.compilation import Compilation, of_project
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.init.compilation import STANDARD, Compilation, of_project
 from gi_cuda.init.conditions import compiled_lines
 from gi_cuda.init.diagnostics import Diagnostics, diagnose
 from gi_cuda.init.repository import Repository, repository_of
@@ -26,6 +27,7 @@ from gi_cuda.init.repository import Repository, repository_of
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPENDENCY = re.compile(r"(?:\\ |[^\s\\]|\\(?!\r?\n))+")
 _ERROR = re.compile(r"^(?P<file>[^:\n]+):(?P<line>\d+):.*?error: (?P<what>.*)$", re.M)
+_OF_2020 = re.compile(r"\btemplate\b[^;{}()]*>\s*concept\s+\w+\s*=")
 _STDIN = "<stdin>"
 _LIMIT = 60.0
 _ROUNDS = 8
@@ -122,13 +124,20 @@ def _used(path: Path, text: str, compilation: Compilation) -> Compilation:
         if folder in by_hand or any(name.startswith(f"{folder}/") for name in listed)
     )
     files = [Path(name) for name in listed if Path(name).is_file()]
-    words = set(_WORD.findall(text)).union(*(_WORD.findall(read_source(f).text) for f in files))
+    texts = {path: text} | {file: read_source(file).text for file in files}
+    words = set().union(*map(_WORD.findall, texts.values()))
     define = {
         name: value
         for name, value in compilation.define.items()
         if name not in compilation.origins or name in words
     }
-    return replace(compilation, include=include, define=define)
+    found = replace(compilation, include=include, define=define)
+    newer = next((file for file, own in texts.items() if _OF_2020.search(bare_text(own))), None)
+    if newer is None or found.standard != STANDARD or "-std" in found.origins:
+        return found
+    # No build file that is near says so, but with an older one it would not compile.
+    origins = {**found.origins, "-std": f"{newer.name} defines concepts"}
+    return replace(found, standard="c++20", origins=origins)
 
 
 def find_headers(

@@ -15,13 +15,14 @@ from itertools import islice, product
 from pathlib import Path
 
 from gi_cuda.errors import UserError
-from gi_cuda.grammar import read_source
+from gi_cuda.grammar import Function, read_source
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, kernels
 from gi_cuda.grammar.presence import Presence, read_presence
 from gi_cuda.grammar.source import line_starts
 from gi_cuda.init.build_files import said_in
 from gi_cuda.init.compilation import Compilation, definition
-from gi_cuda.init.headers import NotPreprocessed, as_built
+from gi_cuda.init.conditions import macros_defined
+from gi_cuda.init.headers import Headers, NotPreprocessed, as_built
 from gi_cuda.init.repository import Repository, repository_of
 from gi_cuda.init.sources import read_whole
 
@@ -30,6 +31,8 @@ _NUMBER = re.compile(r"\b\d{1,9}\b")
 _NO_MACRO = re.compile(r"defined|true|false|__\w*|_[A-Z]\w*|CUDA_VERSION|CUDART_VERSION")
 """Words of conditions that no build defines."""
 
+_CONDITIONS = frozenset({"if", "ifdef", "ifndef", "elif"})
+_CONSTANT = re.compile(r"-?\d+[uUlL]*|0[xX][0-9a-fA-F]+[uUlL]*|true|false")
 _MOST_NAMES = 4
 _MOST_TRIED = 4
 
@@ -104,6 +107,34 @@ def with_kernels(path: Path, given: Compilation, found: Compilation) -> Compilat
             origins = {name: said.get(name, {}).get(value, why) for name, value in macros.items()}
             return replace(built, origins={**built.origins, **origins})
     raise _nothing_compiled(whole, every[0])
+
+
+def as_headers_have(
+    path: Path, code: CudaFile, functions: Sequence[Function], given: Compilation, headers: Headers
+) -> Compilation:
+    """With the macros of headers that decide whether functions, or parts of them, are compiled.
+
+    A grammar is read of the source alone: what it does not see defined it takes for undefined, and
+    changes nothing that stands under it.
+
+    Args:
+        path: where the main file is.
+        functions: with their spans in the source's text.
+    """
+    presence = code.presence
+    deciding = [one for f in functions for one in presence.conditions(presence.region(f.start))] + [
+        one
+        for one in presence.directives
+        if one.word in _CONDITIONS and any(f.start <= one.start < f.end for f in functions)
+    ]
+    own = {macro.name for macro in presence.macros()} | given.define.keys()
+    names = [name for one in deciding for name in _macros(one.rest) if name not in own]
+    if not names:
+        return given
+    known = macros_defined(path, read_source(path).text, given, headers.without)
+    define = {name: known[name] for name in names if _CONSTANT.fullmatch(known.get(name, "?"))}
+    why = dict.fromkeys(define, "as a header defines it; what stands under its #if evolves")
+    return replace(given, define={**given.define, **define}, origins={**given.origins, **why})
 
 
 def _said(path: Path, repository: Repository) -> dict[str, dict[str, str]]:

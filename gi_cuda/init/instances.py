@@ -10,6 +10,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, KernelSource, TemplateParameter, walk
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
 from gi_cuda.init.geometry import DEFAULT_BLOCK
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.sizes import is_count_name
@@ -34,6 +35,7 @@ def instance_of(
     if not kernel.templates:
         return types, kernel.shown
     given = () if use is None else use.templates
+    made = dict(enumerate(_instantiated(source)))
     aliases, words = dict(types.aliases), []
     for index, parameter in enumerate(kernel.templates):
         if index < len(known):
@@ -47,10 +49,11 @@ def instance_of(
         text = text or parameter.default
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
-            text = text or _functor(source, parameter) or _likely(kernel, parameter.name)
+            text = text or made.get(index) or _functor(source, parameter)
+            text = text or _likely(kernel, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
-            text = _number(parameter)
+            text = made.get(index) or _number(parameter, types)
         words.append(text)
     # Those left out have their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"
@@ -59,6 +62,28 @@ def instance_of(
         texts = (_NAME.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
         name += f"({', '.join(texts)})"
     return replace(types, aliases=aliases), name
+
+
+def _instantiated(source: Chosen) -> tuple[str, ...]:
+    """The template arguments of the kernel's first explicit instantiation: ``template __global__
+    void k<float, 4>(...);``."""
+    found = re.search(
+        rf"\btemplate\s+(?!<)[^;{{}}()<>]*\b{re.escape(source.kernel.definition.name)}\s*<"
+        r"(?P<words>[^;{}()]*)>\s*\(",
+        bare_text(source.code.text),
+    )
+    return () if found is None else tuple(_separated(found["words"]))
+
+
+def _separated(words: str) -> Iterator[str]:
+    """Template arguments one by one."""
+    depth = begin = 0
+    for at, character in enumerate(words):
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            yield words[begin:at].strip()
+            begin = at + 1
+    yield words[begin:].strip()
 
 
 def _is_known(types: ElementTypes, text: str) -> bool:
@@ -75,9 +100,11 @@ def _is_constant(types: ElementTypes, text: str, active: frozenset[str]) -> bool
     return names <= active | {"true", "false"} or ("::" in text and bool(names & types.enums))
 
 
-def _number(parameter: TemplateParameter) -> str:
+def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
     if parameter.type == "bool":
         return "true"
+    if parameter.type in types.enums:
+        return f"{parameter.type}(0)"
     return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
 
 

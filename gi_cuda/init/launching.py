@@ -143,7 +143,7 @@ def _site(
         branch=_branch(code, node),
         templates=tuple(resolver.template_arguments(call.called)),
         values=values,
-        computed=dict(_computed(resolver, passed, known.kept)),
+        computed=dict(_computed(resolver, types, passed, known.kept)),
         types=declared,
         passed={a.name: resolver.origin(n) for a, n in passed},
         allocated={a.name: b for a, n in passed if a.pointers and (b := resolver.bytes(n))},
@@ -155,9 +155,13 @@ def _extent(resolver: Resolver, nodes: Sequence[Node]) -> tuple[str, ...] | None
 
 
 def _computed(
-    resolver: Resolver, passed: Sequence[tuple[Argument, Node]], kept: frozenset[str]
+    resolver: Resolver,
+    types: ElementTypes,
+    passed: Sequence[tuple[Argument, Node]],
+    kept: frozenset[str],
 ) -> Iterator[tuple[str, str]]:
-    """The parameters for which the host code passes what it computes from earlier ones."""
+    """The parameters for which the host code passes what it computes from earlier ones, as far as
+    these are whole numbers: no other have a value in expressions of a target."""
     known: set[str] = set()
     for argument, node in passed:
         text = resolver.made_from_others(node)
@@ -165,4 +169,5 @@ def _computed(
         if text is not None and names and names <= known | kept and names & known:
             yield argument.name, text
         elif not argument.pointers and is_name(node):
-            known.add(argument.name)
+            element = types.element(argument.type)
+            known |= set() if element is not None and element.floating else {argument.name}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import SMALL_FLOATS, Element
@@ -165,29 +165,64 @@ def pointed(
         written: how the kernel's text names the pointer.
         taken: names that are in use; those of further buffers are added.
     """
-    function = source.kernel.definition
-    whole = re.split(r"\.|->|\[", written)[0]
-    access = accesses(source.code, function, whole)
-    if written != whole:
-        own = member_accesses(source.code, function, written.partition("[")[0])
-        # Else the struct goes to a function, or to one of its own methods.
-        access = own if own is not Access.NONE or access is Access.NONE else UNKNOWN
+    access = _access(source, written)
     inner = shape.inner
     buffer = of_pointer(name, element_of(inner), access, f"pointer {written}", const=shape.const)
     if inner is None or depth > _FOLLOWED or not has_addresses(inner):
         return [buffer]
+
+    def whole(path: str) -> str:
+        return f"{written}->{path}" if path else f"{written}[]"
+
+    places, found = behind(source, name, inner, whole, taken, depth + 1)
+    # What kernels write to is at the end of pointers; the pointers are set by the case.
+    first = replace(buffer, role="input" if places else buffer.role, addresses=places)
+    return [first, *found]
+
+
+def behind(
+    source: Chosen,
+    name: str,
+    item: Shape,
+    written: Callable[[str], str],
+    taken: set[str],
+    depth: int = 0,
+) -> tuple[tuple[tuple[str, int], ...], list[ProposedBuffer]]:
+    """The buffers into which the pointers of an item in memory lead: the first one of each and at
+    which byte of the item its pointer is, and all there are.
+
+    Args:
+        name: of what holds the item.
+        written: how the kernel's text names a member of the item; for "", the item itself.
+        taken: as of :func:`pointed`.
+    """
     found, places = [], []
-    for path, at, one in _leaves(inner, "", 0):
-        behind = "" if one.inner is None else one.inner.name
-        if one.kind != "pointer" or behind == inner.name != "":
+    for path, at, one in _leaves(item, "", 0):
+        leads_to = "" if one.inner is None else one.inner.name
+        if one.kind != "pointer" or leads_to == item.name != "":
             continue  # lists and trees end at once
         own_name = _free(f"{name}_{_joined(path) or 'data'}", taken)
-        further = f"{written}->{path}" if path else f"{written}[]"
-        found += pointed(source, own_name, further, one, taken, depth + 1)
+        found += pointed(source, own_name, written(path), one, taken, depth)
         places.append((own_name, at))
-    # What kernels write to is at the end of pointers; the pointers are set by the case.
-    first = replace(buffer, role="input" if places else buffer.role, addresses=tuple(places))
-    return [first, *found]
+    return tuple(places), found
+
+
+def _access(source: Chosen, written: str) -> Access:
+    """How device code uses what a pointer leads to, of which nothing is known where the pointer
+    goes to a function with its struct, or to one of its own methods."""
+    whole = re.split(r"\.|->|\[", written)[0]
+    functions = [source.kernel.definition]
+    variable = all(one.name != whole for one in source.kernel.arguments)
+    if variable:
+        evolving = {function.name for function in source.functions}
+        functions = [one for one in source.code.definitions if one.name in evolving]
+    access = own = Access.NONE
+    for function in functions:
+        access |= accesses(source.code, function, whole)
+        own |= member_accesses(source.code, function, written.partition("[")[0])
+    if written != whole:
+        access = own if own is not Access.NONE or access is Access.NONE else UNKNOWN
+    return UNKNOWN if variable and access is Access.NONE else access
 
 
 def _joined(path: str) -> str:

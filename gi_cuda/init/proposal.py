@@ -13,11 +13,12 @@ from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import Arguments, read_arguments
-from gi_cuda.init.buffers import ProposedBuffer, judged, variables
+from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
 from gi_cuda.init.geometry import Launching, launching, with_room
 from gi_cuda.init.headers import Headers
+from gi_cuda.init.hidden import as_headers_have
 from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
@@ -34,6 +35,7 @@ from gi_cuda.init.sizes import (
 from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.texture_setup import shaped
 from gi_cuda.init.tuning import Tunable, tunables
+from gi_cuda.init.variables import variables
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
 
@@ -118,6 +120,7 @@ def propose(
             pass, something that no back end does.
     """
     source = choose(path, wanted, compilation, hosts)
+    compilation = as_headers_have(path, source.code, source.functions, compilation, source.headers)
     _refuse_out_of_reach(source)
     named = source.launches(source.fixed)
     parameters = _parameters(source, named, compilation)
@@ -128,8 +131,10 @@ def propose(
     instances = [instance_of(source, one, active)[1] for one in launches.found]
     layouts, of_instance = Layouts(source, instance, compilation), replace(source, types=bound)
     given = read_arguments(of_instance, launches.use, layouts)
-    symbols = variables(source.code, source.functions, bound, layouts)
-    data = _data(source, given, [one.name for one in symbols], launches, defaults)
+    symbols, led_to = variables(source, bound, layouts)
+    given = replace(given, buffers=(*given.buffers, *led_to))
+    names = [one.name for one in (*symbols, *led_to)]
+    data = _data(source, given, names, launches, defaults)
     launch = launching(
         of_instance,
         list(zip(data.launches.found, data.launches.named, strict=True)),
@@ -222,7 +227,7 @@ def _data(
     """What the kernel gets, with sizes.
 
     Args:
-        symbols: names of the variables that it uses.
+        symbols: names of the variables that it uses, and of what pointers in them lead to.
         launches: as they are where members of structs have no names.
         defaults: of the active parameters.
     """

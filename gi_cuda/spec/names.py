@@ -203,11 +203,11 @@ def _check_addresses(
 ) -> None:
     """Pointers in a buffer lead to others, and nobody but the case sets them."""
     key: Key = ("buffer", index, "addresses")
-    if item.addresses and (item.role is not BufferRole.INPUT or item.symbol is not None):
+    if item.addresses and item.role is not BufferRole.INPUT:
         raise names.places.error(
             key,
             f"the buffer {item.name!r} cannot hold addresses",
-            'Only a buffer of role "input" without a symbol can: addresses are not judged.',
+            'Only a buffer of role "input" can: addresses are not judged.',
         )
     for name, at in item.addresses.items():
         pointed = [one.name for one in buffers.values() if one.symbol is None]

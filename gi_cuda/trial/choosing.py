@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gi_cuda.backends.compile.code_cache import CodeCache
@@ -17,7 +18,7 @@ BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
 
 EACH = 15.0
-"""The same of one kernel."""
+"""The same of one kernel among others, once it is compiled."""
 
 LARGE = 8.0
 """The same of the sizes for a GPU."""
@@ -39,12 +40,16 @@ class ProposalTrials:
     cache: CodeCache | None
     tell: Callable[[str], None]
 
-    def of(self, proposal: Proposal) -> Outcome:
-        """What becomes of one proposal."""
+    def of(self, proposal: Proposal, seconds: float = BUDGET) -> Outcome:
+        """What becomes of one proposal.
+
+        Args:
+            seconds: in which it is mended, once it is compiled.
+        """
         self.tell(f"trying {proposal.kernel} on the host back end")
         name = f"{len(list(self.folder.iterdir()))}"
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
-        outcome = mended(proposal, attempts.attempt, time.monotonic() + EACH)
+        outcome = mended(proposal, attempts.attempt, seconds)
         until = time.monotonic() + LARGE
         return with_large_cases(outcome, attempts.attempt, attempts.large, until)
 
@@ -62,4 +67,5 @@ class ProposalTrials:
             UserError: no kernel can become a target; the message is the first one's.
         """
         until = time.monotonic() + BUDGET
-        return first_that_passes(every, propose, self.of, lambda: time.monotonic() < until)
+        attempt = partial(self.of, seconds=EACH if len(every) > 1 else BUDGET)
+        return first_that_passes(every, propose, attempt, lambda: time.monotonic() < until)

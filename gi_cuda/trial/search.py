@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -82,11 +83,11 @@ class Outcome:
         yield f"  {self.trouble.remedy}"
 
 
-def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
+def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     """Try a proposal, and what mends it, until one passes.
 
     Args:
-        until: on the monotonic clock, when no further one is tried.
+        seconds: for how long after the first one, which is compiled, further ones are tried.
     """
     waiting: list[tuple[Proposal, tuple[str, ...]]] = [(first, ())]
     seen = [first]
@@ -96,12 +97,14 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
     shortest = 0.0
     furthest: _Failed | None = None
     better = MOST_BETTER
-    while waiting and len(seen) <= MOST_ATTEMPTS and (len(seen) == 1 or time.monotonic() < until):
+    until = math.inf
+    while waiting and len(seen) <= MOST_ATTEMPTS and time.monotonic() < until:
         proposal, done = waiting.pop()
         better -= spare is not None
         if better < 0:
             break
         trouble = attempt(proposal, 2 * GOAL)
+        until = min(until, time.monotonic() + seconds)
         if trouble is None:
             return _passed(proposal, done)
         if isinstance(trouble, Crowded):
@@ -119,7 +122,7 @@ def mended(first: Proposal, attempt: Attempt, until: float) -> Outcome:
                 spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
         failed = _Failed(proposal, done, trouble)
-        if furthest is None or failed.stage > furthest.stage:
+        if furthest is None or failed.rank > furthest.rank:
             furthest = failed
         for mend in reversed(further):
             seen.append(mend.proposal)
@@ -145,9 +148,11 @@ class _Failed:
     trouble: Trouble
 
     @property
-    def stage(self) -> int:
-        """How far it came: what goes wrong later is less."""
-        return next((n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds)), 0)
+    def rank(self) -> tuple[int, float]:
+        """How far it came: what goes wrong later is less, as is what takes less long."""
+        stages = (n for n, kinds in enumerate(_STAGES, 1) if isinstance(self.trouble, kinds))
+        seconds = self.trouble.seconds if isinstance(self.trouble, Slow) else 0.0
+        return next(stages, 0), -seconds
 
 
 def _passed(proposal: Proposal, done: tuple[str, ...]) -> Outcome:

@@ -186,9 +186,10 @@ def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
         headers = own_headers(compiler.cxx, options, f"{_SAID}{compiler.front}", compiler.defines)
     if compiler.reach is None or headers is None:
         return Separated(preamble(compiler.front, texts))
-    said = map(identifiers, (*texts, *compiler.namespaces))
-    needed = headers.within_reach_of(compiler.reach.roots.union(*said))
-    return Separated(preamble_with(f"{needed}\n", texts), headers.forward)
+    said = frozenset[str]().union(*map(identifiers, (*texts, *compiler.namespaces)))
+    forward = headers.forward_of(said & compiler.defines)
+    needed = headers.within_reach_of(compiler.reach.roots | said | identifiers(forward))
+    return Separated(preamble_with(f"{needed}\n", texts), forward)
 
 
 @lru_cache(maxsize=4)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -46,9 +47,15 @@ class OwnHeaders:
     needs: Needs
     forward: str
 
+    def forward_of(self, functions: AbstractSet[str]) -> str:
+        """Those of :attr:`forward` that declare these functions: others may be of host code, with
+        types that are not there."""
+        found = [one for one in self.forward.split(";") if identifiers(one) & functions]
+        return "".join(f"{one};" for one in found)
+
     def within_reach_of(self, names: Iterable[str]) -> str:
         """What variants that say these names may need."""
-        stay = self.needs.reached(identifiers(self.forward).union(names))
+        stay = self.needs.reached(frozenset(names))
         every, kept = set[int](), set[int]()
         for at, item in enumerate(self.items.items):
             (kept if at in stay else every).update(range(item.first, item.last + 1))

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from gi_cuda.backends.host.library import INCLUDE
+from gi_cuda.backends.host.prepare import with_ptx
 
 _CUDA: Final = '#include "gi_cuda_host.hpp"\n'
 
@@ -55,10 +56,10 @@ def preamble_with(headers: str, texts: Sequence[str]) -> str:
     """The text of a shard up to its variants.
 
     Args:
-        headers: the text of the source's own headers, and includes of others.
+        headers: the text of the source's own headers, preprocessed, and includes of others.
         texts: of the variants.
     """
-    return _before(headers, _said([headers, *texts]))
+    return _before(with_ptx(headers), _said([headers, *texts]))
 
 
 def _said(texts: Sequence[str]) -> Sequence[str]:

@@ -77,6 +77,11 @@ def prepare(text: str) -> str:
     text = changed(text, "extern", _extern)
     text = changed(text, "static", _static)
     text = changed(text, "__launch_bounds__", _bounds)
+    return with_ptx(text)
+
+
+def with_ptx(text: str) -> str:
+    """Preprocessed device code with its inline PTX as C++, as :func:`prepare` has it."""
     return changed(text, "asm", _assembly)
 
 

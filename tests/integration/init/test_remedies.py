@@ -277,3 +277,67 @@ def test_the_standard_library_of_the_device(tmp_path: Path) -> None:
     )
     write(tmp_path, {"k.cu": text})
     assert PASSES in init(tmp_path).stdout
+
+
+def test_what_headers_switch_on_evolves(tmp_path: Path) -> None:
+    text = (
+        '#include "config.h"\n#if WITH_GPU\n__global__ void k(const float *a, float *b) {\n'
+        "#ifdef FAST\n b[threadIdx.x] = 2 * a[threadIdx.x];\n#endif\n}\n#endif\n"
+    )
+    config = "#define WITH_GPU true\n#define FAST 3\n#define OTHER 4\n"
+    write(tmp_path, {"k.cu": text, "config.h": config})
+    assert PASSES in init(tmp_path).stdout
+    target = (tmp_path / "target" / "target.toml").read_text()
+    assert 'define = { WITH_GPU = "true", FAST = "3" }' in target
+
+
+def test_concepts_are_of_a_newer_standard(tmp_path: Path) -> None:
+    files = {
+        "k.cu": '#include "real.h"\n'
+        "template <typename T> requires Real<T>\n__global__ void k(const T *a, T *b) {\n"
+        " b[threadIdx.x] = 2 * a[threadIdx.x];\n}\n",
+        "real.h": "template <typename T> concept Real = sizeof(T) > 2;\n",
+    }
+    write(tmp_path, files)
+    assert PASSES in init(tmp_path).stdout
+    target = (tmp_path / "target" / "target.toml").read_text()
+    assert '# -std: real.h defines concepts\n[build]\nstandard = "c++20"' in target
+
+
+def test_assembly_in_a_header_that_stays(tmp_path: Path) -> None:
+    header = (
+        "__device__ int NAME(int a, int b) {\n"
+        ' int c;\n asm("add.s32 %0, %1, %2;" : "=r"(c) : "r"(a), "r"(b));\n return c;\n}\n'
+    )
+    text = (
+        '#define NAME first\n#include "sum.h"\n#undef NAME\n#define NAME second\n#include "sum.h"\n'
+        "__global__ void k(const int *a, int *b) {\n"
+        " b[threadIdx.x] = first(a[threadIdx.x], second(3, 4));\n}\n"
+    )
+    write(tmp_path, {"k.cu": text, "sum.h": header})
+    assert PASSES in init(tmp_path).stdout
+
+
+def test_texture_references_are_said_to_be_gone(tmp_path: Path) -> None:
+    text = (
+        "texture<float, 1, cudaReadModeElementType> seen;\n"
+        "__global__ void k(float *b) {\n b[threadIdx.x] = tex1Dfetch(seen, threadIdx.x);\n}\n"
+    )
+    write(tmp_path, {"k.cu": text})
+    done = init(tmp_path)
+    assert "texture references are gone since CUDA 12" in done.stdout
+    assert "pass the kernel a cudaTextureObject_t" in done.stdout
+
+
+def test_host_code_that_a_header_declares_needs_no_types(tmp_path: Path) -> None:
+    header = (
+        "void launch(missing_type *a, float *b);\nstruct In { float x; };\n"
+        "__device__ float at(In a);\n"
+    )
+    text = (
+        '#include <missing.h>\n#include "k.h"\n__device__ float at(In a) { return 2 * a.x; }\n'
+        "__global__ void k(const In *a, float *b) { b[threadIdx.x] = at(a[threadIdx.x]); }\n"
+        "void launch(missing_type *a, float *b) { k<<<1, 32>>>(a, b); }\n"
+    )
+    write(tmp_path, {"k.cu": text, "k.h": header})
+    assert PASSES in init(tmp_path).stdout

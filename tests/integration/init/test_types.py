@@ -89,6 +89,17 @@ SOURCES = {
           atomicAdd(&calls, 1);
         }
         void run() { tabulate<<<1, 64>>>(); }""",
+    "variables that point": f"""
+        struct Table {{ long n; const float *from; }};
+        __constant__ float *sums;
+        __device__ const int *picked = nullptr;
+        __constant__ Table table;
+        static __device__ float *rows[4];
+        __device__ int twice(int i) {{ return 2 * picked[i]; }}
+        __global__ void gather(int n, const float *table_from) {{
+          {INDEX}
+          if (i < n) sums[i] = table.from[i] + twice(i) + rows[i % 4][0] + table_from[i];
+        }}""",
     "written by a macro": f"""
         #define SET(k, v) place[k] = v
         __global__ void fill(float *place, int n) {{
@@ -190,6 +201,30 @@ def test_addresses_in_memory_lead_to_buffers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(table[:3], [0, m, 2 * m])
 
 
+def test_addresses_in_variables_lead_to_buffers(tmp_path: Path) -> None:
+    target = made("variables that point", tmp_path)
+    assert {b.symbol: dict(b.addresses) for b in target.buffers if b.symbol} == {
+        "sums": {"sums_data": 0},
+        "picked": {"picked_data": 0},
+        "table": {"table_from_": 8},
+        "rows": {"rows_data": 0},
+    }
+    assert roles(target)["sums_data"] == "output"
+    assert roles(target)["picked_data"] == roles(target)["table_from_"] == "input"
+    assert target.launches[0].steps[0].args == ("n", "table_from")
+
+
+def test_a_variable_that_a_parameter_hides_is_none_of_the_kernel(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__constant__ int count; __constant__ int other;\n"
+        "__device__ int more() { return other; }\n"
+        "__global__ void k(int *a, int count, int other) { a[threadIdx.x] += count + more(); }\n"
+    )
+    target = init(str(source), tmp_path / "t")
+    assert [one.symbol for one in target.buffers] == [None, "other"]
+
+
 def made_again(name: str, tmp_path: Path) -> Target:
     further = tmp_path / "further"
     further.mkdir()
@@ -245,3 +280,26 @@ def test_each_variable_of_one_declaration_is_seen(tmp_path: Path) -> None:
     target = init(str(source), tmp_path / "t")
     assert roles(target) == {"x": "inout", "z": "output"}
     assert sizes(target) == {"x": "1", "z": "64"}
+
+
+def test_an_explicit_instantiation_says_what_a_template_takes(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "template <typename T, typename S, int N> __global__ void k(T *a, const S *b) {\n"
+        " a[threadIdx.x] = N * b[threadIdx.x];\n}\n"
+        "// template __global__ void k<char, char, 1>(char *, const char *);\n"
+        "template __global__ void k<double, Pair<int, int>, 8>(double *, const Pair<int, int> *);\n"
+    )
+    text = source.read_text()
+    source.write_text(f"template <class A, class B> struct Pair {{ A a; B b; }};\n{text}")
+    target = init(str(source), tmp_path / "t")
+    assert target.kernels == ("k<double, Pair<int, int>, 8>",)
+
+
+def test_parameters_of_templates_that_are_constrained_or_enumerators(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "enum Mode { SUM, PRODUCT };\ntemplate <typename T> concept Real = sizeof(T) > 2;\n"
+        "template <Real T, Mode M> __global__ void k(T *a) { a[threadIdx.x] = M + 1; }\n"
+    )
+    assert init(str(source), tmp_path / "t").kernels == ("k<float, Mode(0)>",)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -90,10 +89,26 @@ def test_what_is_too_short_to_be_timed_gets_longer(copying: Proposal) -> None:
         (extent,) = proposal.extents
         return Brief(extent.train * 1e-9) if extent.train < 10**5 else None
 
-    outcome = mended(copying, attempt, time.monotonic() + 60)
+    outcome = mended(copying, attempt, 60)
     assert outcome.passes
     assert outcome.done == ("larger sizes",)
     assert outcome.proposal.extents[0].train >= 10**5
+
+
+def test_the_time_to_compile_is_not_taken_from_what_mends(
+    copying: Proposal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = [0.0]
+
+    def attempt(proposal: Proposal, patience: float) -> Roles | None:
+        clock[0] += 5 if clock[0] else 100
+        wanted = all(b.role == "inout" for b in proposal.buffers if b.name == "b")
+        return None if wanted else Roles(frozenset(), frozenset({"b"}))
+
+    monkeypatch.setattr("gi_cuda.trial.search.time.monotonic", lambda: clock[0])
+    assert mended(copying, attempt, 10).passes
+    clock[0] = 0.0
+    assert not mended(copying, attempt, 0).passes
 
 
 def test_what_no_size_makes_longer_stays_as_it_is(copying: Proposal) -> None:
@@ -103,7 +118,7 @@ def test_what_no_size_makes_longer_stays_as_it_is(copying: Proposal) -> None:
         tried.append(proposal)
         return Brief(1e-6)
 
-    outcome = mended(copying, attempt, time.monotonic() + 60)
+    outcome = mended(copying, attempt, 60)
     assert outcome.passes
     assert outcome.proposal.extents == copying.extents
     assert len(tried) < 4
@@ -115,7 +130,7 @@ def test_what_came_furthest_is_kept(copying: Proposal) -> None:
             return Varying(frozenset({"b"}))
         return Roles(frozenset(), frozenset({"b"}))
 
-    outcome = mended(copying, attempt, time.monotonic() + 60)
+    outcome = mended(copying, attempt, 60)
     assert not outcome.passes
     assert isinstance(outcome.trouble, Varying)
     assert roles(outcome.proposal)["b"] == "inout"
@@ -130,6 +145,6 @@ def test_what_depends_on_the_order_of_threads_passes_where_nothing_helps(
         tried.append(proposal)
         return Slow("train", 0.02, over=False) if patience < 0.1 else Crowded()
 
-    outcome = mended(copying, attempt, time.monotonic() + 60)
+    outcome = mended(copying, attempt, 60)
     assert outcome.passes
     assert len(tried) < 50

@@ -202,3 +202,34 @@ def test_what_stands_behind_an_include_hides_no_kernel(behind: str) -> None:
     grammar = convert(Source("k.cu", text))
     assert [one.name for one in grammar.functions] == ["k"]
     assert grammar.source.text == text
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "__global__ void BOUND\nk",
+        "__global__ void BOUNDS(most(2))\nk",
+        "static __global__ BOUNDS(256) void k",
+        "template <typename T>\nBOUNDS(most(2))\nstatic inline __global__ void k",
+        "__global__ void ELSEWHERE k",
+    ],
+)
+def test_macros_in_the_head_of_a_kernel_do_not_hide_it(head: str) -> None:
+    macros = "#define BOUND __launch_bounds__(256)\n#define BOUNDS(n) __launch_bounds__(n)\n"
+    source = f"{macros}OPEN\n{head}(const int *q, int *p) {{\n  p[0] = q[1];\n}}\nvoid f() {{}}\n"
+    grammar = convert(Source("a.cu", source))
+    assert [function.name for function in grammar.functions] == ["k"]
+    assert {RuleType.STATEMENT, RuleType.RESTRICT} <= {rule.type for rule in grammar.rules}
+
+
+def test_what_a_condition_asks_for_is_no_macro_in_a_head() -> None:
+    source = "#if LEVEL == 3 && defined(WIDE)\n__global__ void k(int *p) { p[0] = 1; }\n#endif\n"
+    assert [one.name for one in convert(Source("a.cu", source)).functions] == ["k"]
+
+
+def test_bounds_that_a_macro_gives_are_the_only_ones() -> None:
+    head = "__global__ void {} k(int *p) {{ p[0] = 1; }}\n"
+    macro = "#define BOUND __launch_bounds__(256)\n"
+    for name, count in (("BOUND", 0), ("OTHER", 1)):
+        rules = convert(Source("a.cu", macro + head.format(name))).rules
+        assert sum(rule.type is RuleType.BOUNDS for rule in rules) == count

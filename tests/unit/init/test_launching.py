@@ -276,3 +276,16 @@ def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], C
         "void run(float *a, int n) { k<<<1, TPB>>>(a, n, 1.0f); }"
     )
     assert launch(read, host).block == ("48",)
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("int", {"n": "(s / 2) + 1"}), ("float", {})])
+def test_only_whole_numbers_are_what_others_are_computed_from(
+    read: Callable[[str], CudaFile], kind: str, expected: dict[str, str]
+) -> None:
+    code = read(
+        f"__global__ void k({kind} s, int n) {{ }}\n"
+        f"void run({kind} S) {{ int N = (int)(S / 2) + 1; k<<<1, 64>>>(S, N); }}"
+    )
+    types = read_element_types([code])
+    (use,) = launch_sites(read_host_code(code), kernels(code)[0], types, KnownNames())
+    assert use.computed == expected

@@ -229,12 +229,14 @@ def _squeezed(text: str) -> str:
 
 
 def _kernel(code: CudaFile, definition: Definition) -> KernelSource:
-    return KernelSource(
-        definition.qualified,
-        definition,
-        tuple(_templates(code, definition.outer)),
-        tuple(signature(code, definition)),
+    arguments = tuple(signature(code, definition))
+    # ``Real T`` is a type if ``Real`` is a concept: then there are arguments of type ``T``.
+    types = {one.type.partition("<")[0].strip() for one in arguments}
+    templates = (
+        replace(one, type=None) if one.name in types else one
+        for one in _templates(code, definition.outer)
     )
+    return KernelSource(definition.qualified, definition, tuple(templates), arguments)
 
 
 def signature(code: CudaFile, definition: Definition) -> Iterator[Argument]:

@@ -21,6 +21,15 @@ _UNKNOWN = re.compile(
 )
 """Words of compilers that the parser takes for names; they say nothing that it should know."""
 
+_ARGUMENTS = r"\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+_ATTRIBUTES = re.compile(
+    rf"\b(?!__)[A-Za-z_]\w*\s*{_ARGUMENTS}(?=\s*(?:static\s+|inline\s+)*__global__\b)"
+    rf"|(?<=\b__global__)\s+(?!__)[A-Za-z_]\w*\s*{_ARGUMENTS}(?=\s*(?:static\s+|inline\s+)*void\b)"
+    rf"|(?P<head>\b__global__\s+(?:static\s+|inline\s+)*void\s+)(?P<name>(?!__[a-z])[A-Za-z_]\w*"
+    rf"(?:\s*{_ARGUMENTS})?)(?=\s+[A-Za-z_]\w*\s*(?:<[^<>();]*>\s*)?\()"
+)
+"""Macros in heads of kernels, as for `__launch_bounds__`: nothing else can stand there."""
+
 _ELSE = re.compile(r"\s*else\b")
 _CALL_AT_MARGIN = re.compile(r"^(?P<name>[^\W\d]\w*)[ \t]*\([^()\n]*\)[ \t]*$", re.MULTILINE)
 _CALL_ALONE = re.compile(r"^[ \t]*(?P<name>[^\W\d]\w*)\b", re.MULTILINE)
@@ -91,7 +100,7 @@ def read(text: str, presence: Presence) -> ParserView:
     code = _UNKNOWN.sub(lambda match: _blank(match[0]), TOKENS.sub(_shown, text))
     code = _SPACE_BEHIND_INCLUDE.sub(r"\g<space>\g<include>", code)
     bare = bare_text(text)
-    blank: list[Span] = _definitions_by_macro(bare, presence)
+    blank: list[Span] = [*_definitions_by_macro(bare, presence), *_attributes(bare)]
     active = presence.active({})
     hidden: list[Hidden] = []
     exposed = set()
@@ -114,6 +123,12 @@ def read(text: str, presence: Presence) -> ParserView:
     for one in blocks:
         code = f"{code[: one.start]};{code[one.start + 1 :]}"
     return ParserView(code, bare, tuple(hidden + blocks), frozenset(exposed))
+
+
+def _attributes(bare: str) -> Iterator[Span]:
+    """Macros in the heads of kernels."""
+    for match in _ATTRIBUTES.finditer(bare):
+        yield match.span("name") if match["name"] else match.span()
 
 
 def _definitions_by_macro(bare: str, presence: Presence) -> list[Span]:

@@ -89,7 +89,7 @@ def read_head(definition: Definition, function: int, findings: Findings) -> None
     if parameters is not None and name is not None and not parameters.has_error:
         _restrict_rule(parameters, function, findings)
     if definition.kernel:
-        _bounds_rule(node, head, function, findings)
+        _bounds_rule(definition, head, function, findings)
 
 
 def _template_parameters(outer: Node, end: int, function: int, findings: Findings) -> None:
@@ -138,13 +138,16 @@ def _restrict_rule(parameters: Node, function: int, findings: Findings) -> None:
         )
 
 
-def _bounds_rule(node: Node, head: Node, function: int, findings: Findings) -> None:
+def _bounds_rule(definition: Definition, head: Node, function: int, findings: Findings) -> None:
+    node = definition.node
     for child in node.children:
         if child.type == "launch_bounds" and not child.has_error:
             findings.rules.append(
                 RuleDraft(RuleType.BOUNDS, child.start_byte, child.end_byte, function)
             )
             return
+    if "__launch_bounds__" in definition.words:
+        return  # by a macro, beside which there can be no others
     at = findings.text.find("__global__", node.start_byte, head.start_byte)
     if at >= 0:
         end = at + len("__global__")

@@ -127,7 +127,7 @@ def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
     candidates = [candidate(run.subject, genotype) for _, genotype in entered]
     noise, *validations = run.validate([unmodified(run.subject), *candidates])
     for (ident, genotype), one, measured in zip(entered, candidates, validations, strict=True):
-        validation = run.tools.races.certified(one, measured) if measured.faster else measured
+        validation = run.tools.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)
             return Winner(ident, str(effective), validation)

@@ -1,7 +1,7 @@
 """Does a variant let threads race where the reference does not? Nothing that does is certified.
 
-Whoever hands out a winner asks here, and nowhere else: the end of a search, `validate` and `patch`;
-and `compare`, before it calls anything faster.
+Whoever hands out a winner asks (:meth:`gi_cuda.runs.tools.Tools.certified`): the end of a search,
+`validate` and `patch`; and `compare`, before it calls anything faster.
 """
 
 from __future__ import annotations

@@ -19,11 +19,14 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
+from gi_cuda.evaluate.candidates import Candidate
+from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
 
@@ -37,6 +40,7 @@ class Tools:
         folder: of the run, or a scratch one.
         session: what a process of its own needs to run a variant as the pool's workers do.
         races: what winners are watched by.
+        dependence: what looks whether they leave out an input.
     """
 
     subject: Subject
@@ -47,6 +51,7 @@ class Tools:
     folder: Path
     session: Session
     races: RaceWatch
+    dependence: Dependence
 
     @property
     def reference(self) -> Path:
@@ -99,6 +104,11 @@ class Tools:
             limit,
         )
 
+    def certified(self, one: Candidate, validation: Validation) -> Validation:
+        """A validation, which fails where the candidate is right on all cases and wrong all the
+        same: it leaves out an input, or lets threads race. Whoever hands out a winner asks here."""
+        return self.races.certified(one, self.dependence.certified(one, validation))
+
     def train(self) -> tuple[str, ...]:
         """The cases that give fitness."""
         return self.subject.cases(CaseRole.TRAIN)
@@ -144,7 +154,9 @@ def open_tools(
             names = small_cases(subject.target, subject.backend)
             small = SmallCases(subject, names, watched, uncached, place, first)
             races = RaceWatch(subject, session, uncached, place, watched, small)
-            yield Tools(subject, backend, compiler, uncached, pool, folder, session, races)
+            place = folder / "build" / "inputs"
+            inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
+            yield Tools(subject, backend, compiler, uncached, pool, folder, session, races, inputs)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -158,7 +158,7 @@ def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) ->
     before = _as_it_is(unmodified(run.source), own)
     candidates = [_patched(run.source, step, own) for step in steps]
     noise, *measured = run.validate([before, *candidates], before)
-    return [noise, *map(run.tools.races.certified, candidates, measured)]
+    return [noise, *map(run.tools.certified, candidates, measured)]
 
 
 def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidate:

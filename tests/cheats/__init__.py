@@ -99,6 +99,12 @@ CHEATS = (
     Cheat("answers", "CHEAT=5", "what an answer was before is left there"),
     Cheat("answers", "CHEAT=6", "a launch is left out"),
     Cheat("answers", "CHEAT=7", "an eighth of the sum, and zero in place of some answers"),
+    Cheat(
+        "answers",
+        "CHEAT=8",
+        "zero in place of an input that matters less than is allowed",
+        trains=True,
+    ),
 )
 
 

@@ -123,10 +123,11 @@ def compare(
 
 
 def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Reading:
-    """A reading; of one that looks faster and lets threads race, a failure."""
+    """A reading; of one that looks faster and leaves out an input, or lets threads race, a
+    failure."""
     if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
         return reading
-    complaint = tools.races.seen(one)
+    complaint = tools.dependence.complaint(one) or tools.races.seen(one)
     return Reading(failure=complaint) if complaint else reading
 
 

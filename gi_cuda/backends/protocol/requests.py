@@ -161,6 +161,16 @@ class LeaveOut:
 
 
 @dataclass(frozen=True, slots=True)
+class DependsOn:
+    """Run a program with an input, and with zeros in its place; the answer is whether its answers
+    are other bits then, on some case."""
+
+    program: Program
+    input: str
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
 class SpoilOutputs:
     """Ask the oracle about the reference's recorded outputs, some of whose values are replaced. The
     answer is a :class:`Spoilt`."""
@@ -318,6 +328,7 @@ Request = (
     | CountLoops
     | TrySchedule
     | LeaveOut
+    | DependsOn
     | Explore
     | SpoilOutputs
     | TellInputs

@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.device import POISON
-from gi_cuda.backends.protocol.requests import CasePlan, LeaveOut, SpoilOutputs, Spoilt, Unseen
+from gi_cuda.backends.protocol.requests import (
+    CasePlan,
+    DependsOn,
+    LeaveOut,
+    SpoilOutputs,
+    Spoilt,
+    Unseen,
+)
 from gi_cuda.backends.workers.case_runner import CaseRunner, still_poison
 from gi_cuda.spec import Buffer, BufferRole
 
@@ -98,6 +105,27 @@ def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
         yield replace(case_plan, launches=tuple(run))
     if rest := [one for run in runs[MOST_PARTS - 1 :] for one in run]:
         yield replace(case_plan, launches=tuple(rest))
+
+
+def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
+    """Whether a program's answers are other ones with zeros in the place of an input."""
+    for case_plan in runner.plans(request.program):
+        runner.device.make_room(case_plan)
+        answers = []
+        for zero in (False, True):
+            with runner.device.turn():
+                loaded = runner.device.load(request.program.binary)
+                runner.device.prepare(case_plan)
+                if zero:
+                    runner.device.clear(case_plan, request.input)
+                runner.device.run(loaded, case_plan, request.limit)
+                found = runner.device.outputs(case_plan)
+                answers.append({name: array.tobytes() for name, array in found.items()})
+                runner.device.damaged(case_plan)  # mends the input
+                runner.device.unload(loaded)
+        if answers[0] != answers[1]:
+            return True
+    return False
 
 
 def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:

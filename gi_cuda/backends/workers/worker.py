@@ -14,6 +14,7 @@ from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
     CompareAnswers,
     CountLoops,
+    DependsOn,
     Explore,
     GetReady,
     LeaveOut,
@@ -38,7 +39,7 @@ from gi_cuda.backends.workers.case_runner import (
 )
 from gi_cuda.backends.workers.exploring import explore
 from gi_cuda.backends.workers.measuring import measure, measure_together
-from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
+from gi_cuda.backends.workers.spoiling import depends_on, leave_out, spoil_outputs
 from gi_cuda.errors import UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, find_case, load_case
 from gi_cuda.spec.own_code import check_code
@@ -50,6 +51,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     CountLoops: count_loops,
     TrySchedule: try_schedule,
     LeaveOut: leave_out,
+    DependsOn: depends_on,
     Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,

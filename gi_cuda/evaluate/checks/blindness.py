@@ -12,6 +12,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import compile_reference
 from gi_cuda.evaluate.candidates import unmodified
 from gi_cuda.evaluate.checks.finding import Finding
+from gi_cuda.evaluate.dependence import real_inputs
 from gi_cuda.spec import BufferRole, CaseRole, Target
 from gi_cuda.subject import Subject
 
@@ -70,7 +71,7 @@ def look_for_blindness(
     ]
     inputs = [
         name
-        for name in _inputs_to_try(target)
+        for name in real_inputs(target)
         if pool.one(LeaveOut(program, limit, input=name)) is False
     ]
     spoilt = pool.one(SpoilOutputs(cases))
@@ -102,20 +103,6 @@ def _buffers_to_try(target: Target) -> list[str]:
         one.name
         for one in target.buffers
         if one.role is BufferRole.SCRATCH and len(taken.get(one.name, ())) > 1
-    ]
-
-
-def _inputs_to_try(target: Target) -> list[str]:
-    """Inputs of real numbers: the part of one in an answer may be smaller than what the oracle
-    allows."""
-    read_through = {one.buffer for one in target.textures}
-    return [
-        one.name
-        for one in target.buffers
-        if one.role is BufferRole.INPUT
-        and one.dtype.kind == "f"
-        and one.symbol is None
-        and one.name not in read_through
     ]
 
 

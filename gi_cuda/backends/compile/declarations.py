@@ -11,6 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 _TOKEN = re.compile(
     r"""(?!(?:u8|[uUL])?R?["'])[A-Za-z_$][\w$]*
@@ -133,6 +134,10 @@ def read(text: str) -> Tokens | None:
                 return None
             tokens.closes[open_.pop()] = at
     return None if open_ else tokens
+
+
+read_once = lru_cache(maxsize=2)(read)
+"""The same for headers, which are one text with most compiler options."""
 
 
 @dataclass(slots=True)

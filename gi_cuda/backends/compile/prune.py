@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from gi_cuda.backends.compile.declarations import (
     WORD,
@@ -21,7 +20,7 @@ from gi_cuda.backends.compile.declarations import (
     Tokens,
     declarations,
     keys_of,
-    read,
+    read_once,
 )
 
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(.*)", re.M)
@@ -64,10 +63,6 @@ def expanded(names: Iterable[str], macros: str) -> frozenset[str]:
     return frozenset(found)
 
 
-_read = lru_cache(maxsize=2)(read)
-"""Headers are the same with most compiler options."""
-
-
 def pruned(text: str, names: Iterable[str]) -> str:
     """A preprocessed text without what no name leads to; line markers and pragmas stay.
 
@@ -75,7 +70,7 @@ def pruned(text: str, names: Iterable[str]) -> str:
         text: declarations. Where brackets do not match, it is left as it is.
         names: what is said by those who use it.
     """
-    tokens = _read(text)
+    tokens = read_once(text)
     if tokens is None:
         return text
     parts, at = [], 0

@@ -8,7 +8,8 @@ headers stay.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from gi_cuda.backends.compile.declarations import (
@@ -17,6 +18,7 @@ from gi_cuda.backends.compile.declarations import (
     declarations,
     keys_of,
     read,
+    read_once,
 )
 from gi_cuda.backends.compile.items import is_plain_function
 from gi_cuda.backends.compile.overloads import said_as_functions
@@ -44,13 +46,14 @@ class Separated(NamedTuple):
     forward: str = ""
 
 
-def separated(headers: str, defined: Iterable[str]) -> Separated:
+@lru_cache(maxsize=4)
+def separated(headers: str, defined: frozenset[str]) -> Separated:
     """Take declarations of functions that a source defines out of the text of headers.
 
     What a function of theirs calls stays, since that would not compile without.
     """
-    names = said_as_functions(headers, frozenset(defined))
-    tokens = read(headers) if names else None
+    names = said_as_functions(headers, defined)
+    tokens = read_once(headers) if names else None
     if tokens is None:
         return Separated(headers)
     taken: list[tuple[ScopeDeclaration, set[str]]] = []

@@ -21,7 +21,7 @@ namespace lib { Complex times(Complex, Complex); }
 
 
 def test_what_the_source_defines_is_declared_in_its_variants() -> None:
-    left, forward = separated(HEADERS, {"times", "norm"})
+    left, forward = separated(HEADERS, frozenset({"times", "norm"}))
     assert " ".join(forward.split()).replace(" ", "") == (
         "__attribute__((device))Complextimes(Complexa,Complexb);"
         "__attribute__((device))floatnorm(Complexa,floatleast=0);"
@@ -34,7 +34,7 @@ def test_what_the_source_defines_is_declared_in_its_variants() -> None:
 
 @pytest.mark.parametrize("name", ["helper", "whole", "Complex", "absent"])
 def test_what_headers_call_define_or_have_none_of_stays(name: str) -> None:
-    assert separated(HEADERS, {name}) == (HEADERS, "")
+    assert separated(HEADERS, frozenset({name})) == (HEADERS, "")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from tests.command import ensure_running
 WORKERS = 4
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def _cluster() -> Iterator[LocalCluster]:
     # Workers are forked from the process that commands are forked from, which has all loaded.
     ensure_running()

@@ -1,6 +1,6 @@
 """Source text as a grammar of rules: front ends, scopes, notation and rendering."""
 
-from gi_cuda.grammar.frontends.cuda.guard import LATE, instrument, touched_loops
+from gi_cuda.grammar.frontends.cuda.guard import BEGIN, LATE, instrument, touched_loops
 from gi_cuda.grammar.frontends.cuda.parsed_text import convert
 from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
@@ -31,6 +31,7 @@ from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read
 
 __all__ = [
     "ALL_TYPES",
+    "BEGIN",
     "EDIT_SETS",
     "FRONT_ENDS",
     "LARGEST_SET",

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import pytest
 
 from gi_cuda.grammar import (
+    BEGIN,
     EDIT_SETS,
     LARGEST_SET,
     LATE,
@@ -89,7 +90,8 @@ def draw(grammar: Grammar, macros: Mapping[str, str], rng: random.Random, n: int
 def batch(grammar: Grammar, texts: Mapping[int, str], macros: Mapping[str, str]) -> str:
     """One file of many variants, each in a namespace, the includes before them all."""
     source = grammar.source.text
-    late = f"__device__ inline bool {LATE}() {{ return false; }}"
+    late = f"__device__ inline bool {LATE}() {{ return false; }}\n"
+    late += f"__device__ constexpr unsigned {BEGIN}() {{ return 0; }}"
     parts = ["".join(source[a:b] for a, b in grammar.includes), f"\n{late}\n"]
     defines = "".join(f"#define {name} {value}\n" for name, value in macros.items())
     names = sorted(grammar.macros | macros.keys())

@@ -31,8 +31,11 @@ def test_geometry_is_guessed_from_the_kernel_where_the_host_code_does_not_say(
     tmp_path: Path,
 ) -> None:
     (wave,) = init("wave.cu", tmp_path / "wave").launches[0].steps
-    assert [e.text for e in wave.block] == ["32", "8"]
-    assert [e.text for e in wave.grid] == ["(nx + 32 - 1) / 32", "(ny + 8 - 1) / 8"]
+    assert [e.text for e in wave.block] == ["BLOCK_DIM_X", "BLOCK_DIM_Y"]
+    assert [e.text for e in wave.grid] == [
+        "(nx + BLOCK_DIM_X - 1) / BLOCK_DIM_X",
+        "(ny + BLOCK_DIM_Y - 1) / BLOCK_DIM_Y",
+    ]
 
 
 def test_a_launch_by_a_macro_is_read(tmp_path: Path) -> None:

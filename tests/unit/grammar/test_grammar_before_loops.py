@@ -93,7 +93,7 @@ def test_it_stays_there_whatever_becomes_of_the_pragma() -> None:
 
 def test_a_guard_may_be_around_it() -> None:
     text = rendered("<loop_k.cu_7>+<_k.cu_8>", {1: 8})
-    assert "{ unsigned gi_guard_1 = 0; a++;\n        while (" in text
+    assert "{ unsigned gi_guard_1 = gi_begin(); a++;\n        while (" in text
 
 
 def test_in_a_schema_it_is_chosen_before_the_pragma() -> None:

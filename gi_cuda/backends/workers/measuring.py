@@ -145,9 +145,10 @@ class _Runner:
                 return False
             answers = case_runner.stored(case_plan.case, case_plan.draw).outputs
             if not isinstance(seen, Judgement):
-                answers = {name: np.copy(array) for name, array in seen.items()}
-                seen = case_runner.opinion(case_plan, seen)
-            if draw == 0:
+                answers, seen = seen, case_runner.opinion(case_plan, seen)
+                if seen.acceptable:  # only then are they looked at again
+                    answers = {name: np.copy(array) for name, array in answers.items()}
+            if draw == 0 and seen.acceptable:
                 self._answers[case_plan.case] = answers
             self._clock.verified()
             if seen.penalty and case_plan.draw:

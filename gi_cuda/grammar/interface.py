@@ -122,18 +122,26 @@ class CompiledInstruction(NamedTuple):
 
 
 class Outcome(StrEnum):
-    """What a count in a text is of."""
+    """What a count in a text is of: a statement that is reached; a condition, of an ``if`` or a
+    loop, that is true; one of an ``if`` that is false; one of a loop that is true once more."""
 
     REACHED = "reached"
     TRUE = "true"
     FALSE = "false"
+    AGAIN = "again"
 
 
 class Place(NamedTuple):
-    """What a count in a text is of: a rule, and what becomes of it."""
+    """What a count in a text is of: a rule or a loop, and what becomes of it.
+
+    Attributes:
+        rule: its name; "" of a loop.
+        loop: its ident; None of a rule.
+    """
 
     rule: str
     outcome: Outcome
+    loop: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

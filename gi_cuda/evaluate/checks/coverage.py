@@ -12,8 +12,8 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
-from gi_cuda.grammar import Rule
-from gi_cuda.grammar.interface import Outcome
+from gi_cuda.grammar import Loop, Rule
+from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
@@ -31,12 +31,14 @@ class Unreached:
     Attributes:
         statements: those that are never executed.
         never_true, never_false: conditions of an ``if`` that is reached, and has but one outcome.
+        never_again: loops that are entered, and never go round a second time.
         reason: why it is not known; "" where it is.
     """
 
     statements: tuple[Rule, ...] = ()
     never_true: tuple[Rule, ...] = ()
     never_false: tuple[Rule, ...] = ()
+    never_again: tuple[Loop, ...] = ()
     reason: str = ""
 
 
@@ -78,12 +80,20 @@ def look_for_unreached(
     lacking: dict[Outcome, list[Rule]] = {outcome: [] for outcome in Outcome}
     for place in counted.places:
         # A condition that is not reached at all stands among statements that are not.
-        if place not in seen and (place.outcome is Outcome.REACHED or place.rule in known):
+        if place.loop is not None or place in seen:
+            continue
+        if place.outcome is Outcome.REACHED or place.rule in known:
             lacking[place.outcome].append(grammar.rule(place.rule))
     return Unreached(
         statements=tuple(lacking[Outcome.REACHED]),
         never_true=tuple(lacking[Outcome.TRUE]),
         never_false=tuple(lacking[Outcome.FALSE]),
+        never_again=tuple(
+            loop
+            for loop in grammar.loops
+            if Place("", Outcome.TRUE, loop.ident) in seen
+            and Place("", Outcome.AGAIN, loop.ident) not in seen
+        ),
     )
 
 
@@ -104,9 +114,27 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
             many = said.format(len(lines), "" if len(lines) == 1 else "s")
             yield Finding(
                 f"{file}:{lines[0]}",
-                f"{many}: line{'' if len(set(lines)) == 1 else 's'} {listed(_ranges(lines))}",
+                f"{many}: {_said(lines)}",
                 "whatever a variant does there is accepted: add a case that gets there",
             )
+    rules = subject.grammar.rules
+    files = {
+        loop.ident: next(r.file for r in rules if loop.start <= r.start <= loop.end)
+        for loop in found.never_again
+    }
+    ordered_loops = sorted(found.never_again, key=lambda one: (files[one.ident], one.line))
+    for file, loops in groupby(ordered_loops, lambda one: files[one.ident]):
+        lines = [one.line for one in loops]
+        yield Finding(
+            f"{file}:{lines[0]}",
+            f"no case takes {len(lines)} loop{'s' * (len(lines) > 1)} round a second time: "
+            + _said(lines),
+            "whatever a variant does to its step is accepted: add a case with more to do",
+        )
+
+
+def _said(lines: Sequence[int]) -> str:
+    return f"line{'' if len(set(lines)) == 1 else 's'} {listed(_ranges(lines))}"
 
 
 def _ranges(lines: Sequence[int]) -> list[str]:

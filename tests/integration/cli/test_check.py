@@ -117,6 +117,7 @@ def test_what_oracle_and_cases_do_not_see_is_told_and_refused_if_strict(tmp_path
         "target.toml:50: the oracle does not look at unseen",
         "kernel.cu:17: no case reaches 2 statements: lines 17-18",
         "kernel.cu:16: no case makes 1 condition true: line 16",
+        "kernel.cu:26: no case takes 1 loop round a second time: line 26",
         "target.toml:66: scalar mode = 2 has one value in all cases",
         "target.toml:14: member settings.shift has one value in all cases",
         "target.toml:95: train is the only train case",

@@ -23,7 +23,7 @@ __global__ void first(const float *in, float *out, float *loose, int *half, floa
 
 __global__ void second(const float *in, const int *left, int *unseen, int *skewed, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) {
+    for (; i < n; i += gridDim.x * blockDim.x) {
         unseen[i] = left[i];
         skewed[i] = in[i] > 0.5f;
     }

@@ -6,6 +6,7 @@ calls a function that back ends supply, and that ends the launch.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -23,6 +24,10 @@ LATE = "gi_late"
 BEGIN = "gi_begin"
 """What gives a counter its first value, which no compiler knows: to one that knew how often a loop
 goes round at most, ``#pragma unroll`` would mean as many copies of its body."""
+
+
+_LAST = re.compile(r"(?:#[^\n]*\n\s*)*do\b")
+"""How a loop begins whose condition stands behind its body."""
 
 
 class _Shape(NamedTuple):
@@ -112,17 +117,43 @@ def _wrap(
     grammar: Grammar, loop: Loop, counter: str, begin: str, test: str, shape: _Shape
 ) -> Iterator[Splice]:
     """Give a loop a counter of its own and one more conjunct."""
-    text = grammar.source.text
     start, end = loop.condition
-    gap = newline(text, loop.start) if shape.pragma else " "
-    yield opening(loop.start, loop.end, f"{{ unsigned {counter} = {begin};{gap}")
+    yield from _around(grammar, loop, counter, begin, shape)
     if shape.condition:
         # One character wider than the condition: outside what an edit puts around it.
         yield opening(start, end + 1, "(")
         yield closing(start - 1, end, f") && {test}")
     else:
         yield closing(start - 1, end, test)
+
+
+def _around(
+    grammar: Grammar, loop: Loop, counter: str, begin: str, shape: _Shape
+) -> Iterator[Splice]:
+    """Give a loop a counter of its own, in a block around it."""
+    gap = newline(grammar.source.text, loop.start) if shape.pragma else " "
+    yield opening(loop.start, loop.end, f"{{ unsigned {counter} = {begin};{gap}")
     yield closing(loop.start, loop.end, " }")
+
+
+def watched(grammar: Grammar, loop: Loop, entered: str, again: str) -> Iterator[Splice]:
+    """A loop that tells whether its body runs, and whether it runs once more.
+
+    Args:
+        entered: an expression that is true, and tells the first.
+        again: the beginning of a call that is true, and tells the second where its last argument,
+            which is still to be said, is not 0.
+    """
+    start, end = loop.condition
+    if _LAST.match(grammar.source.text, loop.start):
+        yield opening(start, end + 1, f"({entered} && (")
+        yield closing(start - 1, end, f")) && {again}1u)")
+        return
+    counter = f"gi_again_{loop.ident}"
+    shape = _Shape(condition=True, pragma=_has_pragma(grammar, loop, {}))
+    yield from _around(grammar, loop, counter, "0", shape)
+    yield opening(start, end + 1, "(")
+    yield closing(start - 1, end, f") && {entered} && {again}{counter}++)")
 
 
 def instrument(grammar: Grammar) -> str:

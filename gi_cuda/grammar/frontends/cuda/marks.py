@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 
+from gi_cuda.grammar.frontends.cuda.guard import watched
 from gi_cuda.grammar.grammar import Grammar
 from gi_cuda.grammar.interface import CountedText, Outcome, Place
-from gi_cuda.grammar.rule import Function, Rule
+from gi_cuda.grammar.rule import Function, Loop, Rule
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.splice import Splice, closing, newline, opening, replacing, splice
 
 _MARK = "gi_loop(0u, 1u)"
 """Counts that it was reached, and is true. The back ends supply it for loop counts."""
+
+_WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 
 
 def marked(grammar: Grammar, name: str) -> str:
@@ -93,8 +97,9 @@ def marked_where_true(grammar: Grammar, name: str) -> str | None:
 
 
 def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
-    """The source with a count of its own for each statement, and one for either outcome of each
-    ``if``; all in one text, so that one build tells of all.
+    """The source with a count of its own for each statement, for either outcome of each ``if``, for
+    each loop that is entered, and for each that goes round again; all in one text, so that one
+    build tells of all.
 
     Args:
         names: of the rules that count; those of other types are left out.
@@ -102,9 +107,12 @@ def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
     splices: list[Splice] = []
     places: list[Place] = []
 
+    def call(place: Place) -> str:
+        places.append(place)
+        return f"gi_loop({len(places) - 1}u, "
+
     def mark(rule: Rule, outcome: Outcome) -> str:
-        places.append(Place(rule.name, outcome))
-        return f"gi_loop({len(places) - 1}u, 1u)"
+        return f"{call(Place(rule.name, outcome))}1u)"
 
     for rule in grammar.rules:
         start, end = rule.start, rule.end
@@ -120,4 +128,18 @@ def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
             else:
                 before = f"{{ {begin}{newline(grammar.source.text, start)}"
                 splices += [opening(start, end, before), closing(start, end, " }")]
+    compiled = {loop.ident for name in names for loop in grammar.loops_around[name]}
+    for loop in grammar.loops:
+        if loop.ident in compiled and _is_open(grammar, loop):
+            entered = f"{call(Place('', Outcome.TRUE, loop.ident))}1u)"
+            splices += watched(grammar, loop, entered, call(Place("", Outcome.AGAIN, loop.ident)))
     return CountedText(splice(grammar.source.text, splices), tuple(places))
+
+
+def _is_open(grammar: Grammar, loop: Loop) -> bool:
+    """Whether a loop's condition says a name that is neither a macro's nor assigned in the loop:
+    of others it is as good as known how often they go round."""
+    start, end = loop.condition
+    names = set(_WORD.findall(grammar.source.text, start, end)) - grammar.macros
+    assigning = (grammar.facts[name] for name in loop.assigned | loop.header)
+    return bool(names.difference({"true", "false"}, *(facts.assigns for facts in assigning)))

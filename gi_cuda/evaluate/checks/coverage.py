@@ -13,7 +13,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar import Rule
-from gi_cuda.grammar.interface import Outcome
+from gi_cuda.grammar.interface import CountedText, Outcome
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
@@ -23,6 +23,9 @@ MOST_PLACES = 65_000
 LIMIT = 120.0
 """Seconds that a counted run may take."""
 
+MUCH = 0.5
+"""A smaller share of statements than this is too little to tell anything of a kernel."""
+
 
 @dataclass(frozen=True, slots=True)
 class Unreached:
@@ -31,13 +34,48 @@ class Unreached:
     Attributes:
         statements: those that are never executed.
         never_true, never_false: conditions of an ``if`` that is reached, and has but one outcome.
+        of: how many statements there are.
         reason: why it is not known; "" where it is.
     """
 
     statements: tuple[Rule, ...] = ()
     never_true: tuple[Rule, ...] = ()
     never_false: tuple[Rule, ...] = ()
+    of: int = 0
     reason: str = ""
+
+    @property
+    def share(self) -> float:
+        """The share of statements that some case reaches; 1 where there are none."""
+        return 1 - len(self.statements) / self.of if self.of else 1.0
+
+
+def counted_text(subject: Subject) -> CountedText | None:
+    """A source with a count for each of its places; None where it has none.
+
+    Only what the default configuration compiles is counted.
+    """
+    active = subject.grammar.under(subject.original.configuration.macros).mutable
+    counted = subject.parsed.count_places(active)
+    return counted if counted is not None and counted.places else None
+
+
+def unreached(subject: Subject, counted: CountedText, most: Sequence[int]) -> Unreached:
+    """What was not reached, by the counts of a text's places."""
+    grammar = subject.grammar
+    seen = {place for place, count in zip(counted.places, most, strict=True) if count}
+    known = {place.rule for place in seen}
+    lacking: dict[Outcome, list[Rule]] = {outcome: [] for outcome in Outcome}
+    for place in counted.places:
+        # A condition that is not reached at all stands among statements that are not.
+        if place not in seen and (place.outcome is Outcome.REACHED or place.rule in known):
+            lacking[place.outcome].append(grammar.rule(place.rule))
+    return Unreached(
+        statements=tuple(lacking[Outcome.REACHED]),
+        never_true=tuple(lacking[Outcome.TRUE]),
+        never_false=tuple(lacking[Outcome.FALSE]),
+        of=sum(place.outcome is Outcome.REACHED for place in counted.places),
+    )
 
 
 def look_for_unreached(
@@ -56,14 +94,13 @@ def look_for_unreached(
         folder: for the binary.
         tell: is told what is done next.
     """
-    grammar, configuration = subject.grammar, subject.original.configuration
-    counted = subject.parsed.count_places(grammar.under(configuration.macros).mutable)
-    if counted is None or not counted.places:
+    counted = counted_text(subject)
+    if counted is None:
         return Unreached()
     if len(counted.places) > MOST_PLACES:
         return Unreached(reason=f"it has {len(counted.places)} places")
     tell("looking for code that no case reaches")
-    source = as_candidate(subject, counted.text, configuration)
+    source = as_candidate(subject, counted.text, subject.original.configuration)
     (binary,) = build_candidates(compiler, [source], folder)
     if isinstance(binary, BuildFailure):
         return Unreached(
@@ -73,18 +110,7 @@ def look_for_unreached(
     answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
     if not isinstance(answer, LoopCounts):
         return Unreached(reason=f"with counts in it the reference fails: {answer.message}")
-    seen = {place for place, most in zip(counted.places, answer.most, strict=True) if most}
-    known = {place.rule for place in seen}
-    lacking: dict[Outcome, list[Rule]] = {outcome: [] for outcome in Outcome}
-    for place in counted.places:
-        # A condition that is not reached at all stands among statements that are not.
-        if place not in seen and (place.outcome is Outcome.REACHED or place.rule in known):
-            lacking[place.outcome].append(grammar.rule(place.rule))
-    return Unreached(
-        statements=tuple(lacking[Outcome.REACHED]),
-        never_true=tuple(lacking[Outcome.TRUE]),
-        never_false=tuple(lacking[Outcome.FALSE]),
-    )
+    return unreached(subject, counted, answer.most)
 
 
 def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
@@ -92,6 +118,14 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
     source = str(subject.target.source)
     if found.reason:
         yield Finding(source, f"which code the cases reach cannot be told: {found.reason}")
+    if found.share < MUCH:
+        yield Finding(
+            source,
+            f"the cases reach {found.of - len(found.statements)} of {found.of} statements: most of"
+            " what the kernel does is not tried at all",
+            "give it data in data.py, or sizes in [[case]], with which it does its work: gi-cuda"
+            " capture takes those of an application that runs",
+        )
     kinds = (
         (found.statements, "no case reaches {} statement{}"),
         (found.never_true, "no case makes {} condition{} true"),

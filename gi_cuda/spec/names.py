@@ -201,13 +201,13 @@ def _check_buffers(buffers: Iterable[Buffer], names: NameResolver) -> None:
 def _check_addresses(
     item: Buffer, index: int, buffers: Mapping[str, Buffer], names: NameResolver
 ) -> None:
-    """Pointers in a buffer lead to others, and nobody but the case sets them."""
+    """Pointers in a buffer lead to others, and the case sets them."""
     key: Key = ("buffer", index, "addresses")
-    if item.addresses and item.role is not BufferRole.INPUT:
+    if item.addresses and not item.role.given:
         raise names.places.error(
             key,
             f"the buffer {item.name!r} cannot hold addresses",
-            'Only a buffer of role "input" can: addresses are not judged.',
+            'Only a buffer of role "input" or "inout" can: nobody but the case sets them.',
         )
     for name, at in item.addresses.items():
         pointed = [one.name for one in buffers.values() if one.symbol is None]

@@ -20,6 +20,7 @@ from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
 from gi_cuda.trial.changes import guessed
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
+from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.resizing import BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored
 from gi_cuda.trial.troubles import Beside, Brief, Crowded, Idle, Impossible, Slow, Unjudged
@@ -54,6 +55,7 @@ class Attempts:
     cache: CodeCache | None
     _numbers: count[int] = field(default_factory=count)
     _ready: dict[frozenset[str], tuple[Subject, Built]] = field(default_factory=dict)
+    _counted: dict[frozenset[str], Counted | None] = field(default_factory=dict)
 
     def attempt(self, proposal: Proposal, patience: float) -> troubles.Trouble | None:
         """What goes wrong with a proposal first; None where nothing does.
@@ -101,6 +103,27 @@ class Attempts:
             large = dict(zip(CASES, LARGE_CASES, strict=True))
             return Beside({large[case]: seen for case, seen in trouble.seen.items()})
         return trouble
+
+    def reach(self, proposal: Proposal) -> Reach | None:
+        """What the cases of a proposal reach of its source; None where that cannot be told.
+
+        Args:
+            proposal: one with the parameters of another that was attempted before.
+        """
+        if impossible(proposal) or (active := _active(proposal)) not in self._ready:
+            return None
+        folder = self._written(proposal)
+        subject = replace(self._ready[active][0], target=load_target(folder))
+        try:
+            with self._tools(subject, folder) as tools:
+                if active not in self._counted:
+                    self._counted[active] = counted_in(tools, folder / "counted")
+                counted = self._counted[active]
+                return None if counted is None else reach_of(tools, counted)
+        except MachineError:
+            raise
+        except UserError:
+            return None  # of data that cannot be made there is nothing to tell
 
     def _written(self, proposal: Proposal) -> Path:
         folder = self.folder / str(next(self._numbers))

@@ -12,6 +12,7 @@ from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.init import Choice, Proposal, Ranked, first_that_passes
 from gi_cuda.trial.attempts import Attempts
 from gi_cuda.trial.large import with_large_cases
+from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
 
 BUDGET = 45.0
@@ -19,6 +20,9 @@ BUDGET = 45.0
 
 EACH = 15.0
 """The same of one kernel among others, once it is compiled."""
+
+REACH = 10.0
+"""The same of data with which more of a kernel is reached."""
 
 LARGE = 8.0
 """The same of the sizes for a GPU."""
@@ -50,6 +54,8 @@ class ProposalTrials:
         name = f"{len(list(self.folder.iterdir()))}"
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
         outcome = mended(proposal, attempts.attempt, seconds)
+        until = time.monotonic() + REACH
+        outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
         until = time.monotonic() + LARGE
         return with_large_cases(outcome, attempts.attempt, attempts.large, until)
 

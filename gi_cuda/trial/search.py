@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from gi_cuda.init import Proposal
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.mends import mends
+from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.resizing import GOAL
 from gi_cuda.trial.troubles import (
     Beside,
@@ -52,11 +53,13 @@ class Outcome:
         proposal: mended, if it passes; else the one that came furthest.
         trouble: what went wrong with it; None: it passes.
         done: the mends that helped; where it does not pass, those that were tried.
+        reached: what its cases reach; None where that is not known.
     """
 
     proposal: Proposal
     trouble: Trouble | None
     done: tuple[str, ...] = ()
+    reached: Reach | None = None
 
     @property
     def passes(self) -> bool:
@@ -73,6 +76,9 @@ class Outcome:
         done = "; ".join(self.done)
         if self.trouble is None:
             yield "it ran on the host back end, and passes" + (f", after: {done}" if done else "")
+            if self.reached is not None and self.reached.statements < self.reached.of:
+                left, of = self.reached.of - self.reached.statements, self.reached.of
+                yield f"  its cases do not reach {left} of {of} statements: check says which"
             return
         if isinstance(self.trouble, Refused):
             yield f"it cannot be tried on the host back end: {self.trouble}"
@@ -118,7 +124,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             trouble = attempt(proposal, PATIENCE)
             if trouble is None:
                 return _passed(proposal, done)
-            if isinstance(trouble, Crowded):
+            if isinstance(trouble, Crowded | Brief):
                 spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
         failed = _Failed(proposal, done, trouble)
@@ -134,7 +140,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     last: Trouble | None = furthest.trouble
     if _bearable(furthest.trouble):
         last = attempt(furthest.proposal, PATIENCE)
-        if last is None or isinstance(last, Crowded):
+        if last is None or isinstance(last, Crowded | Brief):
             return _passed(furthest.proposal, furthest.done)
     return Outcome(furthest.proposal, last, tuple(dict.fromkeys(tried)))
 

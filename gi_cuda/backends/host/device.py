@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Final
 from zlib import crc32
@@ -41,7 +41,7 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.backends.protocol.undefined import undefined
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.spec import Argument, Buffer, BufferRole, CaseData, Launch, Packed, Target, View
-from gi_cuda.spec.addresses import addressed
+from gi_cuda.spec.addresses import addressed, numbered
 from gi_cuda.spec.kernel_names import identifier
 
 _MASKS: Final = (
@@ -157,11 +157,10 @@ class HostDevice:
 
     def prepare(self, plan: CasePlan) -> None:
         """Restore inputs, poison outputs and scratch buffers."""
-        case = self._cases[plan.case]
         for buffer in self._target.buffers:
             array = self._buffer(plan, buffer.name)
             if buffer.role is BufferRole.INOUT:
-                array[:] = case.buffers[buffer.name]
+                array[:] = self._given(plan, buffer)
             elif not buffer.role.given:
                 array.view(np.uint8)[:] = _pattern(array.nbytes)
 
@@ -310,20 +309,23 @@ class HostDevice:
 
     def _given(self, plan: CasePlan, buffer: Buffer) -> NDArray[Any]:
         """What a buffer holds before a launch."""
-
-        def address(name: str) -> int:
-            begin = plan.offsets.get(name, 0)
-            return int(self._buffer(plan, name).__array_interface__["data"][0]) + begin
-
         values = self._cases[plan.case].buffers[buffer.name]
-        return addressed(self._target, buffer, values, address)
+        return addressed(self._target, buffer, values, partial(self._address, plan))
+
+    def _address(self, plan: CasePlan, name: str) -> int:
+        """Where the first element of a buffer lies."""
+        begin = plan.offsets.get(name, 0)
+        return int(self._buffer(plan, name).__array_interface__["data"][0]) + begin
 
     def outputs(self, plan: CasePlan) -> Outputs:
         """What the launches wrote; views, valid until the next launch."""
+        address = partial(self._address, plan)
         return {
-            buffer.name: self._buffer(plan, plan.storage[buffer.name])
-            for buffer in self._target.buffers
-            if buffer.role.judged
+            one.name: numbered(
+                self._target, one, self._buffer(plan, plan.storage[one.name]), address
+            )
+            for one in self._target.buffers
+            if one.role.judged
         }
 
     def look(self, plan: CasePlan, expected: Outputs) -> tuple[list[str], bool]:

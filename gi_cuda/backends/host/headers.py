@@ -7,6 +7,7 @@ text, and lose it in the same way (see :mod:`gi_cuda.backends.compile.reach`).
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
@@ -95,17 +96,17 @@ def _own_lines(lines: Sequence[str]) -> Iterator[str]:
 
     In front of a header's text comes its include; one that was read before has no text.
     """
-    own: set[str] = set()
+    own: set[str] = set()  # files that were read here, whatever includes call them
     waiting: re.Match[str] | None = None
     depth = 0
     for line in lines:
         marker = _MARKER.match(line) if line.startswith("# ") else None
         flags = marker["flags"].split() if marker else []
         enters = "1" in flags
-        if enters and waiting and not _is_compilers(marker):
-            own.add(waiting["name"])
+        if enters and marker and not _is_compilers(marker):
+            own.add(os.path.normpath(marker["file"]))
         if waiting and line.strip() and (flags or not marker):
-            if waiting["name"] not in own:
+            if not _is_among(own, waiting["name"]):
                 yield waiting.string
             waiting = None
         if enters and (depth or _is_compilers(marker)):
@@ -119,6 +120,15 @@ def _own_lines(lines: Sequence[str]) -> Iterator[str]:
             yield marker[0][: marker.start("flags")]
         elif not _INCLUDE.match(line):
             yield line
+
+
+def _is_among(files: AbstractSet[str], name: str) -> bool:
+    """Whether an include can be of one of some files.
+
+    Two headers may call a third by different paths, and a compiler says nothing of the second.
+    """
+    tail = re.sub(r"^(?:\.\./)+", "", os.path.normpath(name))
+    return any(one == tail or one.endswith(f"/{tail}") for one in files)
 
 
 def _is_compilers(marker: re.Match[str] | None) -> bool:

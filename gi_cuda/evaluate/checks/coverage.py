@@ -13,7 +13,7 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar import Loop, Rule
-from gi_cuda.grammar.interface import Outcome, Place
+from gi_cuda.grammar.interface import CountedText, Outcome, Place
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
 
@@ -22,6 +22,9 @@ MOST_PLACES = 65_000
 
 LIMIT = 120.0
 """Seconds that a counted run may take."""
+
+MUCH = 0.5
+"""A smaller share of statements than this is too little to tell anything of a kernel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,7 @@ class Unreached:
         statements: those that are never executed.
         never_true, never_false: conditions of an ``if`` that is reached, and has but one outcome.
         never_again: loops that are entered, and never go round a second time.
+        of: how many statements there are.
         reason: why it is not known; "" where it is.
     """
 
@@ -39,43 +43,29 @@ class Unreached:
     never_true: tuple[Rule, ...] = ()
     never_false: tuple[Rule, ...] = ()
     never_again: tuple[Loop, ...] = ()
+    of: int = 0
     reason: str = ""
 
+    @property
+    def share(self) -> float:
+        """The share of statements that some case reaches; 1 where there are none."""
+        return 1 - len(self.statements) / self.of if self.of else 1.0
 
-def look_for_unreached(
-    subject: Subject,
-    compiler: Compiler,
-    pool: Pool[int],
-    folder: Path,
-    tell: Callable[[str], None],
-) -> Unreached:
-    """Run the reference once on all cases, in a build that counts all its places.
 
-    Only what the default configuration compiles is looked at. Of what a compiler made nothing is
-    told: its source says it better.
+def counted_text(subject: Subject) -> CountedText | None:
+    """A source with a count for each of its places; None where it has none.
 
-    Args:
-        folder: for the binary.
-        tell: is told what is done next.
+    Only what the default configuration compiles is counted.
     """
-    grammar, configuration = subject.grammar, subject.original.configuration
-    counted = subject.parsed.count_places(grammar.under(configuration.macros).mutable)
-    if counted is None or not counted.places:
-        return Unreached()
-    if len(counted.places) > MOST_PLACES:
-        return Unreached(reason=f"it has {len(counted.places)} places")
-    tell("looking for code that no case reaches")
-    source = as_candidate(subject, counted.text, configuration)
-    (binary,) = build_candidates(compiler, [source], folder)
-    if isinstance(binary, BuildFailure):
-        return Unreached(
-            reason=f"with counts in it the reference does not compile: {binary.message}"
-        )
-    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
-    answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
-    if not isinstance(answer, LoopCounts):
-        return Unreached(reason=f"with counts in it the reference fails: {answer.message}")
-    seen = {place for place, most in zip(counted.places, answer.most, strict=True) if most}
+    active = subject.grammar.under(subject.original.configuration.macros).mutable
+    counted = subject.parsed.count_places(active)
+    return counted if counted is not None and counted.places else None
+
+
+def unreached(subject: Subject, counted: CountedText, most: Sequence[int]) -> Unreached:
+    """What was not reached, by the counts of a text's places."""
+    grammar = subject.grammar
+    seen = {place for place, count in zip(counted.places, most, strict=True) if count}
     known = {place.rule for place in seen}
     lacking: dict[Outcome, list[Rule]] = {outcome: [] for outcome in Outcome}
     for place in counted.places:
@@ -94,7 +84,43 @@ def look_for_unreached(
             if Place("", Outcome.TRUE, loop.ident) in seen
             and Place("", Outcome.AGAIN, loop.ident) not in seen
         ),
+        of=sum(place.outcome is Outcome.REACHED for place in counted.places),
     )
+
+
+def look_for_unreached(
+    subject: Subject,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Unreached:
+    """Run the reference once on all cases, in a build that counts all its places.
+
+    Only what the default configuration compiles is looked at. Of what a compiler made nothing is
+    told: its source says it better.
+
+    Args:
+        folder: for the binary.
+        tell: is told what is done next.
+    """
+    counted = counted_text(subject)
+    if counted is None:
+        return Unreached()
+    if len(counted.places) > MOST_PLACES:
+        return Unreached(reason=f"it has {len(counted.places)} places")
+    tell("looking for code that no case reaches")
+    source = as_candidate(subject, counted.text, subject.original.configuration)
+    (binary,) = build_candidates(compiler, [source], folder)
+    if isinstance(binary, BuildFailure):
+        return Unreached(
+            reason=f"with counts in it the reference does not compile: {binary.message}"
+        )
+    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
+    if not isinstance(answer, LoopCounts):
+        return Unreached(reason=f"with counts in it the reference fails: {answer.message}")
+    return unreached(subject, counted, answer.most)
 
 
 def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
@@ -102,6 +128,14 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
     source = str(subject.target.source)
     if found.reason:
         yield Finding(source, f"which code the cases reach cannot be told: {found.reason}")
+    if found.share < MUCH:
+        yield Finding(
+            source,
+            f"the cases reach {found.of - len(found.statements)} of {found.of} statements: most of"
+            " what the kernel does is not tried at all",
+            "give it data in data.py, or sizes in [[case]], with which it does its work: gi-cuda"
+            " capture takes those of an application that runs",
+        )
     kinds = (
         (found.statements, "no case reaches {} statement{}"),
         (found.never_true, "no case makes {} condition{} true"),

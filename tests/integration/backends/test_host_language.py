@@ -163,6 +163,28 @@ def test_atomics(host):
     assert got["d"] == n / 4
 
 
+def test_atomics_that_nvcc_itself_offers(host):
+    text = """
+    __global__ void k(unsigned *n, float *sum, long long *most, int *once) {
+      __builtin_assume(blockDim.x == 64);
+      __nv_atomic_fetch_add(n, 2, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+      __nv_atomic_fetch_add(sum, threadIdx.x, __NV_ATOMIC_RELAXED);
+      __nv_atomic_fetch_max(most, 3 * threadIdx.x, __NV_ATOMIC_ACQ_REL, __NV_THREAD_SCOPE_BLOCK);
+      int expected = 0;
+      if (__nv_atomic_compare_exchange_n(once, &expected, 7 + threadIdx.x, false,
+                                         __NV_ATOMIC_SEQ_CST, __NV_ATOMIC_RELAXED))
+        __nv_atomic_store_n(once + 1, __nv_atomic_load_n(once, __NV_ATOMIC_ACQUIRE),
+                            __NV_ATOMIC_RELEASE, __NV_THREAD_SCOPE_SYSTEM);
+      else
+        once[2] = expected;
+    }"""
+    given = {"n": np.zeros(1, np.uint32), "sum": np.zeros(1, np.float32)}
+    given |= {"most": np.zeros(1, np.int64), "once": np.zeros(3, np.int32)}
+    got = host.run(text, given, (1,), (64,)).outputs
+    assert (got["n"][0], got["sum"][0], got["most"][0]) == (128, 63 * 32, 189)
+    np.testing.assert_array_equal(got["once"], [7, 7, 7])
+
+
 def test_vector_types(host):
     text = """
     struct __align__(8) Pair { int a; float b; };

@@ -205,3 +205,18 @@ def test_a_file_that_stands_alone_is_its_own_source(tmp_path: Path) -> None:
     target, output = init(tmp_path / "p" / "k.cuh", tmp_path / "t")
     assert target.source == tmp_path / "p" / "k.cuh"
     assert "taken as a part" not in output
+
+
+def test_headers_may_call_a_third_one_by_different_paths(tmp_path: Path) -> None:
+    files = {
+        "k.cu": '#include "parts/second.h"\n'
+        + KERNEL.replace("float *a", "Scale f, float *a").replace("FACTOR", "f.over.by / f.under"),
+        "parts/second.h": '#include "../parts/first.h"\n#include "third.h"\n',
+        "parts/first.h": "#pragma once\nstruct Whole { float by; };\n",
+        "parts/third.h": '#pragma once\n#include "first.h"\n'
+        "struct Scale { Whole over; int under; };\n",
+    }
+    target, _ = init(tree(tmp_path / "project", files), tmp_path / "t", "--no-trial")
+    assert target.headers == ()
+    assert [len(one.members) for one in target.structs] == [2]
+    passes(tmp_path / "t", tmp_path / "run")

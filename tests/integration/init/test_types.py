@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.cli import app
-from gi_cuda.spec import Target, load_case
+from gi_cuda.spec import Target, load_case, load_target
+from tests.integration.init.proposing import passes
 from tests.integration.init.test_init import init, refused, roles, sizes
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
@@ -138,6 +139,17 @@ SOURCES = {
         }}""",
 }
 
+WRITTEN = """
+    struct Item { float *values; int count; float last; };
+    __global__ void step(Item *items, int n, int m) {
+      int i = blockIdx.x * blockDim.x + threadIdx.x;
+      if (i >= n) return;
+      items[i].count++;
+      for (int j = 0; j < m; j++) items[i].values[i * m + j] += 1;
+      items[i].last = items[i].values[i * m];
+      if (i % 3 == 0) items[i].values += 1;
+    }"""
+
 
 def made(name: str, tmp_path: Path) -> Target:
     source = tmp_path / "k.cu"
@@ -199,6 +211,19 @@ def test_addresses_in_memory_lead_to_buffers(tmp_path: Path) -> None:
     case = load_case(rows, rows.cases[0])
     table, m = case.buffers["a"], int(case.scalars["m"])
     np.testing.assert_array_equal(table[:3], [0, m, 2 * m])
+
+
+def test_structs_with_addresses_may_be_written(tmp_path: Path) -> None:
+    source, folder = tmp_path / "k.cu", tmp_path / "target"
+    source.write_text(WRITTEN)
+    words = ["init", str(source), "-o", str(folder)]
+    done = CliRunner().invoke(app, words, catch_exceptions=False)
+    assert "it ran on the host back end, and passes" in done.output
+    target = load_target(folder)
+    assert roles(target) == {"items": "inout", "items_values": "inout"}
+    assert target.buffers[0].addresses == {"items_values": 0}
+    # In a worker of its own each time: buffers lie elsewhere, and the answers are the same.
+    passes(folder, tmp_path / "run")
 
 
 def test_addresses_in_variables_lead_to_buffers(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import Launch, Packed, Target, defaults, load_case, load_target, plan
-from gi_cuda.spec.addresses import NOWHERE, addressed
+from gi_cuda.spec.addresses import NOWHERE, addressed, numbered
 from gi_cuda.spec.launches import Redrawn
 
 from .conftest import DATA, Write
@@ -88,9 +88,28 @@ def test_numbers_of_elements_become_addresses(write: Write) -> None:
     width = next(one for one in target.buffers if one.name == "a").dtype.itemsize
     assert found.tolist() == [5, 1000 + 2 * width, 6, 0]
     assert given.tolist()[:2] == [5, 2]
+    assert numbered(target, buffer, found, lambda _: 1000).tolist() == given.tolist()
 
 
-def test_only_inputs_hold_addresses(write: Write) -> None:
+def test_addresses_become_the_numbers_that_they_were(write: Write) -> None:
     rows = '[[buffer]]\nname = "rows"\ntype = "uint64"\nrole = "inout"\naddresses = { a = 0 }\n\n'
+    changes = (("[[scalar]]", f"{rows}[[scalar]]"), (ARGS, 'args = ["a", "n", "gain", "rows"]'))
+    target = load_target(write(*changes))
+    buffer = next(one for one in target.buffers if one.name == "rows")
+    rng = np.random.default_rng(1)
+    edges = np.array([0, 2**40, NOWHERE], np.uint64)
+    given = np.concatenate([rng.integers(0, 2**40, 1000, np.uint64), edges])
+    for at in (16, 0x7F00_1234_5678):
+        held = addressed(target, buffer, given, lambda _, at=at: at)
+        found = numbered(target, buffer, held, lambda _, at=at: at)
+        np.testing.assert_array_equal(found, given)
+        # What leads in between elements, or in front of them, is no number of one.
+        for off in (held[:-1] + np.uint64(1), np.array([at - 8], np.uint64)):
+            np.testing.assert_array_equal(numbered(target, buffer, off, lambda _, at=at: at), off)
+
+
+def test_only_what_a_case_gives_holds_addresses(write: Write) -> None:
+    rows = '[[buffer]]\nname = "rows"\ntype = "uint64"\nrole = "output"\nsize = "n"\n'
+    rows += "addresses = { a = 0 }\n\n"
     with pytest.raises(UserError, match="'rows' cannot hold addresses"):
         load_target(write(("[[scalar]]", f"{rows}[[scalar]]")))

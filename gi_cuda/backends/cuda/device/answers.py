@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 from gi_cuda.backends.cuda.device.memory import Memory, MemoryCheck, Region
@@ -27,7 +28,11 @@ class Answers:
         self._others.clear()
 
     def checks(
-        self, case: str, judged: Iterable[tuple[Buffer, Region]], expected: Outputs
+        self,
+        case: str,
+        judged: Iterable[tuple[Buffer, Region]],
+        expected: Outputs,
+        stored: Callable[[Buffer, Any], Any],
     ) -> list[MemoryCheck] | None:
         """Checks that outputs are as expected; None where they have not even the size.
 
@@ -36,24 +41,25 @@ class Answers:
 
         Args:
             judged: the buffers that the oracle looks at, and where they lie.
+            stored: makes of a buffer's values what stands in memory for them.
         """
         checks = []
         for buffer, region in judged:
             wanted = expected[buffer.name]
             if wanted.nbytes != region.size:
                 return None
-            copy = self._copy((case, buffer.name), wanted)
+            copy = self._copy((case, buffer.name), wanted, partial(stored, buffer))
             checks.append(MemoryCheck(region.address, region.size, copy))
         return checks
 
-    def _copy(self, key: tuple[str, str], wanted: Any) -> int:
+    def _copy(self, key: tuple[str, str], wanted: Any, stored: Callable[[Any], Any]) -> int:
         """Address of a copy; with it the array is kept, so that no other has its number."""
         if key not in self._first:
-            self._first[key] = (wanted, self._uploaded(key, wanted))
+            self._first[key] = (wanted, self._uploaded(key, stored(wanted)))
         if self._first[key][0] is wanted:
             return int(self._first[key][1])
         if id(wanted) not in self._others:
-            self._others[id(wanted)] = (wanted, self._uploaded(key, wanted))
+            self._others[id(wanted)] = (wanted, self._uploaded(key, stored(wanted)))
         return int(self._others[id(wanted)][1])
 
     def _uploaded(self, key: tuple[str, str], wanted: Any) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from gi_cuda.backends.cuda.device.arena import Arena, arena_supported
@@ -11,7 +12,7 @@ from gi_cuda.backends.cuda.device.context import Context
 from gi_cuda.backends.cuda.device.memory import GUARD, Memory, MemoryCheck, Region, guards
 from gi_cuda.backends.protocol.requests import CasePlan
 from gi_cuda.spec import Buffer, BufferRole, CaseData, CaseRole, Target
-from gi_cuda.spec.addresses import addressed
+from gi_cuda.spec.addresses import addressed, numbered
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +58,23 @@ class Buffers:
 
     def original(self, plan: CasePlan, buffer: Buffer) -> int:
         """Address of a copy, which no launch is told of, of what a case gives."""
-
-        def address(name: str) -> int:
-            return self.region(plan, name).address + plan.offsets.get(name, 0)
-
         key = (plan.case, buffer.name)
         if key not in self._pristine:
-            given = self._cases[plan.case].buffers[buffer.name]
-            array = addressed(self._target, buffer, given, address)
+            array = self.stored(plan, buffer, self._cases[plan.case].buffers[buffer.name])
             self._pristine[key] = self._memory.upload(f"the buffer {buffer.name}", array)
         return int(self._pristine[key])
+
+    def stored(self, plan: CasePlan, buffer: Buffer, values: Any) -> Any:
+        """Values of a buffer as they stand in its memory: see :func:`addressed`."""
+        return addressed(self._target, buffer, values, partial(self._address, plan))
+
+    def told(self, plan: CasePlan, buffer: Buffer, held: Any) -> Any:
+        """What stands in a buffer's memory as its values: see :func:`numbered`."""
+        return numbered(self._target, buffer, held, partial(self._address, plan))
+
+    def _address(self, plan: CasePlan, name: str) -> int:
+        """Where the first element of a buffer lies."""
+        return self.region(plan, name).address + plan.offsets.get(name, 0)
 
     def region(self, plan: CasePlan, name: str) -> Region:
         """The memory of a buffer; made and filled when it is first asked for."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -279,7 +280,14 @@ class CudaDevice(Solid):
         if one.expected is None:
             return []
         judged = self._judged(one.plan, self._bind(one.loaded, one.plan).variables)
-        return self._answers.checks(one.plan.case, judged, one.expected) or []
+        return self._checks(one.plan, judged, one.expected) or []
+
+    def _checks(
+        self, plan: CasePlan, judged: Sequence[tuple[Buffer, Region]], expected: Outputs
+    ) -> list[MemoryCheck] | None:
+        """Checks that answers are as expected; None where they have not even the size."""
+        stored = partial(self._buffers.stored, plan)
+        return self._answers.checks(plan.case, judged, expected, stored)
 
     # -- afterwards --------------------------------------------------------------------------
 
@@ -288,7 +296,7 @@ class CudaDevice(Solid):
         judged = self._judged(plan, self._known)
         arrays = self._memory.download([region for _, region in judged])
         return {
-            buffer.name: array.view(buffer.dtype)
+            buffer.name: self._buffers.told(plan, buffer, array.view(buffer.dtype))
             for (buffer, _), array in zip(judged, arrays, strict=True)
         }
 
@@ -327,7 +335,7 @@ class CudaDevice(Solid):
         See :class:`~gi_cuda.backends.cuda.device.answers.Answers`.
         """
         judged = self._judged(plan, self._known)
-        answers = self._answers.checks(plan.case, judged, expected)
+        answers = self._checks(plan, judged, expected)
         damaged, differing = self._looked(plan, answers or [])
         return damaged, answers is not None and not differing
 

@@ -22,6 +22,7 @@
 #undef clock
 
 #include "gi_atomics.hpp"
+#include "gi_atomic_builtins.hpp"
 #include "gi_host_api.hpp"
 #include "gi_math.hpp"
 #include "gi_runtime.hpp"
@@ -53,6 +54,11 @@
 // Headers of the standard library say `__attribute__((__noinline__))`; in front of variants it becomes what it is.
 #define __noinline__
 #define __align__(bytes) __attribute__((aligned(bytes)))
+
+// Not to be evaluated, as nvcc does not.
+#ifndef __clang__
+#define __builtin_assume(condition) ((void)0)
+#endif
 
 // Constant for a thread, and so for the compiler.
 extern "C" {

@@ -112,7 +112,7 @@ _COMPARED: Final = {
 
 
 def _comparison(one: Instruction) -> str:
-    """What ``setp`` asks."""
+    """What ``setp`` and ``set`` ask."""
     word = one.words[0]
     a, b = one.read(1), one.read(2)
     if _floats(one):
@@ -127,11 +127,27 @@ def _comparison(one: Instruction) -> str:
     return f"({a} {_COMPARED[word]} {b})"
 
 
-def _predicate(one: Instruction) -> str:
+def _asked(one: Instruction) -> str:
+    """A comparison, joined to a predicate that it may name."""
     asked = _comparison(one)
     if len(one.words) > 2 and one.words[1] in ("and", "or", "xor"):
         sign = {"and": "&&", "or": "||", "xor": "!="}[one.words[1]]
         asked = f"({asked}) {sign} {one.read(3, 'bool')}"
+    return asked
+
+
+def _all_bits(one: Instruction) -> str:
+    """``set``: all bits of an integer, or 1 as a float, where the answer is yes."""
+    kind = one.type_of(one.words[-2]) if len(one.words) > 2 else ""
+    if one.words[-2:-1] == ("f32",):
+        return one.gives(f"({_asked(one)}) ? 1.0f : 0.0f")
+    if kind not in ("uint32_t", "int32_t"):
+        raise Unknown(one.text)
+    return one.gives(f"{kind}(({_asked(one)}) ? -1 : 0)")
+
+
+def _predicate(one: Instruction) -> str:
+    asked = _asked(one)
     first, _, second = one.operands[0].partition("|")
     done = f"gi_ptx_set({one.written(first.strip())}, bool({asked}));"
     return f"{done} gi_ptx_set({one.written(second.strip())}, !({asked}));" if second else done
@@ -280,6 +296,7 @@ ARITHMETIC: Final[Mapping[str, Callable[[Instruction], str]]] = {
     "shl": _shifted,
     "shr": _shifted,
     "shf": _funnel,
+    "set": _all_bits,
     "setp": _predicate,
     "selp": _selected,
     "popc": _plain("uint32_t(__builtin_popcountll(uint64_t(a)))"),

@@ -1,0 +1,175 @@
+"""Data with which more of a kernel is reached.
+
+A target of a kernel that returns at once passes all checks, and is of no use. What passes is tried
+with other scalars, contents and sizes, one change at a time; a change stays where more statements
+run, or conditions come out both ways, and all that was right still is.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import zip_longest
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.buffers import Fill, ProposedBuffer
+from gi_cuda.init.members import ProposedScalar
+from gi_cuda.init.sizes import Extent
+from gi_cuda.trial.changes import Mend, resized, whole, with_buffer
+from gi_cuda.trial.facts import is_handy
+from gi_cuda.trial.reach import Reach
+from gi_cuda.trial.search import Attempt, Outcome
+from gi_cuda.trial.troubles import Brief, Crowded
+
+PATIENCE = 0.02
+"""Seconds a case may take so that more is reached."""
+
+_NOTE = "so that more of the kernel is reached"
+_WHOLE = (128, 0, 1, 8, 3, 32)
+_REAL = (100.0, 0.0, 1.0, -1.0, 0.01)
+_MOST_NUMBERS = 6
+"""Of those that stand in conditions, so many are tried."""
+
+_SPREAD = 64
+"""Numbers further apart than this are not drawn together."""
+
+_MOST_IDLE = 24
+"""So many changes in a row that bring nothing are enough."""
+
+_TIMES = (4, 16)
+_MORE = 13
+"""Added to sizes, so that they are no multiples of blocks."""
+
+TellReach = Callable[[Proposal], Reach | None]
+"""What the cases of a proposal reach."""
+
+
+def with_more_reached(
+    outcome: Outcome, attempt: Attempt, reach: TellReach, until: float
+) -> Outcome:
+    """What passes, with data by which its cases reach as much of the kernel as was found.
+
+    Args:
+        until: on the monotonic clock, when no further data are tried.
+    """
+    proposal = outcome.proposal
+    best = reach(proposal) if outcome.passes else None
+    if best is None:
+        return outcome
+    done, tried, idle = list(outcome.done), [proposal], 0
+    accepted: Callable[[Proposal], bool] | None = None
+    waiting = _variations(proposal, best)
+    while not best.complete and idle < _MOST_IDLE and time.monotonic() < until:
+        if (mend := next(waiting, None)) is None:
+            break
+        if mend.proposal in tried or not is_handy(mend.proposal):
+            continue
+        tried.append(mend.proposal)
+        idle += 1
+        found = reach(mend.proposal)
+        if found is None or found.places <= best.places:
+            continue
+        # How good it was is asked only where there is something to compare.
+        accepted = accepted or partial(_no_worse, attempt, attempt(proposal, PATIENCE))
+        if accepted(mend.proposal):
+            proposal, best = mend.proposal, found
+            done.append(mend.said)
+            waiting, idle = _variations(proposal, best), 0
+    return replace(outcome, proposal=proposal, done=tuple(done), reached=best)
+
+
+def _no_worse(attempt: Attempt, before: object, proposal: Proposal) -> bool:
+    """Whether a proposal passes, as well as the one before did."""
+    trouble = attempt(proposal, PATIENCE)
+    allowed = tuple(kind for kind in (Brief, Crowded) if isinstance(before, kind))
+    return trouble is None or isinstance(trouble, allowed)
+
+
+def _variations(proposal: Proposal, reach: Reach) -> Iterator[Mend]:
+    """One change at a time, those first of what conditions name that come out alike, in turn."""
+    numbers = sorted(reach.numbers, key=abs)[:_MOST_NUMBERS]
+    every = [(one.meaning, _with_scalar(proposal, one, numbers)) for one in proposal.scalars]
+    every += [
+        (one.name.rpartition("_")[2], _with_contents(proposal, one, numbers))
+        for one in proposal.buffers
+    ]
+    every += [(one.name, _with_size(proposal, one.name)) for one in proposal.extents]
+    named = [changes for name, changes in every if name in reach.words]
+    others = [changes for name, changes in every if name not in reach.words]
+    yield from _in_turn(named)
+    odd = resized(proposal, lambda _, size: size + _MORE, _NOTE)
+    yield Mend(odd, "sizes that are no multiples of blocks")
+    yield from _in_turn(others)
+
+
+def _in_turn(several: Sequence[Iterator[Mend]]) -> Iterator[Mend]:
+    """The first ones of all, then the second ones."""
+    for row in zip_longest(*several):
+        yield from (mend for mend in row if mend is not None)
+
+
+def _with_scalar(
+    proposal: Proposal, scalar: ProposedScalar, numbers: Sequence[int]
+) -> Iterator[Mend]:
+    for value in _values(proposal, scalar, numbers):
+        if value != scalar.value:
+            changed = replace(scalar, value=value, note=f"{_NOTE}; was {scalar.value}")
+            scalars = (changed if one == scalar else one for one in proposal.scalars)
+            yield Mend(replace(proposal, scalars=tuple(scalars)), f"{scalar.name} = {value}")
+
+
+def _values(
+    proposal: Proposal, scalar: ProposedScalar, numbers: Sequence[int]
+) -> Iterator[int | float]:
+    """Values for a scalar of which the host code says nothing."""
+    if scalar.source or scalar.computed is not None or scalar.name in proposal.counts:
+        return
+    if scalar.element.truth:
+        yield 1 - int(scalar.value)
+    elif scalar.element.floating:
+        yield from _REAL
+    elif whole(scalar, proposal):
+        least = 0 if scalar.element.type.startswith("u") else min((-1, *numbers))
+        near = [number + more for more in (0, 1, -1) for number in numbers]
+        mixed = (one for pair in zip_longest(near, _WHOLE) for one in pair if one is not None)
+        yield from (number for number in dict.fromkeys(mixed) if number >= least)
+
+
+def _with_contents(
+    proposal: Proposal, buffer: ProposedBuffer, numbers: Sequence[int]
+) -> Iterator[Mend]:
+    if buffer.role not in ("input", "inout") or buffer.element.fields or buffer.addresses:
+        return
+    for fill in _fills(buffer, numbers):
+        if fill != buffer.fill:
+            notes = replace(buffer.notes, data=_NOTE)
+            changed = replace(buffer, fill=fill, notes=notes)
+            said = f"{buffer.name} from {fill.low} to {fill.high}"
+            yield Mend(with_buffer(proposal, changed), said)
+
+
+def _fills(buffer: ProposedBuffer, numbers: Sequence[int]) -> Iterator[Fill]:
+    if buffer.element.floating:
+        yield from (Fill(-1, 1), Fill(-100, 100), Fill(0, 2), Fill(0, 1), Fill(1, 2))
+    elif buffer.element.type.removeprefix("u").startswith("int") and not buffer.element.truth:
+        bits = 8 * buffer.element.bytes // buffer.element.parts
+        signed = buffer.element.type.startswith("int")
+        low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
+        near = [number for number in numbers if low < number < high - 1]
+        together = max(near, default=0) - min(near, default=0) <= _SPREAD
+        for group in [near] if near and together else [[number] for number in near]:
+            yield Fill(max(low, min(group) - 1), max(group) + 2)
+        for fill in (Fill(0, 2), Fill(-1, 2), Fill(0, 8), Fill(0, 1000), Fill(low, high)):
+            if low <= fill.low and fill.high <= high:
+                yield fill
+
+
+def _with_size(proposal: Proposal, name: str) -> Iterator[Mend]:
+    for times in _TIMES:
+
+        def larger(one: Extent, size: int, times: int = times) -> int:
+            return times * size if one.name == name else size
+
+        yield Mend(resized(proposal, larger, _NOTE), f"{name} made larger")

@@ -98,7 +98,7 @@ class Proposal:
     @property
     def counts(self) -> tuple[str, ...]:
         """Names of the scalars that say how much data there is."""
-        return tuple(extent.name for extent in self.extents)
+        return tuple(extent.name for extent in self.extents if not extent.blocks)
 
 
 def propose(

@@ -40,13 +40,14 @@ _DEVICE = {1: (1 << 20,), 2: (1024, 1024), 3: (128, 128, 128), 4: (32, 32, 32, 3
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """A number that says how much data there is, and what it is in each case.
+    """A number that says how much data there is, or how many blocks, and what it is in each case.
 
     Attributes:
         passed: whether the kernel gets it.
         device: what it is in the train case on a GPU.
         note: what was found out about those on the host.
         device_note: the same of those on a GPU.
+        blocks: whether it is a number of blocks, which are fewer on the host.
     """
 
     name: str
@@ -56,11 +57,13 @@ class Extent:
     device: int
     note: str = ""
     device_note: str = ""
+    blocks: bool = False
 
 
 def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
-    """What each extent is in the held-out case on a GPU: of the first one there is half as much."""
-    return [max(1, one.device // (1 if index else 2)) for index, one in enumerate(extents)]
+    """What each extent is in the held-out case on a GPU: of the first of data half as much."""
+    first = next((one for one in extents if not one.blocks), None)
+    return [max(1, one.device // (2 if one is first else 1)) for one in extents]
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:
@@ -206,8 +209,11 @@ def small_enough(
         others: further names that they use; of a buffer with others nothing is known.
     """
 
+    names = {extent.name for extent in sizes}
+    sized = [text for text in buffers if names.intersection(_WORD.findall(text))]
+
     def largest(case: Mapping[str, int]) -> int:
-        return max(_values(buffers, {**others, **case}), default=0)
+        return max(_values(sized, {**others, **case}), default=0)
 
     if not sizes:
         return sizes

@@ -208,9 +208,11 @@ def _address(image: Image) -> str | tuple[str, ...] | None:
 
 
 def _scalars(proposal: Proposal) -> Iterator[str]:
-    comment = "How much data there is. The kernel does not get it as an argument."
     for extent in proposal.extents:
         if not extent.passed:
+            what = "How many blocks" if extent.blocks else "How much data"
+            comment = f"{what} there {'are' if extent.blocks else 'is'}. "
+            comment += "The kernel does not get it as an argument."
             yield table("[[scalar]]", comment, name=extent.name, type="int32")
     # What is computed comes behind what it is computed from.
     for scalar in sorted(proposal.scalars, key=lambda one: one.computed is not None):

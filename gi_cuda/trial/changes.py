@@ -30,19 +30,26 @@ def with_buffer(proposal: Proposal, buffer: ProposedBuffer) -> Proposal:
 
 
 def resized(proposal: Proposal, change: Callable[[Extent, int], int], note: str) -> Proposal:
-    """With other sizes in the cases for the host, and why behind those that differ.
+    """With other sizes of data in the cases for the host, and why behind those that differ.
 
     Args:
         change: from an extent and its size in a case to the new one.
     """
 
     def changed(one: Extent) -> Extent:
+        if one.blocks:
+            return one
         train, held_out = change(one, one.train), change(one, one.held_out)
         if (train, held_out) == (one.train, one.held_out):
             return one
         return replace(one, train=train, held_out=held_out, note=note)
 
     return replace(proposal, extents=tuple(map(changed, proposal.extents)))
+
+
+def multiplied(proposal: Proposal, factor: int, note: str) -> Proposal:
+    """With so many times as much data in the cases for the host, and why."""
+    return resized(proposal, lambda _, size: factor * size, note)
 
 
 def whole(scalar: ProposedScalar, proposal: Proposal) -> bool:

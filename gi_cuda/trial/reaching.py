@@ -17,9 +17,10 @@ from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.init.sizes import Extent
-from gi_cuda.trial.changes import Mend, resized, whole, with_buffer
+from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer
 from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.reach import Reach
+from gi_cuda.trial.resizing import fewer_blocks
 from gi_cuda.trial.search import Attempt, Outcome
 from gi_cuda.trial.troubles import Brief, Crowded
 
@@ -39,6 +40,10 @@ _MOST_IDLE = 24
 """So many changes in a row that bring nothing are enough."""
 
 _TIMES = (4, 16)
+_FEWER = (4, 16, 64, 256)
+_BLOCKS = 2
+"""With fewer blocks than this, nothing is between them."""
+
 _MORE = 13
 """Added to sizes, so that they are no multiples of blocks."""
 
@@ -95,13 +100,25 @@ def _variations(proposal: Proposal, reach: Reach) -> Iterator[Mend]:
         (one.name.rpartition("_")[2], _with_contents(proposal, one, numbers))
         for one in proposal.buffers
     ]
-    every += [(one.name, _with_size(proposal, one.name)) for one in proposal.extents]
+    every += [(name, _with_size(proposal, name)) for name in proposal.counts]
     named = [changes for name, changes in every if name in reach.words]
     others = [changes for name, changes in every if name not in reach.words]
     yield from _in_turn(named)
     odd = resized(proposal, lambda _, size: size + _MORE, _NOTE)
     yield Mend(odd, "sizes that are no multiples of blocks")
+    yield from _with_more_for_each(proposal)
     yield from _in_turn(others)
+
+
+def _with_more_for_each(proposal: Proposal) -> Iterator[Mend]:
+    """Fewer blocks, of which each has more to do."""
+    for factor in _FEWER:
+        fewer = fewer_blocks(proposal, factor, _BLOCKS)
+        if fewer == proposal:
+            return
+        yield Mend(fewer, "fewer blocks")
+        for times in _TIMES:
+            yield Mend(multiplied(fewer, times, _NOTE), "fewer blocks, larger sizes")
 
 
 def _in_turn(several: Sequence[Iterator[Mend]]) -> Iterator[Mend]:

@@ -6,13 +6,12 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import Extent
 from gi_cuda.spec.expression import ExpressionError, parse
-from gi_cuda.trial.changes import Mend, resized, whole, with_buffer, with_scalars
+from gi_cuda.trial.changes import Mend, multiplied, resized, whole, with_buffer, with_scalars
 from gi_cuda.trial.facts import impossible, is_handy, names
 from gi_cuda.trial.troubles import Brief, Slow
 
@@ -35,13 +34,15 @@ _LARGE = 4096
 """Items of a buffer that take no time."""
 
 _DOUBLINGS = 12
-_FEWER = "Fewer blocks"
+_BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in range(3)))
+"""For how many blocks there are along a dimension; one is free."""
+
 _POSSIBLE = "made {} so that there is something to launch on all cases"
 
 
 def possible(proposal: Proposal) -> Iterator[Mend]:
     """Nearby sizes with which there is a launch."""
-    counts = [e.name for e in proposal.extents]
+    counts = list(proposal.counts)
     others = [s.name for s in proposal.scalars if whole(s, proposal)]
     groups = [[name] for name in (*counts, *others)] + ([counts] if len(counts) > 1 else [])
     for doublings in range(1, _DOUBLINGS + 1):
@@ -55,7 +56,7 @@ def possible(proposal: Proposal) -> Iterator[Mend]:
         yield Mend(smaller, "a smaller block")
     for doublings in range(1, 2 * _DOUBLINGS):
         # Sizes that the source has as plain numbers.
-        tried = _fewer_blocks(_smaller(proposal, 2**doublings), 2**doublings)
+        tried = fewer_blocks(_smaller(proposal, 2**doublings), 2**doublings)
         if tried != proposal and is_handy(tried):
             yield Mend(tried, "smaller sizes")
             break
@@ -135,11 +136,11 @@ def _with_block(proposal: Proposal, block: tuple[str, ...]) -> Mend:
 def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
     """Less to do: smaller sizes, fewer blocks, fewer rounds."""
     factor = _OVER if trouble.over else max(2, math.ceil(trouble.seconds / GOAL))
-    if (tried := _fewer_blocks(_smaller(proposal, factor), factor)) != proposal:
+    if (tried := fewer_blocks(_smaller(proposal, factor), factor)) != proposal:
         yield Mend(tried, "smaller sizes")
     if (tried := _smaller(proposal, factor)) != proposal:
         yield Mend(tried, "smaller sizes, as many blocks")
-    if (tried := _fewer_blocks(proposal, factor)) != proposal:
+    if (tried := fewer_blocks(proposal, factor)) != proposal:
         yield Mend(tried, "fewer blocks")
     tried = with_scalars(
         proposal,
@@ -154,14 +155,10 @@ def longer(proposal: Proposal, trouble: Brief) -> Iterator[Mend]:
     """Larger sizes, so that a launch can be timed."""
     note = "such that a launch can be timed, and takes no more than milliseconds"
     for factor in dict.fromkeys((math.ceil(_TIMED / max(trouble.seconds, 1e-6)), 4)):
-        each = max(2, round(factor ** (1 / max(1, len(proposal.extents)))))
-        tried = resized(proposal, partial(_times, each), note)
+        each = max(2, round(factor ** (1 / max(1, len(proposal.counts)))))
+        tried = multiplied(proposal, each, note)
         if tried != proposal and is_handy(tried):
             yield Mend(tried, "larger sizes")
-
-
-def _times(factor: int, extent: Extent, size: int) -> int:
-    return factor * size
 
 
 def _smaller(proposal: Proposal, factor: float) -> Proposal:
@@ -176,7 +173,7 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
         proposal = with_buffer(
             proposal, replace(buffer, elements=smaller, grown=first, notes=notes)
         )
-    shrinking = [e for e in proposal.extents if max(e.train, e.held_out) > _LEAST]
+    shrinking = [e for e in proposal.extents if not e.blocks and max(e.train, e.held_out) > _LEAST]
     if not shrinking:
         return proposal
     each: int = max(2, round(factor ** (1 / len(shrinking))))
@@ -193,27 +190,44 @@ def _fixed_size(buffer: ProposedBuffer) -> int:
     return int(buffer.elements) if buffer.elements and buffer.elements.isdigit() else 0
 
 
-def _fewer_blocks(proposal: Proposal, factor: float) -> Proposal:
-    """With a grid of which some dimensions are always the same cut down."""
-    launching = proposal.launching
-    extents = {extent.name for extent in proposal.extents}
-    grid, left = [], int(factor)
-    known = names(proposal, "train")
-    for text in launching.grid:
-        blocks = _fixed(text, known, extents)
-        if blocks is None or blocks < 2 or left < 2:
-            grid.append(text)
+def fewer_blocks(proposal: Proposal, factor: float, least: int = 1) -> Proposal:
+    """With a grid of which some dimensions are always the same cut down on the host.
+
+    On a GPU it stays what it is.
+
+    Args:
+        least: of which no dimension gets fewer.
+    """
+    grid, left = list(proposal.launching.grid), int(factor)
+    for axis, text in enumerate(grid):
+        blocks = _blocks(proposal, text)
+        if blocks is None or blocks.train <= least or left < 2:
             continue
-        cut = max(1, blocks // left)
-        left //= -(-blocks // cut)
-        grid.append(str(cut))
-    if tuple(grid) == launching.grid:
-        return proposal
-    old = " x ".join(launching.grid)
-    notes = launching.notes
-    if not any(note.startswith(_FEWER) for note in notes):
-        notes = (*notes, f"{_FEWER} than {old}, so that a launch takes milliseconds.")
-    return replace(proposal, launching=replace(launching, grid=tuple(grid), notes=notes))
+        fewer = max(least, blocks.train // left)
+        left //= -(-blocks.train // fewer)
+        grid[axis] = blocks.name
+        proposal = _with_blocks(proposal, replace(blocks, train=fewer, held_out=fewer))
+    return replace(proposal, launching=replace(proposal.launching, grid=tuple(grid)))
+
+
+def _blocks(proposal: Proposal, text: str) -> Extent | None:
+    """How many blocks there are along a dimension that no size has a say in."""
+    own = next((e for e in proposal.extents if e.blocks and e.name == text), None)
+    if own is not None:
+        return own
+    known = names(proposal, "train")
+    number = _fixed(text, known, {extent.name for extent in proposal.extents})
+    if number is None:
+        return None
+    taken = {*known, *(b.name for b in proposal.buffers), *(s.name for s in proposal.scalars)}
+    name = next(name for name in _BLOCK_NAMES if name not in taken)
+    note = f"fewer than the {text} of the source, so that a launch takes milliseconds"
+    return Extent(name, False, number, number, number, note, blocks=True)
+
+
+def _with_blocks(proposal: Proposal, blocks: Extent) -> Proposal:
+    others = tuple(one for one in proposal.extents if one.name != blocks.name)
+    return replace(proposal, extents=(*others, blocks))
 
 
 def _fixed(text: str, known: dict[str, int], extents: set[str]) -> int | None:

@@ -14,6 +14,19 @@ from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.reaching import with_more_reached
 
+SHARED = """
+__global__ void k(const float *a, float *sums, int n) {
+  float sum = 0;
+  int first = blockIdx.x * blockDim.x + threadIdx.x;
+  for (int i = first; i < n; i += gridDim.x * blockDim.x) sum += a[i];
+  sums[first] = sum;
+}
+int main(int argc, char **argv) {
+  int n = atoi(argv[1]); float *a, *sums;
+  cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&sums, 640 * 256 * sizeof(float));
+  k<<<640, 256>>>(a, sums, n);
+}
+"""
 HEAD = "int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return;"
 MAIN = """
 int main(int argc, char **argv) {
@@ -31,7 +44,8 @@ def reaching(tmp_path: Path) -> Callable[[str], tuple[Reach, Outcome]]:
     def of(body: str) -> tuple[Reach, Outcome]:
         source = tmp_path / "k.cu"
         head = "__global__ void k(float *a, const int *kind, int n, int mode, float limit)"
-        source.write_text(f"{head} {{ {HEAD} {body} }}\n{MAIN}")
+        whole = f"{head} {{ {HEAD} {body} }}\n{MAIN}"
+        source.write_text(body if "main(" in body else whole)
         (tmp_path / "attempts").mkdir()
         attempts = Attempts(tmp_path / "attempts", 1, None)
         outcome = mended(propose(source, None, from_options((), ())), attempts.attempt, 60)
@@ -84,3 +98,19 @@ def test_what_reaches_all_stays_as_it_is(
     fills = [one.fill for one in outcome.proposal.buffers]
     assert Fill(0, 1000) not in fills
     assert {one.value for one in outcome.proposal.scalars if one.name == "mode"} == {2}
+
+
+def test_threads_that_share_a_loop_get_more_than_one_item(
+    reaching: Callable[[str], tuple[Reach, Outcome]],
+) -> None:
+    first, outcome = reaching(SHARED)
+    assert first.statements == first.of
+    assert "i" in first.words
+    assert outcome.passes
+    assert outcome.reached is not None
+    assert outcome.reached.complete
+    assert outcome.reached.places == first.places + 1
+    sizes = {one.name: one for one in outcome.proposal.extents}
+    blocks = sizes[outcome.proposal.launching.grid[0]]
+    assert 256 * blocks.train < sizes["n"].train
+    assert blocks.device == 640

@@ -105,6 +105,8 @@ def test_the_square_of_a_number_is_no_gigabyte() -> None:
     (one,) = small_enough(sizes, ["nx * (nx)", "nx", "nx * unknown"], {})
     assert (one.train, one.held_out, one.device) == (312, 243, 8192)
     assert small_enough(sizes, ["nx * channels"], {"channels": 3}) == sizes
+    # A buffer that is the same whatever they are has no say.
+    assert small_enough(sizes, ["1000000000", "nx"], {}) == sizes
     # Nothing is left to take away.
     (one,) = small_enough(sizes, ["nx + 1000000000"], {})
     assert (one.train, one.held_out, one.device) == (1, 1, 1)

@@ -12,6 +12,7 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.checks.defaults import check_defaults
+from gi_cuda.evaluate.checks.headers import with_own_headers
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
@@ -155,8 +156,13 @@ def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) ->
     Args:
         own: macros that the source defines itself.
     """
-    before = _as_it_is(unmodified(run.source), own)
-    candidates = [_patched(run.source, step, own) for step in steps]
+    subject, compiler = run.source, run.tools.compiler
+    reference = _as_it_is(unmodified(subject), own)
+    before = with_own_headers(subject, compiler, subject.grammar.source, reference)
+    candidates = [
+        with_own_headers(subject, compiler, step.after, _patched(subject, step, own))
+        for step in steps
+    ]
     noise, *measured = run.validate([before, *candidates], before)
     return [noise, *map(run.tools.certified, candidates, measured)]
 

@@ -141,12 +141,6 @@ class Presence:
             if directive.word in ("if", "ifndef") and region
         )
 
-    def unguarded(self) -> frozenset[str]:
-        """The macros that the source defines whatever comes from outside."""
-        macros = list(self.macros())
-        guarded = {one.name for one in macros if self.is_guarded(one)}
-        return frozenset(one.name for one in macros) - guarded
-
     def active(self, macros: Mapping[str, str]) -> tuple[bool, ...]:
         """For every region, whether it is compiled when ``macros`` are defined before the source.
 

@@ -6,60 +6,56 @@ import difflib
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from gi_cuda.grammar import Source
+from gi_cuda.grammar.macro_values import with_values
+from gi_cuda.grammar.presence import read_presence
 
 _LINES = re.compile(r"[^\n]*\n|[^\n]+")
 
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-def with_defaults(source: Source, changes: Mapping[str, str | None]) -> Source:
+
+def with_defaults(
+    source: Source,
+    changes: Mapping[str, str | None],
+    also: Mapping[str, str] = NOTHING,
+    known: Mapping[str, str] = NOTHING,
+    kept: Mapping[str, Collection[str]] = NOTHING,
+) -> Source:
     """The source with changed configuration defaults.
 
-    A macro that one of its files defines gets its new value where it stands; one that none defines
-    gets a definition in front of the main file's first line of code, which ``-D`` still overrules.
+    A macro that one of its files defines gets its new value where it stands, if that counts: under
+    an ``#if`` that does not hold, and in comments, all stays. One that none defines gets a
+    definition in front of the main file's first line of code, which ``-D`` still overrules.
 
     Args:
         source: the source; all of its files count.
         changes: new value by macro name; None for a macro that is no longer to be defined.
+        also: values of other macros, for those of their definitions that count.
+        known: macros that the build defines.
+        kept: for macros, what definitions say that stay as they are.
     """
-    texts = {part: source.text[part.start : part.end] for part in source.stretches}
-    for name, value in changes.items():
-        if value is None:
-            texts = {part: _without(text, name) for part, text in texts.items()}
-            continue
-        counted = {part: _with(text, name, value) for part, text in texts.items()}
-        texts = {part: text for part, (text, _) in counted.items()}
-        if not any(count for _, count in counted.values()):
-            first = next(part for part in texts if part.file == source.name)
+    missing = dict(changes)
+    for macro in read_presence(source.text).macros():
+        missing.pop(macro.name, None)
+    source = _with_first(source, missing)
+    source, found = with_values(source, {**also, **changes}, known, kept)
+    return _with_first(source, {n: v for n, v in changes.items() if n not in {*found, *missing}})
+
+
+def _with_first(source: Source, values: Mapping[str, str | None]) -> Source:
+    """The source with definitions in front of its first line of code."""
+    texts = [source.text[part.start : part.end] for part in source.stretches]
+    first = next(n for n, part in enumerate(source.stretches) if part.file == source.name)
+    for name, value in values.items():
+        if value is not None:
             texts[first] = _defined_first(texts[first], name, value)
-    return source.with_texts(list(texts.values()))
-
-
-def defined_value(text: str, name: str) -> str | None:
-    """What a text defines a macro as, where it does so first; None where it does not."""
-    found = _definition(name).search(text)
-    return found["value"] if found else None
-
-
-def _definition(name: str) -> re.Pattern[str]:
-    tail = r"(?P<tail>[ \t]*(?://[^\r\n]*|/\*[^\r\n]*)?\r?)$"
-    return re.compile(
-        rf"^(?P<head>[ \t]*#[ \t]*define[ \t]+{re.escape(name)}\b)"
-        rf"(?P<gap>[ \t]*)(?P<value>(?:\\\r?\n|\\(?!\r?\n)|[^\\\r\n])*?){tail}",
-        re.M,
-    )
-
-
-def _with(text: str, name: str, value: str) -> tuple[str, int]:
-    """The text with the macro's new value, and the number of definitions that there were."""
-
-    def changed(match: re.Match[str]) -> str:
-        gap = match["gap"] or " "
-        return f"{match['head']}{gap}{value}{match['tail']}"
-
-    return _definition(name).subn(changed, text)
+    return source.with_texts(texts)
 
 
 def _defined_first(text: str, name: str, value: str) -> str:
@@ -68,10 +64,6 @@ def _defined_first(text: str, name: str, value: str) -> str:
     end = "\r\n" if "\r\n" in text else "\n"
     block = end.join([f"#ifndef {name}", f"#define {name} {value}", "#endif", ""])
     return text[:at] + block + text[at:]
-
-
-def _without(text: str, name: str) -> str:
-    return _definition(name).sub(lambda m: f"/* {m['head'].strip()} */{m['tail']}", text)
 
 
 _COMMENTS = re.compile(r"(?:\s+|//[^\n]*(?:\n|\Z)|/\*.*?\*/)*", re.S)

@@ -34,6 +34,7 @@ from gi_cuda.spec import (
     macros,
 )
 from gi_cuda.spec.load import keys_of
+from gi_cuda.subject.definitions import Definitions, read_definitions
 from gi_cuda.subject.diffs import files_diff, text_diff, with_defaults
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -202,16 +203,19 @@ class Subject:
         No loop guards; configuration values that differ are the source's new defaults, but for
         those of which it knows nothing.
         """
+        configuration = genotype.configuration
+        macros = self.macros(configuration)
         changes: dict[str, str | None] = {}
-        for name, value in genotype.configuration.changed.items():
-            kind = self.kinds[name]
-            if name in self.launch_only:
+        for name in configuration.changed:
+            if name in self.launch_only or self.kinds[name] is ParameterKind.OPTION:
                 continue
-            if kind is ParameterKind.MACRO:
-                changes[name] = str(value)
-            elif kind is ParameterKind.FLAG:
-                changes[name] = "1" if value else None
-        return with_defaults(self.parsed.changed(self.expansions(genotype)), changes)
+            changes[name] = macros.get(name)
+        # What counts only beside the new values has to say what was measured, too.
+        also = {name: macros[name] for name in self.definitions if name not in changes}
+        kept = {name: one.kept(configuration[name]) for name, one in self.definitions.items()}
+        known = {n: v for n, v in self.target.build.define.items() if n not in changes}
+        source = self.parsed.changed(self.expansions(genotype))
+        return with_defaults(source, changes, also, known, kept)
 
     def upstream_macros(self, genotype: Genotype) -> dict[str, str]:
         """What is still defined from outside when :meth:`upstream` is compiled."""
@@ -232,7 +236,23 @@ class Subject:
 
     def macros(self, configuration: Configuration) -> dict[str, str]:
         """What a configuration defines when a variant's text is compiled."""
-        return {} if self.compiled else macros(self.target, configuration)
+        if self.compiled:
+            return {}
+        written = {name: one.written(configuration[name]) for name, one in self.definitions.items()}
+        return {**macros(self.target, configuration), **written}
+
+    @cached_property
+    def definitions(self) -> Mapping[str, Definitions]:
+        """How the source defines the parameters that are macros with a value."""
+        if self.compiled:
+            return {}
+        return read_definitions(self.grammar.source.text, self.target, self.space.default)
+
+    @cached_property
+    def in_place(self) -> Mapping[str, frozenset[str]]:
+        """The parameters whose values stand where the source has its own, with what of its
+        definitions stays as it is."""
+        return {name: one.others for name, one in self.definitions.items() if one.in_place}
 
     def options(self, configuration: Configuration) -> tuple[str, ...]:
         """What a configuration adds to the compiler's command line."""

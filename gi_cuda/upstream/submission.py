@@ -12,6 +12,8 @@ from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.checks.defaults import check_defaults
+from gi_cuda.evaluate.checks.headers import with_own_headers
+from gi_cuda.evaluate.checks.other_kernels import told
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
@@ -46,6 +48,7 @@ class Submission:
         noise: a copy of the file beside itself.
         device: what all was measured on, in words.
         outside: changed values that are not in the source, and what is to be done about them.
+        unseen: what else the patches change that nobody ran, in sentences.
         defined: macros that were defined from outside when the patched file was compiled.
     """
 
@@ -54,6 +57,7 @@ class Submission:
     noise: SpeedUp
     device: str
     outside: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     defined: tuple[str, ...] = ()
 
     def said(self, *, checked: bool) -> list[str]:
@@ -69,7 +73,7 @@ class Submission:
         if self.outside:
             outside = "; ".join(self.outside)
             lines.append(f"not part of the source, and needed for this: {outside}")
-        return lines
+        return [*lines, *self.unseen]
 
     @property
     def _checked(self) -> str:
@@ -144,6 +148,7 @@ def submit(
         noise.overall,
         measured_on(run),
         tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
+        tuple(told(subject, steps[-1].genotype.configuration.changed)),
         tuple(f"{n}={text}" for n, text in macros.items() if n not in fixed),
     )
 
@@ -155,8 +160,13 @@ def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) ->
     Args:
         own: macros that the source defines itself.
     """
-    before = _as_it_is(unmodified(run.source), own)
-    candidates = [_patched(run.source, step, own) for step in steps]
+    subject, compiler = run.source, run.tools.compiler
+    reference = _as_it_is(unmodified(subject), own)
+    before = with_own_headers(subject, compiler, subject.grammar.source, reference)
+    candidates = [
+        with_own_headers(subject, compiler, step.after, _patched(subject, step, own))
+        for step in steps
+    ]
     noise, *measured = run.validate([before, *candidates], before)
     return [noise, *map(run.tools.certified, candidates, measured)]
 

@@ -10,9 +10,11 @@ from pathlib import Path
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.grammar import Source, read_files
+from gi_cuda.grammar.macro_values import in_force, said
 from gi_cuda.spec import ParameterKind
 from gi_cuda.subject import Subject
-from gi_cuda.subject.diffs import by_path, defined_value, patch_root
+from gi_cuda.subject.definitions import number_said
+from gi_cuda.subject.diffs import by_path, patch_root
 from gi_cuda.subject.scratch import apply_in_scratch
 
 _MAIL = re.compile(r"From [0-9a-f]{40} ")
@@ -40,7 +42,7 @@ def patched(file: Path, subject: Subject) -> Candidate:
     except UserError as error:
         where = f"{file}, applied: {error.where}" if error.where else str(file)
         raise UserError(error.what, where=where, hint=error.hint) from None
-    genotype = subject.read(" ".join(_new_defaults(subject, source.files, texts)))
+    genotype = subject.read(" ".join(_new_defaults(subject, after)))
     macros = subject.upstream_macros(genotype)
     configuration = genotype.configuration
     text = subject.device_text(after)
@@ -78,20 +80,24 @@ def _read(texts: Mapping[str, str], subject: Subject) -> Source:
     return read_files(target.source, target.headers, target.build.include, changed).source
 
 
-def _new_defaults(
-    subject: Subject, before: Mapping[str, str], after: Mapping[str, str]
-) -> Iterator[str]:
+def _new_defaults(subject: Subject, after: Source) -> Iterator[str]:
     """Values of parameters that changed files define otherwise, in notation."""
+    old, new = (_said(subject, one) for one in (subject.grammar.source, after))
     for parameter in subject.target.parameters:
-        if parameter.kind not in (ParameterKind.MACRO, ParameterKind.FLAG):
-            continue
-        old, new = (_defined(texts, parameter.name) for texts in (before, after))
-        if old != new:
-            is_flag = parameter.kind is ParameterKind.FLAG
-            yield f"{parameter.name}={int(new is not None) if is_flag else new}"
+        name = parameter.name
+        if parameter.kind is ParameterKind.FLAG and (name in old) != (name in new):
+            yield f"{name}={int(name in new)}"
+        elif parameter.kind is ParameterKind.MACRO and old.get(name, ()) != new.get(name, ()):
+            before = old.get(name, ())
+            others = [one for one in new.get(name, ()) if one not in before]
+            yield f"{name}={number_said(others[0]) if others else parameter.default}"
 
 
-def _defined(texts: Mapping[str, str], name: str) -> str | None:
-    """What the files define a macro as, where one of them does."""
-    found = (defined_value(text, name) for text in texts.values())
-    return next((value for value in found if value is not None), None)
+def _said(subject: Subject, source: Source) -> dict[str, list[str]]:
+    """What a source's own definitions say that count, by macro."""
+    found: dict[str, list[str]] = {}
+    parameters = {one.name for one in subject.target.parameters}
+    define = subject.target.build.define
+    for macro in in_force(source.text, {n: v for n, v in define.items() if n not in parameters}):
+        found.setdefault(macro.name, []).append(said(macro.body))
+    return found

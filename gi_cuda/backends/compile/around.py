@@ -52,6 +52,10 @@ class AroundCompiler:
         """The compiler's: it is asked for facts about sources."""
         return self.inner.of_sources(front)
 
+    def headers(self) -> str | None:
+        """The compiler's."""
+        return self.inner.headers()
+
     def other_locals(self) -> Compiler | None:
         """The compiler's: it is needed once."""
         return self.inner.other_locals()

@@ -15,6 +15,7 @@ import xxhash
 
 from gi_cuda.backends.compile.reach import Reached, everything
 from gi_cuda.backends.protocol.variants import Phenotype, Variant
+from gi_cuda.grammar.macro_values import define_line, said, valued
 
 _MARKER = "#pragma gi_cuda variant "
 _TOKEN = re.compile(
@@ -29,7 +30,7 @@ _TOKEN = re.compile(
 """What must be known to find directives: a comment may hold what looks like one."""
 _CHANGED = re.compile(
     r"#[ \t]*(?:(?P<gone>include|pragma[ \t]+once)\b(?:[^/\n]|/(?![/*]))*"
-    r"|(?:define|undef)[ \t]+(?P<macro>\w+)"
+    r"|(?:(?P<defines>define)|undef)[ \t]+(?P<macro>\w+)"
     r'|(?P<line>line[ \t]+\d+[ \t]+")(?!v\d+/))'
 )
 """What a variant's text is changed for. Includes go: the prelude includes for all of them, and once
@@ -41,9 +42,6 @@ _MACRO = re.compile(r"^[ \t]*#[ \t]*(?:define|undef)[ \t]+(\w+)", re.M)
 _INCLUDED = re.compile(r"""[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)""")
 _KEPT = re.compile(r"[ \t]*#[ \t]*(?:include|if|ifdef|ifndef|elif|else|endif|define|undef|error)\b")
 _LINE_MARKER = re.compile(r"\n#(?:line)? \d+[^\n]*")
-
-_OTHER = "gi_other_"
-"""In front of a macro's name, where a definition or its end is not to count."""
 
 NO_MACROS: Mapping[str, str] = MappingProxyType({})
 
@@ -79,7 +77,10 @@ def prelude(
 
 
 def batch_text(
-    front: str, variants: Sequence[Variant], file_name: str, parameters: Collection[str] = ()
+    front: str,
+    variants: Sequence[Variant],
+    file_name: str,
+    in_place: Mapping[str, Collection[str]] = NO_MACROS,
 ) -> str:
     """The text that one preprocessor process turns into all phenotypes of a batch.
 
@@ -88,21 +89,23 @@ def batch_text(
     the variant as well.
 
     Args:
-        parameters: macros that are what a variant says, whatever its text defines them as.
+        in_place: macros whose values stand where a variant's text defines them, as in a patch; with
+            what definitions say that stay as they are.
     """
     parts = [front]
     for variant in variants:
-        text, macros = _within(variant, variant.macros.keys() & parameters)
-        names = sorted(macros.union(variant.macros))
-        parts += [f"{_MARKER}{variant.ident}\n", _keep(names), _defined(variant.macros)]
+        text, macros = _within(variant, in_place)
+        given = {name: value for name, value in variant.macros.items() if name not in in_place}
+        names = sorted(macros.union(given))
+        parts += [f"{_MARKER}{variant.ident}\n", _keep(names), _defined(given)]
         parts += [f'#line 1 "v{variant.ident}/{file_name}"\n{text}\n', _restored(names)]
     parts.append(f"{_MARKER}end\n")
     return "".join(parts)
 
 
-def _within(variant: Variant, given: Collection[str]) -> tuple[str, set[str]]:
-    """A variant's text as a part of a batch, and the macros that it sets or removes: others in
-    place of those that are given."""
+def _within(variant: Variant, in_place: Mapping[str, Collection[str]]) -> tuple[str, set[str]]:
+    """A variant's text as a part of a batch, with its values of some macros, and the macros that it
+    sets or removes."""
     parts, macros, at = [], set(), 0
     for match in _CHANGED.finditer(variant.text):
         begin = variant.text.rfind("\n", 0, match.start()) + 1
@@ -114,12 +117,14 @@ def _within(variant: Variant, given: Collection[str]) -> tuple[str, set[str]]:
         elif match["line"]:
             parts.append(f"{variant.text[at : match.end()]}v{variant.ident}/")
             at = match.end()
-        elif match["macro"] in given:
-            parts += [variant.text[at : match.start("macro")], _OTHER]
-            at = match.start("macro")
-            macros.add(f"{_OTHER}{match['macro']}")
         else:
-            macros.add(match["macro"])
+            name = match["macro"]
+            macros.add(name)
+            if match["defines"] and name in in_place and name in variant.macros:
+                line = define_line(variant.text, begin)
+                if line is not None and said(line["value"]) not in in_place[name]:
+                    parts += [variant.text[at : line.start()], valued(line, variant.macros[name])]
+                    at = line.end()
     return "".join([*parts, variant.text[at:]]), macros
 
 

@@ -28,8 +28,6 @@ from gi_cuda.backends.compile.reach import Reach, Reached, everything
 from gi_cuda.backends.compile.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
-from gi_cuda.grammar.presence import read_presence
-from gi_cuda.spec import ParameterKind
 from gi_cuda.spec.kernel_names import overload
 
 if TYPE_CHECKING:
@@ -64,7 +62,8 @@ class SourceCompiler(ABC):
         kernels, symbols: names of kernels and variables that must be found, as C++ has them
             (``blur<float, 3>``, ``filter::taps``).
         namespaces: those that the source opens (see :mod:`gi_cuda.backends.compile.namespaces`).
-        parameters: macros that are what a variant says, though the source defines them as well.
+        in_place: macros whose values stand where the source has its own; with what definitions say
+            that stay as they are.
         defines: functions of the source (see :mod:`gi_cuda.backends.compile.redeclared`).
         shares: whether variants may share machine code.
         reach: takes out of variants what their kernels cannot reach; None: they stay whole.
@@ -78,7 +77,7 @@ class SourceCompiler(ABC):
     kernels: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
-    parameters: frozenset[str] = frozenset()
+    in_place: tuple[tuple[str, frozenset[str]], ...] = ()
     defines: frozenset[str] = frozenset()
     shares: bool = True
     reach: Reach | None = field(default=None, repr=False, compare=False)
@@ -100,13 +99,13 @@ class SourceCompiler(ABC):
             folders.insert(0, empty_headers(without))
         return cls(
             file_name=source.name,
-            front=prelude(source.text, subject.macros(subject.space.default), without),
+            front=prelude(source.text, _around(subject), without),
             options=(f"-std={target.build.standard}", *(f"-I{folder}" for folder in folders)),
             jobs=jobs,
             kernels=target.kernels,
             symbols=symbols,
             namespaces=namespaces(source.text),
-            parameters=_overruled(subject),
+            in_place=tuple(subject.in_place.items()),
             defines=defined_functions(source.text),
             reach=reach_of(subject.grammar, (*target.kernels, *symbols)),
             **own,
@@ -158,7 +157,7 @@ class SourceCompiler(ABC):
         answer: dict[int, Phenotype | BuildFailure] = {}
         rest = list(variants)
         while rest:
-            finished = preprocess(batch_text(front, rest, self.file_name, self.parameters))
+            finished = preprocess(batch_text(front, rest, self.file_name, dict(self.in_place)))
             if finished.ok:
                 answer.update(split(finished.stdout, rest, self._meaning, self._remaining))
                 break
@@ -179,6 +178,10 @@ class SourceCompiler(ABC):
         told = [*words, *without_places(self.options), "", *without_places(options), ""]
         kind = f"{type(self).__name__} {self.shares}"
         return digest([of_tool(), kind, of_program(program), *told, *named, "", of_text(front)])
+
+    def headers(self) -> str | None:
+        """What is in front of variants, preprocessed; None where that fails."""
+        return self._front(())
 
     @abstractmethod
     def _toolchain(self) -> Sequence[str]:
@@ -236,7 +239,7 @@ def roots(rules: Rules, named: Sequence[str]) -> frozenset[str]:
     return expanded(names.union(*map(identifiers, said)), _CONTINUED.sub(" ", text))
 
 
-def _overruled(subject: Subject) -> frozenset[str]:
-    """The parameters that the source defines whatever comes from outside."""
-    macros = (p.name for p in subject.target.parameters if p.kind is ParameterKind.MACRO)
-    return read_presence(subject.grammar.source.text).unguarded().intersection(macros)
+def _around(subject: Subject) -> dict[str, str]:
+    """What is defined while headers are read: all that the source does not define by itself."""
+    macros = subject.macros(subject.space.default)
+    return {name: text for name, text in macros.items() if name not in subject.in_place}

@@ -178,6 +178,9 @@ class Compiler(Protocol):
         """The compiler of the sources that are behind what this one compiles; with another prelude
         (see :func:`gi_cuda.backends.compile.preprocess.prelude`), if one is given."""
 
+    def headers(self) -> str | None:
+        """What is in front of all variants of the sources, preprocessed; None where that fails."""
+
     def apart(self) -> Compiler:
         """This compiler, giving equal variants machine code of their own, each in its place: for
         those who ask what a place makes out."""

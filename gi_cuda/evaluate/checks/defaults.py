@@ -11,10 +11,11 @@ from dataclasses import dataclass
 
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.evaluate.checks.finding import Finding, refuse
+from gi_cuda.evaluate.checks.headers import read_once
 from gi_cuda.evaluate.checks.macros import Preprocessed, Preprocessor, defined_at
 from gi_cuda.spec import Parameter, ParameterKind
-from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.subject import Subject
+from gi_cuda.subject.definitions import equal, overruled
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +57,15 @@ def check_defaults(subject: Subject, compiler: Compiler) -> MacroOwners:
     Raises:
         UserError: it is not; the message names each parameter that makes a difference.
     """
-    given = frozenset(subject.target.build.define)
+    define = subject.target.build.define
+    given = frozenset(define) - overruled(subject.definitions, define)
     parameters = [
         p
         for p in subject.target.parameters
         if p.kind is not ParameterKind.OPTION and p.name not in given
     ]
     preprocessor = Preprocessor.of(subject, compiler)
+    refuse(read_once(subject, compiler))
     defaults = subject.macros(subject.standard)
     names = {parameter.name for parameter in parameters}
     usual, bare = preprocessor.read(
@@ -167,14 +170,6 @@ def judge(file: str, parameter: Parameter, facts: MacroFacts) -> Iterator[Findin
 def is_needed(name: str, without: Preprocessed) -> bool:
     """Whether the source cannot do without a macro that it does not define."""
     return without.text is None or (name not in without.values and name in without.words)
-
-
-def equal(one: str, other: str) -> bool:
-    """Whether two spellings are the same integer, e.g. ``(1 << 4)`` and ``16``."""
-    try:
-        return parse(one).evaluate({}) == parse(other).evaluate({})
-    except ExpressionError:
-        return False
 
 
 def written(text: str) -> str:

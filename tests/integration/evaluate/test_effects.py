@@ -12,6 +12,7 @@ from tests.integration.evaluate.conftest import Make, parameter
 TIMES = parameter("TIMES", "[1, 2]", 1)
 GUARDED = "#ifndef TIMES\n#define TIMES 1\n#endif\n"
 AGAIN = f"{GUARDED}#undef TIMES\n#define TIMES 1"
+ANOTHER = "#define TIMES 1\n#undef TIMES\n#define TIMES 2"
 NESTED = """
 #ifndef TIMES
 #define TIMES 1
@@ -34,7 +35,7 @@ def found(subject: Subject) -> list[str]:
     [
         (GUARDED, [TIMES], "64"),
         ("#define TIMES 1 // so often", [TIMES], "64"),
-        ("#define TIMES 1\n#undef TIMES\n#define TIMES 2", [TIMES], "64"),
+        ("#define TIMES 1\n#undef TIMES\n#define TIMES 1", [TIMES], "64"),
         (GUARDED, [TIMES, parameter("BLOCK", "[32, 64]", 64)], "BLOCK"),
         ("#define TIMES 1\n#define BLOCK 64", [parameter("BLOCK", "[32, 64]", 64)], "BLOCK"),
         (NESTED, [TIMES, parameter("DEEP", "", 0, "flag")], "64"),
@@ -60,6 +61,7 @@ def test_what_changes_something(make: Make, head: str, more: list[str], block: s
     [
         (AGAIN, [TIMES], "64", "is there an #ifndef around kernel.cu:"),
         (AGAIN, [TIMES], "32 * TIMES", "TIMES changes nothing in the source"),
+        (ANOTHER, [TIMES], "64", "TIMES changes nothing in the source"),
         (GUARDED, [parameter("TIME", "[1, 2]", 1)], "64", "is it spelt right?"),
         (
             GUARDED + "#if 0\nint never = NEVER;\n#endif",
@@ -68,7 +70,7 @@ def test_what_changes_something(make: Make, head: str, more: list[str], block: s
             "NEVER seems to change nothing",
         ),
     ],
-    ids=["another one", "another one and launched", "misspelt", "dead code"],
+    ids=["another one", "another one and launched", "another value", "misspelt", "dead code"],
 )
 def test_what_changes_nothing(
     make: Make, head: str, more: list[str], block: str, said: str

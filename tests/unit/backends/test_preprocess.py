@@ -54,17 +54,15 @@ def test_a_batch_sets_macros_before_each_variant_and_removes_them_after_it() -> 
     assert "\n#include" not in first
 
 
-def test_parameters_are_what_a_variant_says() -> None:
-    source = "  # define N 16 // so many\n#undef N\n#define N2 N\n#define TILE 8\nint a[N];\n"
+def test_values_stand_where_the_source_has_its_own() -> None:
+    source = "  # define N 16 // so many\nint a[N];\n#undef N\n#define N \\\n  8\n#define TILE 8\n"
     variants = [Variant(1, source, {"N": "4", "TILE": "2"}), Variant(2, source, {"TILE": "2"})]
-    batch = batch_text("", variants, "k.cu", {"N"})
+    batch = batch_text("", variants, "k.cu", {"N": {"8"}})
     first, second = (part.split("#pragma pop")[0] for part in batch.split('k.cu"\n')[1:])
-    assert first == (
-        "  # define gi_other_N 16 // so many\n#undef gi_other_N\n#define N2 N\n#define TILE 8\n"
-        "int a[N];\n\n"
-    )
-    assert '#pragma pop_macro("gi_other_N")' in batch
+    assert first == f"{source.replace('N 16', 'N 4')}\n"
     assert second == f"{source}\n"
+    assert "#define N 4\n" not in batch, "in front of the source it is not defined"
+    assert "#define TILE 2\n" in batch
 
 
 def test_line_numbers_survive_the_removal_of_includes() -> None:

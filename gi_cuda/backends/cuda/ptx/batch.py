@@ -116,6 +116,10 @@ class PtxCompiler:
         """nvcc, which made the PTX."""
         return self.nvcc.of_sources(front)
 
+    def headers(self) -> str | None:
+        """nvcc's."""
+        return self.nvcc.headers()
+
     def apart(self) -> PtxCompiler:
         """This one: every variant has a place of its own."""
         return self

@@ -1,0 +1,92 @@
+"""What the ``#define`` lines of a source say, and another value in the place of one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+
+from gi_cuda.grammar.presence import Macro, read_presence
+from gi_cuda.grammar.source import Source
+
+_LINE = re.compile(
+    r"""(?P<head>[ \t]*\#[ \t]*define[ \t]+\w+)(?P<gap>[ \t]*)
+        (?P<value>(?:\\\r?\n|\\(?!\r?\n)|[^\\\r\n])*?)
+        (?P<tail>[ \t]*(?:/\*(?:(?!\*/)[^\r\n])*\*/[ \t]*)*
+          (?://[^\r\n]*|/\*(?:(?!\*/)[^\r\n])*)?\r?)$""",
+    re.MULTILINE | re.VERBOSE,
+)
+_CONTINUED = re.compile(r"\\\r?\n")
+_COMMENT = re.compile(r"//.*|/\*.*?(?:\*/|\Z)", re.DOTALL)
+
+
+def said(body: str) -> str:
+    """What a macro's body says, without comments, blanks made one."""
+    return " ".join(_COMMENT.sub(" ", _CONTINUED.sub(" ", body)).split())
+
+
+def in_force(text: str, known: Mapping[str, str]) -> Iterator[Macro]:
+    """The definitions of plain macros that a compiler takes of a source, in order.
+
+    Args:
+        known: macros that are defined in front of it.
+    """
+    presence = read_presence(text)
+    active = presence.active(known)
+    for macro in presence.macros():
+        if macro.parameters is None and active[macro.directive.region]:
+            yield macro
+
+
+def define_line(text: str, start: int) -> re.Match[str] | None:
+    """The ``#define`` line that begins at a place of a text; None where it is not plain."""
+    return _LINE.match(text, start)
+
+
+def valued(line: re.Match[str], value: str) -> str:
+    """A ``#define`` line with another value."""
+    return f"{line['head']}{line['gap'] or ' '}{value}{line['tail']}"
+
+
+def with_values(
+    source: Source,
+    values: Mapping[str, str | None],
+    known: Mapping[str, str],
+    kept: Mapping[str, Collection[str]],
+) -> tuple[Source, frozenset[str]]:
+    """A source in which the definitions that count have other values, and the macros of which
+    there are any.
+
+    Args:
+        values: by macro; None: it is no longer defined.
+        known: macros that are defined in front of the source.
+        kept: for macros, what definitions say that stay as they are.
+    """
+    found: set[str] = set()
+    at = 0
+    while True:
+        for macro in in_force(source.text, known):
+            start, name = macro.directive.start, macro.name
+            if start < at or name not in values or said(macro.body) in kept.get(name, ()):
+                continue
+            found.add(name)
+            if said(macro.body) != values[name]:
+                source = _changed(source, start, values[name])
+                at = start + 1  # what it is now may decide which definitions count further down
+                break
+        else:
+            return source, frozenset(found)
+
+
+def _changed(source: Source, start: int, value: str | None) -> Source:
+    """A source with another value in the line that begins at a place, or that line as a comment."""
+    line = define_line(source.text, start)
+    if line is None:
+        return source
+    head = f"/* {line['head'].strip()} */{line['tail']}"
+    changed = head if value is None else valued(line, value)
+    texts = [source.text[part.start : part.end] for part in source.stretches]
+    for number, part in enumerate(source.stretches):
+        if part.start <= start < part.end:
+            own = texts[number]
+            texts[number] = own[: start - part.start] + changed + own[line.end() - part.start :]
+    return source.with_texts(texts)

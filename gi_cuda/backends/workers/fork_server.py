@@ -11,6 +11,7 @@ worker ended.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import signal
@@ -329,8 +330,10 @@ def _become(descriptor: int, above: int) -> None:
     # The module must be the one that pickles name, not __main__.
     from gi_cuda.backends.workers import fork_server
 
+    gc.enable()
     fork_server._Server(descriptor, above).run()
 
 
 if __name__ == "__main__":
+    gc.disable()  # until there is a session: nothing of what is loaded becomes garbage
     fork_on_demand(int(sys.argv[1]), _load, _become)

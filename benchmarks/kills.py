@@ -34,7 +34,7 @@ PATIENCE = 90.0
 
 MAIN = {"SIGKILL": signal.SIGKILL, "SIGTERM": signal.SIGTERM}
 MAIN |= {"SIGHUP": signal.SIGHUP, "Ctrl-C": signal.SIGINT}
-VICTIMS = (*MAIN, "worker", "fork server", "compiler")
+VICTIMS = (*MAIN, "worker", "fork server", "preloaded", "compiler")
 PHASES = ("baseline", "force", "search", "validation")
 _COMPILERS = (b"cc1plus", b"c++", b"g++", b"clang", b"as", b"ld", b"collect2")
 
@@ -215,12 +215,22 @@ class _Started:
 
 def _kind(pid: int) -> str:
     """What a process is to the command."""
-    line = Path(f"/proc/{pid}/cmdline").read_bytes()
+    line = _program(pid)
     if b"fork_server" in line:
-        parent = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]
-        forked = Path(f"/proc/{parent}/cmdline").read_bytes() == line
-        return "worker" if forked else "fork server"
+        # Workers are forked from a fork server, and that is forked as well.
+        alike = 0
+        while _program(pid := _parent(pid)) == line:
+            alike += 1
+        return ("preloaded", "fork server", "worker")[alike]
     return "compiler" if os.path.basename(line.split(b"\0")[0]) in _COMPILERS else ""
+
+
+def _program(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def _parent(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
 def rows(run: Path) -> Rows:

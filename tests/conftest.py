@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -23,6 +24,12 @@ os.environ["GI_CUDA_CACHE_SIZE"] = "0"
 # How long an example takes says nothing about it: the machine may be busy.
 settings.register_profile("any machine", deadline=None, max_examples=60)
 settings.load_profile("any machine")
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the tests stays to their end: nobody looks for garbage in it."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,12 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 GOING = 1.5
 """Seconds in which what was killed has to be gone."""
@@ -44,7 +45,7 @@ class Leash:
 
     def __init__(self, above: Leash | None = None) -> None:
         self._above = above
-        self._processes: set[Process] = set()
+        self._processes: set[Family] = set()
         self._cut = False
 
     @property
@@ -74,13 +75,13 @@ class Leash:
         for process in list(self._processes):
             process.kill()
 
-    def _enter(self, process: Process) -> None:
+    def _enter(self, process: Family) -> None:
         for one in self._upwards():
             one._processes.add(process)
         if self.is_cut:  # who cut it meanwhile may not have seen this one
             process.kill()
 
-    def _leave(self, process: Process) -> None:
+    def _leave(self, process: Family) -> None:
         for one in self._upwards():
             one._processes.discard(process)
 
@@ -130,8 +131,111 @@ class Followed:
     loud: bool = False
 
 
-class Process:
+class Child(Protocol):
+    """A process that was started, as far as :class:`Family` has to know of it."""
+
+    returncode: int | None
+
+    @property
+    def pid(self) -> int:
+        """Its process number.
+
+        Raises:
+            ProcessLookupError: there never was one.
+        """
+
+    def poll(self) -> int | None:
+        """Its exit status, or minus the number of a signal; None as long as it has not ended."""
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The same, once it has ended.
+
+        Raises:
+            subprocess.TimeoutExpired: it has not, after so many seconds.
+        """
+
+
+class Family:
     """A process with all that it starts.
+
+    Args:
+        start: starts it, as the first one of a session of its own.
+        going: seconds in which it has to be gone once it was killed.
+
+    Raises:
+        Stopped: the thread's leash is cut.
+        OSError: it cannot be started.
+    """
+
+    def __init__(self, start: Callable[[], Child], going: float = GOING) -> None:
+        self._leash = leash()
+        if self._leash.is_cut:
+            raise Stopped
+        self._going = going
+        with undisturbed():
+            self._child = start()
+            self._leash._enter(self)
+
+    @property
+    def pid(self) -> int:
+        """Its process number, which is that of its session, too.
+
+        Raises:
+            ProcessLookupError: there never was one.
+        """
+        return self._child.pid
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether SIGKILL is known to have ended it."""
+        return self._child.returncode == -signal.SIGKILL
+
+    def status(self) -> int | None:
+        """Its exit status, or minus the number of a signal; None if it does not end."""
+        with suppress(subprocess.TimeoutExpired):
+            return self._child.wait(self._going)
+        return None
+
+    def ended(self) -> str:
+        """How it ended, as the rest of a sentence of which it is the subject."""
+        status = self.status()
+        if status is None:
+            return "does not answer any more"
+        if status < 0:
+            return f"was killed ({signal.Signals(-status).name})"
+        return f"ended with status {status}"
+
+    def kill(self) -> None:
+        """Kill it and all that it started; does not wait."""
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # none of them is just being forked
+        _kill(self._session())
+
+    def end(self, seconds: float | None = None) -> None:
+        """Kill it and all that it started, and wait until they are gone; those that do not go are
+        left behind, and said to be.
+
+        Args:
+            seconds: to wait, if not as many as it has to be gone.
+        """
+        deadline = time.monotonic() + (self._going if seconds is None else seconds)
+        while left := self._session():
+            _kill(left)
+            if time.monotonic() > deadline:
+                break
+            time.sleep(_LOOKED)
+        for pid in left:
+            say_left_behind(pid)
+        self._leash._leave(self)
+
+    def _session(self) -> list[int]:
+        """The processes of its session that have not ended, itself among them."""
+        own = [self.pid] if self._child.poll() is None else []
+        return sorted({*own, *_living(self.pid)})
+
+
+class Process(Family):
+    """A program that runs, with all that it starts.
 
     Args:
         command: program and arguments.
@@ -146,21 +250,13 @@ class Process:
     def __init__(
         self, command: Sequence[str | Path], *, going: float = GOING, **options: Any
     ) -> None:
-        self._leash = leash()
-        if self._leash.is_cut:
-            raise Stopped
-        self._going = going
         self._begun = time.monotonic()
-        with undisturbed():
-            self._popen: subprocess.Popen[Any] = subprocess.Popen(
-                command, start_new_session=True, **options
-            )
-            self._leash._enter(self)
+        self._popen: subprocess.Popen[Any]
+        super().__init__(partial(self._start, command, options), going)
 
-    @property
-    def pid(self) -> int:
-        """Its process number, which is that of its session, too."""
-        return self._popen.pid
+    def _start(self, command: Sequence[str | Path], options: Mapping[str, Any]) -> Child:
+        self._popen = subprocess.Popen(command, start_new_session=True, **options)
+        return self._popen
 
     def output(self, stdin: str | None, limit: float) -> tuple[int | None, str, str]:
         """Wait for its end; exit status (None: it was killed at its limit) and what it wrote.
@@ -240,48 +336,6 @@ class Process:
                 loud = any(len(text) > most for text in written.values())
                 if over is not None or loud or left <= 0:
                     return None if loud else over
-
-    @property
-    def was_killed(self) -> bool:
-        """Whether SIGKILL is known to have ended it."""
-        return self._popen.returncode == -signal.SIGKILL
-
-    def ended(self) -> str:
-        """How it ended, as the rest of a sentence of which it is the subject."""
-        with suppress(subprocess.TimeoutExpired):
-            status = self._popen.wait(self._going)
-            if status < 0:
-                return f"was killed ({signal.Signals(-status).name})"
-            return f"ended with status {status}"
-        return "does not answer any more"
-
-    def kill(self) -> None:
-        """Kill it and all that it started; does not wait."""
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self.pid, signal.SIGKILL)  # none of them is just being forked
-        _kill(self._session())
-
-    def end(self, seconds: float | None = None) -> None:
-        """Kill it and all that it started, and wait until they are gone; those that do not go are
-        left behind, and said to be.
-
-        Args:
-            seconds: to wait, if not as many as it has to be gone.
-        """
-        deadline = time.monotonic() + (self._going if seconds is None else seconds)
-        while left := self._session():
-            _kill(left)
-            if time.monotonic() > deadline:
-                break
-            time.sleep(_LOOKED)
-        for pid in left:
-            say_left_behind(pid)
-        self._leash._leave(self)
-
-    def _session(self) -> list[int]:
-        """The processes of its session that have not ended, itself among them."""
-        own = [self.pid] if self._popen.poll() is None else []
-        return sorted({*own, *_living(self.pid)})
 
 
 def _more(pipe: int, text: bytearray, most: int) -> bool:

@@ -6,13 +6,13 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import chain
 from pathlib import Path
 from typing import ClassVar
 
 from gi_cuda.backends.compile.lending import lender
 from gi_cuda.backends.compile.namespaces import declared, joined
+from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.overloads import outside, seen
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import identifiers
@@ -192,14 +192,14 @@ def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
     return Separated(preamble_with(f"{needed}\n", texts), forward)
 
 
-@lru_cache(maxsize=4)
+@once(maxsize=4)
 def _language(cxx: str) -> str:
     """What a source has without asking; nothing where that cannot be preprocessed."""
     command = [cxx, "-E", "-P", "-x", "c++", "-std=c++17", f"-I{INCLUDE}", "-"]
     return run(command, limit=PREPROCESS_LIMIT, stdin='#include "gi_cuda_host.hpp"\n').stdout
 
 
-@lru_cache(maxsize=4)
+@once(maxsize=4)
 def _out_of_line(compiler: HostCompiler, reference: Phenotype) -> frozenset[str]:
     """Names of the functions that the compiler does not inline wherever the reference calls them;
     none where it does not compile."""

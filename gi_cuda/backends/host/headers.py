@@ -12,12 +12,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from gi_cuda.backends.compile.host_code import without_host_code
 from gi_cuda.backends.compile.items import Items, code_lines, read_items
 from gi_cuda.backends.compile.needs import Needs
+from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import run
 from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.redeclared import separated
@@ -64,7 +64,7 @@ class OwnHeaders:
         return "\n".join("" if at in gone else line for at, line in enumerate(self.lines))
 
 
-@lru_cache(maxsize=4)
+@once(maxsize=4)
 def own_headers(
     cxx: str, options: tuple[str, ...], front: str, defined: frozenset[str]
 ) -> OwnHeaders | None:

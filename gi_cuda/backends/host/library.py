@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-from functools import cache
 from pathlib import Path
 
 import xxhash
 
 from gi_cuda.backends.compile.cache import cached, output_of
+from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import run
 from gi_cuda.errors import UserError
 
@@ -109,7 +109,7 @@ def compile_options(compiler: str) -> tuple[str, ...]:
     return (*options, _POISONED_LOCALS) if poisons_locals(compiler) else options
 
 
-@cache
+@once(maxsize=None)
 def poisons_locals(compiler: str) -> bool:
     """Whether a compiler knows how to poison locals: g++ does since version 12."""
     command = [compiler, _POISONED_LOCALS, "-x", "c++", "-fsyntax-only", "-"]
@@ -156,6 +156,6 @@ def _key(compiler: str) -> str:
     return digest.hexdigest()
 
 
-@cache
+@once(maxsize=None)
 def _version(compiler: str) -> str:
     return output_of([compiler, "--version"], "the compiler")

@@ -1,6 +1,8 @@
 """The process that workers are forked from: target and cases are loaded there once.
 
-Run as ``python -m gi_cuda.backends.workers.fork_server FD``. It holds no device context and has one
+It is forked itself, from one that has loaded no target yet and serves all pools of a command (see
+:mod:`gi_cuda.backends.workers.preloaded`): that one runs as
+``python -m gi_cuda.backends.workers.fork_server FD``. It holds no device context and has one
 thread, so a fork is safe and cheap. When the pool goes away, however it goes, the workers go too.
 The fork server of ``multiprocessing`` can neither load what only the session knows nor say why a
 worker ended.
@@ -9,21 +11,21 @@ worker ended.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import select
 import signal
 import socket
-import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
-from gi_cuda.backends import ONE_THREAD
-from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, understood
+from gi_cuda.backends.workers.preloaded import fork_on_demand, forked
 from gi_cuda.errors import MachineError, UserError, WorkerFault, machine_error
 from gi_cuda.results.measurement import Survival
 
@@ -89,13 +91,7 @@ class ForkServer:
     def __init__(self, session: Session) -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
-            self._process = Process(
-                [sys.executable, "-m", __name__, str(theirs.fileno())],
-                going=GOING,
-                pass_fds=[theirs.fileno()],
-                env={**os.environ, **ONE_THREAD},
-                stdin=subprocess.DEVNULL,
-            )
+            self._process = forked(__name__, session.backend, theirs, GOING)
         self._control = Connection(os.dup(self._socket.fileno()))
         self._exits: list[Exit] = []
         self._ready = False
@@ -197,9 +193,12 @@ class _Server:
 
     Args:
         descriptor: of its end of the line.
+        above: can be read once the process that it was forked from is gone, which it does not
+            outlive.
     """
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, above: int) -> None:
+        self._above = above
         self._socket = socket.socket(fileno=descriptor)
         self._control = Connection(os.dup(descriptor))
         self._last_words: dict[int, int] = {}
@@ -240,8 +239,11 @@ class _Server:
         poll = select.poll()
         poll.register(self._control.fileno(), select.POLLIN)
         poll.register(self._ended, select.POLLIN)
+        poll.register(self._above, select.POLLIN)
         while True:
             for descriptor, _ in poll.poll():
+                if descriptor == self._above:
+                    return
                 if descriptor == self._ended:
                     os.read(self._ended, 4096)
                     self._reap()
@@ -312,8 +314,26 @@ class _Server:
             self._control.send(exit_reason(pid, status, text))
 
 
-if __name__ == "__main__":
+@cache
+def _load(backend: str) -> None:
+    """Load what every worker of a back end needs."""
+    import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
+
+    from gi_cuda.backends.table import backend_named
+    from gi_cuda.backends.workers import worker  # noqa: F401
+
+    with contextlib.suppress(Exception):  # comes out again where a session is opened
+        backend_named(backend).device_maker()
+
+
+def _become(descriptor: int, above: int) -> None:
     # The module must be the one that pickles name, not __main__.
     from gi_cuda.backends.workers import fork_server
 
-    fork_server._Server(int(sys.argv[1])).run()
+    gc.enable()
+    fork_server._Server(descriptor, above).run()
+
+
+if __name__ == "__main__":
+    gc.disable()  # until there is a session: nothing of what is loaded becomes garbage
+    fork_on_demand(int(sys.argv[1]), _load, _become)

@@ -84,9 +84,7 @@ class WorkerContext:
         Raises:
             UserError: what is wrong with them.
         """
-        # What every worker needs is loaded once, here: a crash is then paid for by a fork alone.
-        import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
-
+        # What every worker needs is loaded before: a crash is paid for by a fork alone.
         device = backend_named(session.backend).device_maker()
         target = session.target
         check_code(target)

@@ -164,21 +164,25 @@ def small_run(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Path:
     return folder
 
 
+def parent(pid: int) -> int:
+    """The number of a process's parent."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def workers(mark: str) -> Iterator[int]:
-    """The workers of a command: processes whose parent runs the same program."""
-    members = family(mark)
-    for pid in members:
+    """The workers of a command: they run the program of their parent, a fork server, which runs
+    that of its own."""
+    for pid in family(mark):
         with contextlib.suppress(OSError):
-            stat = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-            theirs = [Path(f"/proc/{one}/cmdline").read_bytes() for one in (pid, int(stat[1]))]
-            if b"fork_server" in theirs[0] and theirs[0] == theirs[1]:
+            ancestors = (pid, parent(pid), parent(parent(pid)))
+            programs = {Path(f"/proc/{one}/cmdline").read_bytes() for one in ancestors}
+            if len(programs) == 1 and b"fork_server" in programs.pop():
                 yield pid
 
 
 def fork_server(mark: str) -> int:
     """The process that a command's workers are forked from."""
-    worker = next(workers(mark))
-    return int(Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[1])
+    return parent(next(workers(mark)))
 
 
 def test_a_fork_server_that_does_not_answer_is_ended(

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from pathlib import Path
 
 import xxhash
 
+from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.prune import expanded, identifiers, pruned
 from gi_cuda.backends.compile.redeclared import separated
@@ -71,7 +72,7 @@ class ShardSetup:
             return Finished(finished.status, read_text(result), finished.stderr)
 
 
-@lru_cache(maxsize=32)
+@once(maxsize=32)
 def prepare(
     nvcc: str,
     options: tuple[str, ...],

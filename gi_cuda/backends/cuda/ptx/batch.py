@@ -19,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import xxhash
 
 from gi_cuda.backends.compile.identity import digest, of_program, of_tool, without_places
+from gi_cuda.backends.compile.once import once
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
 from gi_cuda.backends.compile.shards import build, first_error
 from gi_cuda.backends.compile.source import COMPILE_LIMIT
@@ -148,7 +149,7 @@ class PtxCompiler:
         return brought_home(finished, self.file_name)
 
 
-_stages = lru_cache(maxsize=32)(find_stages)
+_stages = once(maxsize=32)(find_stages)
 
 
 def assemble(compiler: NvccCompiler, options: Sequence[str], source: Path, cubin: Path) -> Finished:

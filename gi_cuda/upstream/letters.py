@@ -120,6 +120,11 @@ def _notes(run: Run, submission: Submission, part: ValidatedPatch) -> Iterator[s
         )
     for one in told(run.source, part.step.genotype.configuration.changed):
         yield f"{one}."
+    changes = submission.winner.changes(run.subject).changes
+    mine = {str(changes[at]) for at in part.step.changes}
+    for change, why in submission.untested.items():
+        if change in mine:
+            yield f"Not tested: {change}: {why}."
     if submission.outside:
         yield f"Not part of the source, and needed for this: {'; '.join(submission.outside)}."
     if "\r\n" in part.diff:

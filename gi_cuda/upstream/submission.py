@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.winner import ChosenIndividual
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
@@ -49,6 +50,7 @@ class Submission:
         device: what all was measured on, in words.
         outside: changed values that are not in the source, and what is to be done about them.
         unseen: what else the patches change that nobody ran, in sentences.
+        untested: changes that no case tests, in notation, each with a sentence.
         defined: macros that were defined from outside when the patched file was compiled.
     """
 
@@ -58,6 +60,7 @@ class Submission:
     device: str
     outside: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
+    untested: Mapping[str, str] = field(default_factory=dict)
     defined: tuple[str, ...] = ()
 
     def said(self, *, checked: bool) -> list[str]:
@@ -73,7 +76,8 @@ class Submission:
         if self.outside:
             outside = "; ".join(self.outside)
             lines.append(f"not part of the source, and needed for this: {outside}")
-        return [*lines, *self.unseen]
+        untested = (f"not tested: {one}: {why}" for one, why in self.untested.items())
+        return [*lines, *self.unseen, *untested]
 
     @property
     def _checked(self) -> str:
@@ -140,6 +144,7 @@ def submit(
             )
     if noise.overall is None:
         raise RuntimeError(f"a copy of the reference fails: {noise.message}")
+    changes = winner.changes(run.subject).changes
     fixed = {*subject.target.build.define} - standing.given
     macros = _patched(subject, steps[-1], standing.own).macros
     return Submission(
@@ -149,6 +154,7 @@ def submit(
         measured_on(run),
         tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
         tuple(told(subject, steps[-1].genotype.configuration.changed)),
+        untested(run, [changes[at] for step in steps for at in step.changes]),
         tuple(f"{n}={text}" for n, text in macros.items() if n not in fixed),
     )
 

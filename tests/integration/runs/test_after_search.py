@@ -15,16 +15,19 @@ from typing import Any
 
 import pytest
 
+from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.analyze.winner import Winner, choose_individual, stored_winner
 from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
+from gi_cuda.genome import changes_of
 from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
@@ -42,12 +45,16 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the finished run with a winner of which is known what it does: the wasted work
     goes, a check that nobody needs comes, and a value is set that is overwritten at once. Its place
     before all that the search found is sure."""
-    folder = tmp_path_factory.mktemp("runs") / "copy"
-    shutil.copytree(finished.folder, folder)
+    return with_winner(finished.folder, WINNER, tmp_path_factory.mktemp("runs") / "copy")
+
+
+def with_winner(run: Path, genotype: str, folder: Path) -> Path:
+    """A copy of a run in which one more individual is the winner."""
+    shutil.copytree(run, folder)
     with Store(folder / DATABASE) as store:
         ident, last = store.next_ident(), store.generations()[-1].number
         parents = tuple(one.ident for one in store.individuals(last)[:2])
-        one = Individual(ident, last + 1, WINNER, b"winner", None, "crossover", parents)
+        one = Individual(ident, last + 1, genotype, b"winner", None, "crossover", parents)
         store.add_generation(last + 1, Tally(1), [one], Tabued())
         store.add_evaluation(
             ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
@@ -55,7 +62,7 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.add_phases(last + 1, Phases(), finished=True)
         speed_up = SpeedUp(2.0, 1.9, 2.1)
         validation = Validation(True, "", speed_up, {"held-out": speed_up})
-        store.put(champion=asdict(Winner(ident, WINNER, validation)))
+        store.put(champion=asdict(Winner(ident, genotype, validation)))
     return folder
 
 
@@ -395,3 +402,30 @@ def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_pa
     ratios = [one.ratio for one in evaluations.values() if one.ratio]
     assert own.ratio is not None
     assert min(ratios) < 1.1 * own.ratio < 1
+
+
+def test_changes_that_no_case_tests_are_told(run: Path) -> None:
+    """The original sets a value where a sum comes to one number that it never comes to."""
+    with open_run(run) as opened:
+        text = opened.source.grammar.source.text
+        line = text[: text.index("if (waste ==")].count("\n") + 1
+        never, there, elsewhere = f"<IF_kernel.cu_{line}>", f"<_kernel.cu_{line}>", WASTE
+        genotype = opened.subject.read(f"CHECKED=1 {never} {there} {elsewhere}")
+        assert untested(opened, changes_of(genotype)) == {
+            never: f"no case makes the condition of kernel.cu:{line} true, which it changes",
+            there: f"no case reaches kernel.cu:{line}, where it changes something",
+        }
+        assert untested(opened, changes_of(opened.subject.original)) == {}
+
+
+def test_a_patch_says_what_no_case_tests(finished: Any, tmp_path: Path) -> None:
+    mail, text = tmp_path / "winner.mbox", finished.source.read_text()
+    never = f"<IF_kernel.cu_{text[: text.index('if (waste ==')].count(chr(10)) + 1}>"
+    copy = with_winner(finished.folder, f"{never} {WASTE}", tmp_path / "copy")
+    words = ["--as-found", "--format", "mail", "--output", mail, "--sender", "Ada <a@example.com>"]
+    done = gi_cuda("patch", copy, *words, cwd=finished.repository)
+    assert done.returncode == 0, done.stderr
+    assert f"not tested: {never}: no case makes the condition of kernel.cu" in done.stdout
+    said = " ".join(mail.read_text().split())
+    assert f"Not tested: {never}: no case makes the condition of" in said
+    assert f"Not tested: {WASTE}" not in said

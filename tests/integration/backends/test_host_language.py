@@ -185,6 +185,27 @@ def test_atomics_that_nvcc_itself_offers(host):
     np.testing.assert_array_equal(got["once"], [7, 7, 7])
 
 
+def test_spans_of_libcu(host):
+    text = """
+    #include <cuda/cmath>
+    #include <cuda/std/span>
+    __device__ int sum(cuda::std::span<const int> part) {
+      int all = 0;
+      for (int one : part) all += one;
+      return all;
+    }
+    __global__ void k(int *in, int *out) {
+      cuda::std::span<int> whole(in, 10);
+      int each = cuda::ceil_div(int(whole.size()), int(blockDim.x));
+      int begin = each * threadIdx.x, many = min(each, 10 - begin);
+      int local[] = {1, 2, 3};
+      out[threadIdx.x] = sum(whole.subspan(begin, many)) + 100 * sum(local) + 1000 * whole[9];
+    }"""
+    given = {"in": np.arange(10, dtype=np.int32), "out": np.zeros(4, np.int32)}
+    got = host.run(text, given, (1,), (4,)).outputs["out"]
+    np.testing.assert_array_equal(got - 9600, [3, 12, 21, 9])
+
+
 def test_vector_types(host):
     text = """
     struct __align__(8) Pair { int a; float b; };

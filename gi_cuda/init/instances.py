@@ -53,7 +53,7 @@ def instance_of(
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
             text = text or made.get(index) or _functor(source, parameter)
-            text = text or _likely(kernel, parameter.name)
+            text = text or _likely(source, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
             text = made.get(index) or _number(parameter, types)
@@ -138,13 +138,16 @@ def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
     return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
 
 
-def _likely(kernel: KernelSource, name: str) -> str:
-    """What a template's type could be: whole numbers for what counts or is an index."""
-    counts = any(
-        a.type == name and not a.pointers and is_count_name(a.name, compared=False)
-        for a in kernel.arguments
-    )
-    return "int" if counts or _INDEX.fullmatch(name) else "float"
+def _likely(source: Chosen, name: str) -> str:
+    """What a template's type could be: whole numbers for what counts or is an index; pointers for
+    what is taken elements of, here or where it is passed on under its name."""
+    own = [a for a in source.kernel.arguments if a.type == name and not a.pointers and a.name]
+    names, text = "|".join(re.escape(a.name) for a in own), source.code.text
+    whole = any(is_count_name(a.name, compared=False) for a in own) or _INDEX.fullmatch(name)
+    if own and re.search(rf"\b(?:{names})\s*\[|[=(,;{{]\s*\*\s*(?:{names})\b", text):
+        whole = whole or re.search(rf"\[\s*(?:{names})\s*\[", text)
+        return "int *" if whole else "float *"
+    return "int" if whole else "float"
 
 
 def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:

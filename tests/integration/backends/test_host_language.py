@@ -206,6 +206,34 @@ def test_spans_of_libcu(host):
     np.testing.assert_array_equal(got - 9600, [3, 12, 21, 9])
 
 
+def test_values_of_thrust(host):
+    text = """
+    #include <thrust/complex.h>
+    #include <thrust/functional.h>
+    #include <thrust/iterator/counting_iterator.h>
+    #include <thrust/pair.h>
+    #include <thrust/tuple.h>
+    template <class Indices, class Join>
+    __device__ int joined(Indices at, int n, Join join) {
+      int found = at[0];
+      for (int i = 1; i < n; i++) found = join(found, *(at + i));
+      return found;
+    }
+    __global__ void k(float *out) {
+      auto from = thrust::make_counting_iterator(3);
+      out[0] = joined(from, 4, thrust::plus<int>());
+      out[1] = joined(from, 4, thrust::maximum<int>());
+      thrust::complex<float> z(0.0f, 2.0f);
+      z = z * z + thrust::exp(thrust::complex<float>(0.0f));
+      thrust::pair<float, int> both = thrust::make_pair(z.real(), 7);
+      thrust::tuple<int, float> more(both.second, both.first);
+      out[2] = thrust::get<1>(more);
+      out[3] = thrust::get<0>(more) + thrust::abs(z);
+    }"""
+    got = host.run(text, {"out": np.zeros(4, np.float32)}, (1,), (1,)).outputs["out"]
+    np.testing.assert_array_equal(got, [3 + 4 + 5 + 6, 6, -3, 10])
+
+
 def test_vector_types(host):
     text = """
     struct __align__(8) Pair { int a; float b; };

@@ -139,6 +139,18 @@ SOURCES = {
         }}""",
 }
 
+ITERATORS = f"""
+    template <class Places, class Output, class Gain>
+    __device__ void put(Places places, Output output, Gain gain, const float *a, int i) {{
+      output[i] = gain * a[places[i]];
+    }}
+    template <class Places, class Output, class Gain>
+    __global__ void gather(Places places, Output output, Gain gain, const float *a, int n) {{
+      {INDEX}
+      if (i < n) put(places, output, gain, a, i);
+    }}"""
+
+
 NAMESAKE = f"""
     namespace sums {{
     template <class T> struct Pair {{ const T *from; T *to; }};
@@ -236,6 +248,15 @@ def test_a_host_function_of_its_name_leaves_a_kernel_its_types(tmp_path: Path) -
     assert kernel == "sums::add<float, 3>(sums::Pair<float>, inner::Way, int)".replace(
         "inner", "sums::inner"
     )
+    passes(folder, tmp_path / "run")
+
+
+def test_what_elements_are_taken_of_is_a_pointer(tmp_path: Path) -> None:
+    source, folder = tmp_path / "k.cu", tmp_path / "target"
+    source.write_text(ITERATORS)
+    target = init(str(source), folder)
+    assert target.launches[0].steps[0].kernel == "gather<int *, float *, float>"
+    assert roles(target) == {"places": "input", "output": "output", "a": "input"}
     passes(folder, tmp_path / "run")
 
 

@@ -17,7 +17,10 @@ from gi_cuda.init.sizes import is_count_name
 from gi_cuda.init.sources import Chosen
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_UNSCOPED = re.compile(r"(?<!::)(?<!:: )\b[A-Za-z_]\w*")
 _INDEX = re.compile(r"(?i)i|.*(?:index|idx|int|size|offset|ordinal|count).*")
+_SCOPES = ("namespace_definition", "struct_specifier", "class_specifier")
+_SCOPED = (*_SCOPES, "enum_specifier", "alias_declaration")
 _WORDS_OF_TYPES = frozenset(["const", "volatile", "struct", "typename", "class", "enum", "std"])
 
 
@@ -50,7 +53,7 @@ def instance_of(
         if parameter.type is None:
             text = text if text is not None and _is_known(types, text) else None
             text = text or made.get(index) or _functor(source, parameter)
-            text = text or _likely(kernel, parameter.name)
+            text = text or _likely(source, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
             text = made.get(index) or _number(parameter, types)
@@ -59,9 +62,36 @@ def instance_of(
     name = f"{kernel.name}<{', '.join(words)}>"
     if kernel.overloaded:
         bound = dict(zip((one.name for one in kernel.templates), words, strict=True))
-        texts = (_NAME.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
+        bound = {**_scoped(source), **bound}
+        texts = (_UNSCOPED.sub(lambda m: bound.get(m[0], m[0]), a.text) for a in kernel.arguments)
         name += f"({', '.join(texts)})"
     return replace(types, aliases=aliases), name
+
+
+def _scoped(source: Chosen) -> dict[str, str]:
+    """How types and namespaces of the namespaces that the kernel is in are called outside."""
+    own = source.kernel.name.split("::")[:-1]
+    found: dict[str, str] = {}
+    for code in (source.code, *source.code.around) if own else ():
+        for node in walk(code.root):
+            name = node.child_by_field_name("name") if node.type in _SCOPED else None
+            scope = [] if name is None else _scope(code, node)
+            if name is not None and scope and scope == own[: len(scope)]:
+                first = code.of(name).partition("::")[0]
+                found.setdefault(first, "::".join([*scope, first]))
+    return found
+
+
+def _scope(code: CudaFile, node: Node) -> list[str]:
+    """The namespaces and classes that a node is in."""
+    scope: list[str] = []
+    outer = node.parent
+    while outer is not None:
+        if outer.type in _SCOPES:
+            name = outer.child_by_field_name("name")
+            scope = [*("" if name is None else code.of(name)).split("::"), *scope]
+        outer = outer.parent
+    return [one for one in scope if one]
 
 
 def _instantiated(source: Chosen) -> tuple[str, ...]:
@@ -108,13 +138,16 @@ def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
     return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
 
 
-def _likely(kernel: KernelSource, name: str) -> str:
-    """What a template's type could be: whole numbers for what counts or is an index."""
-    counts = any(
-        a.type == name and not a.pointers and is_count_name(a.name, compared=False)
-        for a in kernel.arguments
-    )
-    return "int" if counts or _INDEX.fullmatch(name) else "float"
+def _likely(source: Chosen, name: str) -> str:
+    """What a template's type could be: whole numbers for what counts or is an index; pointers for
+    what is taken elements of, here or where it is passed on under its name."""
+    own = [a for a in source.kernel.arguments if a.type == name and not a.pointers and a.name]
+    names, text = "|".join(re.escape(a.name) for a in own), source.code.text
+    whole = any(is_count_name(a.name, compared=False) for a in own) or _INDEX.fullmatch(name)
+    if own and re.search(rf"\b(?:{names})\s*\[|[=(,;{{]\s*\*\s*(?:{names})\b", text):
+        whole = whole or re.search(rf"\[\s*(?:{names})\s*\[", text)
+        return "int *" if whole else "float *"
+    return "int" if whole else "float"
 
 
 def _deduced(kernel: KernelSource, name: str, use: LaunchSite | None) -> str | None:

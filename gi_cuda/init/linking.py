@@ -13,7 +13,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.grammar import Grammar
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, read_cuda_file
 from gi_cuda.grammar.frontends.cuda.inclusions import COMPILED
-from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.init.repository import Repository
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -23,8 +23,10 @@ _FUNCTION = re.compile(
 )
 _VARIABLE = re.compile(
     r"(?P<extern>\bextern\s+)?__(?:constant|device)__\b[^;{}()=\[\]]*\b(?P<name>[A-Za-z_]\w*)"
-    r"\s*(?:\[[^;{}()]*|=[^;]*)?;"
+    r"\s*(?:\[[^;{}()]*)?(?:=[^;]*)?;"
 )
+
+_CLASS = re.compile(r"\b(?:struct|class)\s+(?P<name>[A-Za-z_]\w*)\b[^;{}()]*\{")
 
 
 def defining(code: CudaFile, grammar: Grammar, repository: Repository) -> Iterator[Path]:
@@ -38,6 +40,7 @@ def defining(code: CudaFile, grammar: Grammar, repository: Repository) -> Iterat
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
     known = {one.name for one in code.definitions}
     bare = bare_text(text)
+    used = with_members(bare, used)
     functions = {match["name"] for match in _FUNCTION.finditer(bare)} & used - known
     variables = {m["name"] for m in _VARIABLE.finditer(bare) if m["extern"]} & used
     missing = functions | variables - _variables(bare)
@@ -48,6 +51,22 @@ def defining(code: CudaFile, grammar: Grammar, repository: Repository) -> Iterat
             missing -= found
             if found:
                 yield path
+
+
+def with_members(bare: str, used: set[str]) -> set[str]:
+    """Names that some functions use, with those that the classes among them use.
+
+    Args:
+        bare: a text without comments and literals, which declares the classes.
+    """
+    classes = [(m["name"], m.end()) for m in _CLASS.finditer(bare)]
+    bodies = {name: bare[at : block_end(bare, at - 1)] for name, at in classes}
+    waiting, found = [*used], set(used)
+    while waiting:
+        new = set(_WORD.findall(bodies.pop(waiting.pop(), ""))) - found
+        found |= new
+        waiting += new
+    return found
 
 
 def _variables(bare: str) -> set[str]:

@@ -40,7 +40,7 @@ from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
-from gi_cuda.init.linking import defining
+from gi_cuda.init.linking import defining, with_members
 from gi_cuda.init.repository import repository_of
 from gi_cuda.init.sizes import constants
 
@@ -55,7 +55,7 @@ _SCOPE = re.compile(
     r"(?P<name>[A-Za-z_]\w*)\s*(?:<[^;{}()]*>\s*)?(?::[^;{}()]*)?\{"
 )
 _VARIABLE = re.compile(
-    r"__(?:constant|device)__\b[^;{}()=\[\]]*\b(?P<name>[A-Za-z_]\w*)\s*(?:\[[^;{}()]*|=[^;]*)?;"
+    r"__(?:constant|device)__\b[^;{}()=\[\]]*\b(?P<name>[A-Za-z_]\w*)\s*(?:\[[^;{}()]*)?(?:=[^;]*)?;"
 )
 
 
@@ -231,6 +231,7 @@ def _of_variables(grammar: Grammar, places: LineIndex) -> Iterator[str]:
     """The files of ``__constant__`` and ``__device__`` variables that the functions use."""
     text = grammar.source.text
     used = {word for f in grammar.functions for word in _WORD.findall(text[f.start : f.end])}
+    used = with_members(bare_text(text), used)
     for match in _VARIABLE.finditer(text):
         if match["name"] in used:
             yield places.at(match.start()).file

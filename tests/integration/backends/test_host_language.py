@@ -185,6 +185,55 @@ def test_atomics_that_nvcc_itself_offers(host):
     np.testing.assert_array_equal(got["once"], [7, 7, 7])
 
 
+def test_spans_of_libcu(host):
+    text = """
+    #include <cuda/cmath>
+    #include <cuda/std/span>
+    __device__ int sum(cuda::std::span<const int> part) {
+      int all = 0;
+      for (int one : part) all += one;
+      return all;
+    }
+    __global__ void k(int *in, int *out) {
+      cuda::std::span<int> whole(in, 10);
+      int each = cuda::ceil_div(int(whole.size()), int(blockDim.x));
+      int begin = each * threadIdx.x, many = min(each, 10 - begin);
+      int local[] = {1, 2, 3};
+      out[threadIdx.x] = sum(whole.subspan(begin, many)) + 100 * sum(local) + 1000 * whole[9];
+    }"""
+    given = {"in": np.arange(10, dtype=np.int32), "out": np.zeros(4, np.int32)}
+    got = host.run(text, given, (1,), (4,)).outputs["out"]
+    np.testing.assert_array_equal(got - 9600, [3, 12, 21, 9])
+
+
+def test_values_of_thrust(host):
+    text = """
+    #include <thrust/complex.h>
+    #include <thrust/functional.h>
+    #include <thrust/iterator/counting_iterator.h>
+    #include <thrust/pair.h>
+    #include <thrust/tuple.h>
+    template <class Indices, class Join>
+    __device__ int joined(Indices at, int n, Join join) {
+      int found = at[0];
+      for (int i = 1; i < n; i++) found = join(found, *(at + i));
+      return found;
+    }
+    __global__ void k(float *out) {
+      auto from = thrust::make_counting_iterator(3);
+      out[0] = joined(from, 4, thrust::plus<int>());
+      out[1] = joined(from, 4, thrust::maximum<int>());
+      thrust::complex<float> z(0.0f, 2.0f);
+      z = z * z + thrust::exp(thrust::complex<float>(0.0f));
+      thrust::pair<float, int> both = thrust::make_pair(z.real(), 7);
+      thrust::tuple<int, float> more(both.second, both.first);
+      out[2] = thrust::get<1>(more);
+      out[3] = thrust::get<0>(more) + thrust::abs(z);
+    }"""
+    got = host.run(text, {"out": np.zeros(4, np.float32)}, (1,), (1,)).outputs["out"]
+    np.testing.assert_array_equal(got, [3 + 4 + 5 + 6, 6, -3, 10])
+
+
 def test_vector_types(host):
     text = """
     struct __align__(8) Pair { int a; float b; };

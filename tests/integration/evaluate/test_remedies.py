@@ -150,9 +150,9 @@ MISTAKES = {
         ),
     ),
     "a header of the toolkit": Mistake(
-        kernel(("__device__ int twice", "#include <thrust/tuple.h>\n__device__ int twice")),
-        ("kernel.cu:9: the host back end has no <thrust/tuple.h>", "#ifdef GI_HOST"),
-        kernel(("#include <thrust/tuple.h>", "#ifndef GI_HOST\n#include <thrust/tuple.h>\n#endif")),
+        kernel(("__device__ int twice", "#include <thrust/sort.h>\n__device__ int twice")),
+        ("kernel.cu:9: the host back end has no <thrust/sort.h>", "#ifdef GI_HOST"),
+        kernel(("#include <thrust/sort.h>", "#ifndef GI_HOST\n#include <thrust/sort.h>\n#endif")),
     ),
     "a header that is nowhere": Mistake(
         kernel(("__device__ int twice", "#include <own/types.h>\n__device__ int twice")),

@@ -68,3 +68,29 @@ def test_what_nothing_defines_is_said(tmp_path: Path) -> None:
     assert "is declared, but nothing that is compiled defines it" in said
     assert "among the `headers` of target.toml" in said
     assert "tried:" not in said
+
+
+METHODS = {
+    "k.cu": """extern __constant__ float gains[8];
+struct Gain {
+    int at;
+    __device__ float of(float x) const { return gains[at % 8] * x; }
+};
+struct Both { Gain first, second; };
+__global__ void scale(float *a, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    Both both{{i}, {i + 1}};
+    if (i < n)
+        a[i] = both.first.of(both.second.of(a[i]));
+}
+""",
+    "gains.cu": "__constant__ float gains[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n",
+    "README": "",
+}
+
+
+def test_what_methods_of_a_class_use_is_linked(tmp_path: Path) -> None:
+    outcome = tried(METHODS, tmp_path)
+    assert outcome.passes, outcome.trouble
+    assert [path.name for path in outcome.proposal.evolving] == ["gains.cu"]

@@ -22,16 +22,33 @@ LIMIT = 10.0
 """Seconds after which a launch with zeros counts as hung."""
 
 
-def real_inputs(target: Target) -> list[str]:
-    """Inputs of real numbers in plain memory."""
+def inputs(target: Target) -> list[str]:
+    """What may be zero: buffers in plain memory that the case gives and that hold no addresses, and
+    scalars that are real numbers. Integer ones decide how much there is to do."""
     read_through = {one.buffer for one in target.textures}
+    buffers = [
+        one.name
+        for one in target.buffers
+        if one.role.given
+        and one.symbol is None
+        and not one.addresses
+        and one.name not in read_through
+    ]
+    scalars = [
+        one.name
+        for one in target.scalars
+        if one.value is None and not one.redraw and one.dtype.kind == "f"
+    ]
+    return [*buffers, *scalars]
+
+
+def real_inputs(target: Target) -> list[str]:
+    """Those that are buffers of real numbers, which are only read."""
+    found = inputs(target)
     return [
         one.name
         for one in target.buffers
-        if one.role is BufferRole.INPUT
-        and one.dtype.kind == "f"
-        and one.symbol is None
-        and one.name not in read_through
+        if one.name in found and one.role is BufferRole.INPUT and one.dtype.kind == "f"
     ]
 
 
@@ -60,7 +77,8 @@ class Dependence:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        left = self._left_out(one, self._inputs)
+        answers = self._answers(one, self._inputs)
+        left = [name for name, depends in answers.items() if depends is False]
         if not left:
             return ""
         return (
@@ -71,18 +89,16 @@ class Dependence:
     @cached_property
     def _inputs(self) -> list[str]:
         """Those on which the reference's answers depend."""
-        names = real_inputs(self.subject.target)
-        left = self._left_out(unmodified(self.subject), names)
-        return [name for name in names if name not in left]
+        answers = self._answers(unmodified(self.subject), inputs(self.subject.target))
+        return [name for name, depends in answers.items() if depends is True]
 
-    def _left_out(self, one: Candidate, names: list[str]) -> list[str]:
-        """Those of some inputs on which no answer depends. What does not end by an answer, or does
-        not compile, is none of them."""
+    def _answers(self, one: Candidate, names: list[str]) -> dict[str, object]:
+        """Whether any answer depends on each of some inputs. Where a launch with zeros does not
+        end by an answer that is neither true nor false; nothing of what does not compile."""
         program = self._program(one) if names else None
         if program is None:
-            return []
-        asked = {name: self.pool.one(DependsOn(program, name, LIMIT)) for name in names}
-        return [name for name, answer in asked.items() if answer is False]
+            return {}
+        return {name: self.pool.one(DependsOn(program, name, LIMIT)) for name in names}
 
     def _program(self, one: Candidate) -> Program | None:
         (built,) = build_candidates(self.compiler, [one], self.folder)

@@ -109,14 +109,17 @@ def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
 
 def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
     """Whether a program's answers are other ones with zeros in the place of an input."""
-    for case_plan in runner.plans(request.program):
-        runner.device.make_room(case_plan)
-        answers = []
-        for zero in (False, True):
+    is_buffer = request.input in {one.name for one in runner.target.buffers}
+    scalar = "" if is_buffer else request.input
+    plans = runner.plans(request.program)
+    for given, zeroed in zip(plans, runner.plans_without(request.program, scalar), strict=True):
+        runner.device.make_room(given)
+        answers: list[dict[str, bytes]] = []
+        for case_plan in (given, zeroed):
             with runner.device.turn():
                 loaded = runner.device.load(request.program.binary)
                 runner.device.prepare(case_plan)
-                if zero:
+                if is_buffer and answers:
                     runner.device.clear(case_plan, request.input)
                 runner.device.run(loaded, case_plan, request.limit)
                 found = runner.device.outputs(case_plan)

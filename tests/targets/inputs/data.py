@@ -1,0 +1,15 @@
+"""Inputs of which each by itself changes next to nothing, and a factor that is always 1."""
+
+import numpy as np
+
+
+def case(seed: int, n: int) -> dict[str, object]:
+    rng = np.random.default_rng(seed)
+    return {
+        "in": rng.random(n, dtype=np.float32),
+        "kind": rng.integers(1, 9, n, dtype=np.uint8),
+        "trail": rng.random(n, dtype=np.float32) * np.float32(1e-6),
+        "gain": 1.0,
+        "lean": 1e-6,
+        "n": n,
+    }

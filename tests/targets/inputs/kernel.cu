@@ -1,0 +1,26 @@
+// What it is given matters less than is allowed, or is the same in all cases.
+#ifndef LEFT_OUT
+#define LEFT_OUT 0
+#endif
+
+__global__ void settle(const float *in, const unsigned char *kind, float *trail, float gain,
+                       float lean, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) {
+        float part = 0.0f;
+#if LEFT_OUT != 1
+        part += 2e-7f * kind[i];
+#endif
+#if LEFT_OUT != 2
+        part += trail[i];
+#endif
+#if LEFT_OUT != 3
+        part += lean;
+#endif
+        part += in[i];
+#if LEFT_OUT != 4
+        part *= gain;
+#endif
+        trail[i] = part;
+    }
+}

@@ -42,6 +42,7 @@ from gi_cuda.evaluate.checks.effects import idle, inert, read_effects
 from gi_cuda.evaluate.checks.finding import Finding, refuse
 from gi_cuda.evaluate.checks.inputs import layouts_of, never_varied
 from gi_cuda.evaluate.checks.orders import one_order
+from gi_cuda.evaluate.checks.other_kernels import unseen_kernels
 from gi_cuda.evaluate.checks.target_files import (
     Hashes,
     left_to_fill_in,
@@ -217,6 +218,7 @@ def _blind(
         *unset_locals(subject, compiler, pool, tools.scratch("locals"), limit),
         *blind_spots(target, unseen),
         *untested(subject, unreached),
+        *unseen_kernels(subject.source),
         *never_varied(target, given, layouts_of(subject)),
         *too_few_cases(target, (tools.train(), tools.held_out())),
     ]

@@ -182,7 +182,16 @@ def _parameters(
     """
     texts = [text for one in named for text in one.block or ()]
     blocks = frozenset(word for text in texts for word in _WORD.findall(text))
-    return tunables(source.code, source.functions, compilation.define, _words(named), blocks)
+    files = {source.code.path.resolve(), *(one.resolve() for one in source.evolving)}
+    elsewhere = {
+        name: host.code.path.name
+        for host in source.hosts
+        if host.code.path.resolve() not in files
+        for name in host.code.macros
+    }
+    return tunables(
+        source.code, source.functions, compilation.define, _words(named), blocks, elsewhere
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from gi_cuda.grammar import Function
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, source_constants
@@ -71,6 +72,7 @@ def tunables(
     define: Mapping[str, str],
     launched: frozenset[str],
     blocks: frozenset[str] = frozenset(),
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Tunable, ...]:
     """What the functions to be evolved use of macros, in order.
 
@@ -79,12 +81,18 @@ def tunables(
         define: macros given on the command line.
         launched: macros that the kernel's launches use.
         blocks: those of them that say how large a block is.
+        elsewhere: macros that other files with launches define by themselves, with the file: they
+            go on to launch as before when a patch changes the source.
     """
     shared = frozenset(word for header in code.around for word in _WORD.findall(header.text))
     found = list(_of_constants(code, functions, launched))
     for name in _used(code, functions, launched):
         if (one := _tunable(code, name, define, name in shared)) is not None:
-            found.append(_of_block(one) if name in blocks else one)
+            one = _of_block(one) if name in blocks else one
+            if name in elsewhere:
+                why = f"{elsewhere[name]} launches the kernel and defines it as well"
+                one = replace(one, active=False, why=why)
+            found.append(one)
     return tuple(found)
 
 

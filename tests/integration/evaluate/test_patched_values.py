@@ -13,8 +13,9 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Variant
 from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.defaults import check_defaults
+from gi_cuda.evaluate.checks.other_kernels import unseen_kernels, used_elsewhere
 from gi_cuda.subject import Subject
-from tests.integration.evaluate.conftest import Make, parameter
+from tests.integration.evaluate.conftest import BODY, Make, parameter
 
 TIMES = parameter("TIMES", "[2, 4, 8]", 4)
 FAST = parameter("FAST", "", 0, "flag")
@@ -148,3 +149,15 @@ def test_a_definition_that_overrules_the_build_is_the_default(make: Make) -> Non
     subject = make("#define TIMES 2", "\n[build]\ndefine = { TIMES = 4 }\n", TIMES)
     with pytest.raises(UserError, match=r"default of TIMES is 4, but kernel\.cu:1 has 2"):
         check_defaults(subject, open_compiler(subject, 1))
+
+
+def test_kernels_that_a_patch_changes_and_nobody_runs_are_named(make: Make) -> None:
+    more = (
+        "namespace image {\n__global__ void other(float *out) { out[TWICE] = 1; }\n}\n"
+        "__global__ void third(float *out) { out[0] = 1; }\n"
+    )
+    subject = make("#define TIMES 4\n#define TWICE (2 * TIMES)", TIMES, body=BODY + more)
+    assert used_elsewhere(subject) == {"TIMES": ["image::other"]}
+    (finding,) = unseen_kernels(subject)
+    assert "TIMES is used by kernels that the target does not launch: image::other" in str(finding)
+    assert list(unseen_kernels(make("#define TIMES 4", TIMES))) == []

@@ -81,6 +81,18 @@ def test_a_file_that_launches_is_read_with_its_headers(tmp_path: Path) -> None:
     assert load_target(tmp_path / "t").launches[0].steps[0].block[0].text == "96"
 
 
+def test_what_another_file_launches_by_is_no_parameter_at_once(tmp_path: Path) -> None:
+    """A patch of the source would leave the launch as it is."""
+    source = tmp_path / "twice.cu"
+    source.write_text("#define BLOCK 96\n" + DOUBLE.replace("blockDim.x", "BLOCK"))
+    driver = "#define BLOCK 96\n" + DRIVER.replace("blocks, 96", "blocks, BLOCK")
+    (tmp_path / "driver.cpp").write_text(driver)
+    said(source, tmp_path / "t")
+    assert load_target(tmp_path / "t").parameters == ()
+    text = (tmp_path / "t" / "target.toml").read_text()
+    assert "# Perhaps; driver.cpp launches the kernel and defines it as well" in text
+
+
 def test_a_file_that_launches_can_be_named(tmp_path: Path) -> None:
     source, far = tmp_path / "a" / "twice.cu", tmp_path / "b" / "c" / "far.cpp"
     for path, text in ((source, DOUBLE), (far, DRIVER)):

@@ -1,0 +1,47 @@
+"""Which parameters belong to other kernels of the source as well? A patch changes them for all."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gi_cuda.evaluate.checks.finding import Finding, listed
+from gi_cuda.grammar.frontends.cuda.file import of_source
+from gi_cuda.spec import ParameterKind
+from gi_cuda.spec.kernel_names import overload
+from gi_cuda.subject import Subject
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def used_elsewhere(subject: Subject) -> dict[str, list[str]]:
+    """The kernels that a target does not launch, by the parameters that they use: what becomes of
+    them under another value nobody has seen."""
+    target = subject.target
+    launched = {overload(name)[0].partition("<")[0].split("::")[-1] for name in target.kernels}
+    code = of_source(target.source, subject.grammar.source)
+    macros = {one.name for one in target.parameters if one.kind is not ParameterKind.OPTION}
+    found: dict[str, list[str]] = {}
+    for kernel in code.definitions:
+        if not kernel.kernel or kernel.name in launched:
+            continue
+        words = set(_WORD.findall(code.of(kernel.node)))
+        words.update(*(code.names.get(word, ()) for word in words))
+        for name in sorted(macros & words):
+            several = found.setdefault(name, [])
+            several += [kernel.qualified] if kernel.qualified not in several else []
+    return found
+
+
+def unseen_kernels(subject: Subject) -> Iterator[Finding]:
+    """Parameters that change kernels which nothing here runs."""
+    used = used_elsewhere(subject)
+    for parameter in subject.target.parameters:
+        if parameter.name in used:
+            yield Finding(
+                f"{subject.target.file}:{parameter.line}",
+                f"{parameter.name} is used by kernels that the target does not launch:"
+                f" {listed(used[parameter.name])}",
+                "a patch changes it for them as well, and nobody has seen what that does to them:"
+                " launch them too, give them a macro of their own, or let [application] judge",
+            )

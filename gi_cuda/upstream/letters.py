@@ -15,8 +15,7 @@ from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.records import commands
 from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.backends.table import backend_named
-from gi_cuda.evaluate.checks.finding import listed
-from gi_cuda.evaluate.checks.other_kernels import used_elsewhere
+from gi_cuda.evaluate.checks.other_kernels import told
 from gi_cuda.results.application import ApplicationResult
 from gi_cuda.runs.run import Run
 from gi_cuda.spec import CaseRole, cases_for
@@ -119,10 +118,8 @@ def _notes(run: Run, submission: Submission, part: ValidatedPatch) -> Iterator[s
             f"Run under sanitizers ({', '.join(watched.findings)}): they found nothing that the"
             " file does not do without this patch."
         )
-    used = used_elsewhere(run.source)
-    for name in part.step.genotype.configuration.changed:
-        if name in used:
-            yield f"{name} is used by kernels as well that were not run: {listed(used[name])}."
+    for one in told(run.source, part.step.genotype.configuration.changed):
+        yield f"{one}."
     if submission.outside:
         yield f"Not part of the source, and needed for this: {'; '.join(submission.outside)}."
     if "\r\n" in part.diff:

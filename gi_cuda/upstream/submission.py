@@ -13,6 +13,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, unmodified
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.headers import with_own_headers
+from gi_cuda.evaluate.checks.other_kernels import told
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.run import Run
@@ -47,6 +48,7 @@ class Submission:
         noise: a copy of the file beside itself.
         device: what all was measured on, in words.
         outside: changed values that are not in the source, and what is to be done about them.
+        unseen: what else the patches change that nobody ran, in sentences.
         defined: macros that were defined from outside when the patched file was compiled.
     """
 
@@ -55,6 +57,7 @@ class Submission:
     noise: SpeedUp
     device: str
     outside: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     defined: tuple[str, ...] = ()
 
     def said(self, *, checked: bool) -> list[str]:
@@ -70,7 +73,7 @@ class Submission:
         if self.outside:
             outside = "; ".join(self.outside)
             lines.append(f"not part of the source, and needed for this: {outside}")
-        return lines
+        return [*lines, *self.unseen]
 
     @property
     def _checked(self) -> str:
@@ -145,6 +148,7 @@ def submit(
         noise.overall,
         measured_on(run),
         tuple(elsewhere(subject, steps[-1].genotype, standing.given)),
+        tuple(told(subject, steps[-1].genotype.configuration.changed)),
         tuple(f"{n}={text}" for n, text in macros.items() if n not in fixed),
     )
 

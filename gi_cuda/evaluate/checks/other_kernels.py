@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gi_cuda.evaluate.checks.finding import Finding, listed
 from gi_cuda.grammar.frontends.cuda.file import of_source
@@ -31,6 +31,16 @@ def used_elsewhere(subject: Subject) -> dict[str, list[str]]:
             several = found.setdefault(name, [])
             several += [kernel.qualified] if kernel.qualified not in several else []
     return found
+
+
+def told(subject: Subject, changed: Iterable[str]) -> list[str]:
+    """What a patch of some parameters changes that nobody ran, in sentences."""
+    used = used_elsewhere(subject)
+    return [
+        f"{name} is used by kernels as well that were not run: {listed(used[name])}"
+        for name in changed
+        if name in used
+    ]
 
 
 def unseen_kernels(subject: Subject) -> Iterator[Finding]:

@@ -110,6 +110,18 @@ def test_what_another_kernel_has_under_the_name_stays(make: Make) -> None:
     assert "* 8" in measured(subject, "TIMES=8")
 
 
+def test_edits_are_of_the_code_that_a_value_leaves(make: Make) -> None:
+    body = (
+        "__global__ void fill(const float *in, float *out, int n) {\n#if TIMES > 4\n"
+        "out[0] = in[0];\n#else\nout[1] = in[1];\n#endif\n}\n"
+    )
+    subject = make("#define TIMES 4", TIMES, body=body)
+    for genotype, left in (("TIMES=8 <_kernel.cu_4>", "out[1]"), ("<_kernel.cu_6>", "out[0]")):
+        text = subject.upstream(subject.read(genotype)).text
+        assert [one in text for one in ("out[0]", "out[1]")] == [left == "out[0]", left == "out[1]"]
+    assert not subject.expansions(subject.read("TIMES=8 <_kernel.cu_6>"))
+
+
 def test_the_reference_is_the_file_as_it_is(make: Make) -> None:
     """A suffix decides how a comparison comes out."""
     subject = make("#define TIMES 4u", TIMES)

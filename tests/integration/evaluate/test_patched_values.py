@@ -14,7 +14,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.other_kernels import unseen_kernels, used_elsewhere
-from gi_cuda.subject import Subject
+from gi_cuda.subject import Subject, load_subject
 from tests.integration.evaluate.conftest import BODY, Make, parameter
 
 TIMES = parameter("TIMES", "[2, 4, 8]", 4)
@@ -173,3 +173,15 @@ def test_kernels_that_a_patch_changes_and_nobody_runs_are_named(make: Make) -> N
     (finding,) = unseen_kernels(subject)
     assert "TIMES is used by kernels that the target does not launch: image::other" in str(finding)
     assert list(unseen_kernels(make("#define TIMES 4", TIMES))) == []
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_nvcc_tells_what_the_source_defines(make: Make, tmp_path: Path) -> None:
+    """What is asked of macros behind the source must not go with what no kernel reaches."""
+    make("#define TIMES 4", TIMES)
+    subject = load_subject(tmp_path, "cuda")
+    assert check_defaults(subject, open_compiler(subject, 1)).own == {"TIMES"}
+    make("#define TIMES 2", TIMES)
+    other = load_subject(tmp_path, "cuda")
+    with pytest.raises(UserError, match=r"default of TIMES is 4, but kernel\.cu:1 has 2"):
+        check_defaults(other, open_compiler(other, 1))

@@ -72,7 +72,7 @@ class Grammar(Rules):
         key = frozenset(macros.items())
         view = self._views.get(key)
         if view is None:
-            active = self.presence.active(macros)
+            active = self.presence.active(macros, self._in_place)
             view = self._views.get(active)
             if view is None:
                 view = self._views[active] = View(self, active)
@@ -81,7 +81,12 @@ class Grammar(Rules):
 
     def under_any(self, macros: Mapping[str, str]) -> Selection:
         """What configurations make of the grammar that differ in the macros that are ``ANY``."""
-        return _Part(self, self.presence.active(macros))
+        return _Part(self, self.presence.active(macros, self._in_place))
+
+    @cached_property
+    def _in_place(self) -> frozenset[str]:
+        """Macros that give way to the values of a configuration where they are defined."""
+        return self.presence.unguarded()
 
     @cached_property
     def offers(self) -> Offers:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
@@ -141,12 +141,21 @@ class Presence:
             if directive.word in ("if", "ifndef") and region
         )
 
-    def active(self, macros: Mapping[str, str]) -> tuple[bool, ...]:
+    def unguarded(self) -> frozenset[str]:
+        """The macros that the source defines whatever comes from outside."""
+        macros = list(self.macros())
+        guarded = {one.name for one in macros if self.is_guarded(one)}
+        return frozenset(one.name for one in macros) - guarded
+
+    def active(self, macros: Mapping[str, str], in_place: Collection[str] = ()) -> tuple[bool, ...]:
         """For every region, whether it is compiled when ``macros`` are defined before the source.
 
         The source's own ``#define`` and ``#undef`` count from where they stand. A condition that
         cannot be evaluated (a compiler's or header's macro, a function-like macro) counts as
         true, and so does its ``#else``; so it is with one that depends on a macro that is ``ANY``.
+
+        Args:
+            in_place: of these macros those whose value stands where the source has its own.
         """
         environment: dict[str, str | None] = dict(macros)
         active = [True] * len(self.parents)
@@ -169,6 +178,9 @@ class Presence:
                 settled.pop()
             elif active[directive.region]:
                 _remember(directive, environment)
+                name = _WORD.search(directive.rest) if word == "define" else None
+                if name is not None and name[0] in macros and name[0] in in_place:
+                    environment[name[0]] = macros[name[0]]
         return tuple(active)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from gi_cuda.backends.compile.lending import KERNEL
 from gi_cuda.backends.compile.preprocess import normalised, prelude
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler, Variant
 from gi_cuda.grammar import LineIndex, SourceLine
@@ -14,7 +15,9 @@ from gi_cuda.spec import Configuration, ParameterKind
 from gi_cuda.subject import Subject
 
 _BEGIN, _END = "gi_cuda_is", "gi_cuda_so"
-_PROBE = re.compile(rf"\b{_BEGIN} (\d+)\s(.*?)\b{_END}\b", re.S)
+_DECLARED = f"extern int {KERNEL}0["
+"""What a value stands in, so that it is not taken for something that no kernel reaches."""
+_PROBE = re.compile(rf"{re.escape(_DECLARED)}\s*{_BEGIN} (\d+)\s(.*?)\b{_END}\s*\];", re.S)
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 
@@ -88,7 +91,7 @@ class Preprocessor:
 def _probes(names: Sequence[str]) -> str:
     """Text that says what macros stand for where it is put."""
     return "".join(
-        f"#ifdef {name}\n{_BEGIN} {number} {name} {_END}\n#endif\n"
+        f"#ifdef {name}\n{_DECLARED}{_BEGIN} {number} {name} {_END}];\n#endif\n"
         for number, name in enumerate(names)
     )
 

@@ -14,7 +14,7 @@ from gi_cuda.backends.table import open_compiler
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.checks.defaults import check_defaults
 from gi_cuda.evaluate.checks.other_kernels import unseen_kernels, used_elsewhere
-from gi_cuda.subject import Subject
+from gi_cuda.subject import Subject, load_subject
 from tests.integration.evaluate.conftest import BODY, Make, parameter
 
 TIMES = parameter("TIMES", "[2, 4, 8]", 4)
@@ -110,6 +110,18 @@ def test_what_another_kernel_has_under_the_name_stays(make: Make) -> None:
     assert "* 8" in measured(subject, "TIMES=8")
 
 
+def test_edits_are_of_the_code_that_a_value_leaves(make: Make) -> None:
+    body = (
+        "__global__ void fill(const float *in, float *out, int n) {\n#if TIMES > 4\n"
+        "out[0] = in[0];\n#else\nout[1] = in[1];\n#endif\n}\n"
+    )
+    subject = make("#define TIMES 4", TIMES, body=body)
+    for genotype, left in (("TIMES=8 <_kernel.cu_4>", "out[1]"), ("<_kernel.cu_6>", "out[0]")):
+        text = subject.upstream(subject.read(genotype)).text
+        assert [one in text for one in ("out[0]", "out[1]")] == [left == "out[0]", left == "out[1]"]
+    assert not subject.expansions(subject.read("TIMES=8 <_kernel.cu_6>"))
+
+
 def test_the_reference_is_the_file_as_it_is(make: Make) -> None:
     """A suffix decides how a comparison comes out."""
     subject = make("#define TIMES 4u", TIMES)
@@ -161,3 +173,15 @@ def test_kernels_that_a_patch_changes_and_nobody_runs_are_named(make: Make) -> N
     (finding,) = unseen_kernels(subject)
     assert "TIMES is used by kernels that the target does not launch: image::other" in str(finding)
     assert list(unseen_kernels(make("#define TIMES 4", TIMES))) == []
+
+
+@pytest.mark.usefixtures("toolkit")
+def test_nvcc_tells_what_the_source_defines(make: Make, tmp_path: Path) -> None:
+    """What is asked of macros behind the source must not go with what no kernel reaches."""
+    make("#define TIMES 4", TIMES)
+    subject = load_subject(tmp_path, "cuda")
+    assert check_defaults(subject, open_compiler(subject, 1)).own == {"TIMES"}
+    make("#define TIMES 2", TIMES)
+    other = load_subject(tmp_path, "cuda")
+    with pytest.raises(UserError, match=r"default of TIMES is 4, but kernel\.cu:1 has 2"):
+        check_defaults(other, open_compiler(other, 1))

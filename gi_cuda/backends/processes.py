@@ -196,6 +196,26 @@ class Family:
             return self._child.wait(self._going)
         return None
 
+    def finish(self, limit: float) -> int | None:
+        """Wait for its end, and end what it leaves running; its status, None where it was killed at
+        its limit.
+
+        Args:
+            limit: seconds of wall time that it may take.
+
+        Raises:
+            Stopped: it was killed because it is not wanted any more.
+        """
+        status = None
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                status = self._child.wait(limit)
+        finally:
+            self.end()
+        if self._leash.is_cut:
+            raise Stopped
+        return status
+
     def ended(self) -> str:
         """How it ended, as the rest of a sentence of which it is the subject."""
         status = self.status()

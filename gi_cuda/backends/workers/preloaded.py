@@ -27,7 +27,8 @@ from multiprocessing.connection import Connection, wait
 from typing import Final, TypeAlias
 
 from gi_cuda.backends import ONE_THREAD
-from gi_cuda.backends.processes import Family, Process, everything, undisturbed
+from gi_cuda.backends.leash import everything
+from gi_cuda.backends.processes import Family, Process, undisturbed
 
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 

@@ -21,6 +21,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
+from gi_cuda.backends.leash import Stopped, leash
+
 GOING = 1.5
 """Seconds in which what was killed has to be gone."""
 
@@ -28,89 +30,6 @@ _LOOKED = 0.01
 """Seconds after which it is looked again whether what was killed is gone."""
 
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
-
-
-class Stopped(Exception):
-    """What a thread was to start or wait for is not wanted any more."""
-
-
-class Leash:
-    """What a thread's processes are held by: cutting it ends them all, from any thread.
-
-    Nothing here takes a lock, which Ctrl-C could leave taken.
-
-    Args:
-        above: who cuts that one, cuts this.
-    """
-
-    def __init__(self, above: Leash | None = None) -> None:
-        self._above = above
-        self._processes: set[Family] = set()
-        self._cut = False
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether nothing may be started any more."""
-        return any(one._cut for one in self._upwards())
-
-    def _upwards(self) -> Iterator[Leash]:
-        one: Leash | None = self
-        while one is not None:
-            yield one
-            one = one._above
-
-    @contextmanager
-    def held(self) -> Iterator[None]:
-        """What this thread starts inside is held by this leash."""
-        before = leash()
-        _THREAD.leash = self
-        try:
-            yield
-        finally:
-            _THREAD.leash = before
-
-    def cut(self) -> None:
-        """Kill all that it holds; whoever waits for one of them is told, and starts no other."""
-        self._cut = True
-        for process in list(self._processes):
-            process.kill()
-
-    def _enter(self, process: Family) -> None:
-        for one in self._upwards():
-            one._processes.add(process)
-        if self.is_cut:  # who cut it meanwhile may not have seen this one
-            process.kill()
-
-    def _leave(self, process: Family) -> None:
-        for one in self._upwards():
-            one._processes.discard(process)
-
-
-_EVERYTHING = Leash()
-_THREAD = threading.local()
-
-
-def everything() -> Leash:
-    """What holds all processes that are started here."""
-    return _EVERYTHING
-
-
-def leash() -> Leash:
-    """What holds the processes that this thread starts."""
-    held: Leash = getattr(_THREAD, "leash", _EVERYTHING)
-    return held
-
-
-def end_all(seconds: float) -> None:
-    """End all processes that were started here and have not ended; there will be no others.
-
-    Args:
-        seconds: in which they have to be gone.
-    """
-    _EVERYTHING.cut()
-    deadline = time.monotonic() + seconds
-    for process in list(_EVERYTHING._processes):
-        process.end(max(0.0, deadline - time.monotonic()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +93,7 @@ class Family:
         self._going = going
         with undisturbed():
             self._child = start()
-            self._leash._enter(self)
+            self._leash.enter(self)
 
     @property
     def pid(self) -> int:
@@ -195,6 +114,26 @@ class Family:
         with suppress(subprocess.TimeoutExpired):
             return self._child.wait(self._going)
         return None
+
+    def finish(self, limit: float) -> int | None:
+        """Wait for its end, and end what it leaves running; its status, None where it was killed at
+        its limit.
+
+        Args:
+            limit: seconds of wall time that it may take.
+
+        Raises:
+            Stopped: it was killed because it is not wanted any more.
+        """
+        status = None
+        try:
+            with suppress(subprocess.TimeoutExpired):
+                status = self._child.wait(limit)
+        finally:
+            self.end()
+        if self._leash.is_cut:
+            raise Stopped
+        return status
 
     def ended(self) -> str:
         """How it ended, as the rest of a sentence of which it is the subject."""
@@ -226,7 +165,7 @@ class Family:
             time.sleep(_LOOKED)
         for pid in left:
             say_left_behind(pid)
-        self._leash._leave(self)
+        self._leash.leave(self)
 
     def _session(self) -> list[int]:
         """The processes of its session that have not ended, itself among them."""
@@ -282,7 +221,7 @@ class Process(Family):
             raise
         if late or self._leash.is_cut:
             self.end()
-        self._leash._leave(self)
+        self._leash.leave(self)
         if self._leash.is_cut:
             raise Stopped
         return None if late else self._popen.returncode, *texts

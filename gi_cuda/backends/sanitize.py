@@ -1,29 +1,33 @@
 """A program run over its cases while a sanitizer watches every access.
 
 Each run is a process of its own, and nothing in it is timed: this module, run as a program with the
-path of a pickled :class:`Job`. Where all launches ran to their end with answers that the oracle
-accepts, it leaves the file ``right`` beside that.
+path of a pickled :class:`Job`, or, where nothing has to be started around it, a process forked from
+one that has it loaded. Where all launches ran to their end with answers that the oracle accepts, it
+leaves the file ``right`` beside that.
 """
 
 from __future__ import annotations
 
 import os
 import pickle
+import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from gi_cuda.backends import ONE_THREAD
 from gi_cuda.backends.processes import Process
-from gi_cuda.backends.protocol.backend import Sanitizer
+from gi_cuda.backends.protocol.backend import Sanitizer, WatchedCommand
 from gi_cuda.backends.protocol.device import LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Program
 from gi_cuda.backends.protocol.session import CRASHED_STATUS, HUNG_STATUS, Session
 from gi_cuda.backends.workers.case_runner import CaseRunner
-from gi_cuda.backends.workers.fork_server import GOING
+from gi_cuda.backends.workers.fork_server import GOING, with_all_loaded
 from gi_cuda.backends.workers.worker import WorkerContext
 
 LIMIT = 300.0
@@ -73,19 +77,10 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
     with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
         file, log = Path(scratch) / "job", Path(scratch) / "log"
         file.write_bytes(pickle.dumps(Job(session, program, LIMIT)))
-        words = [sys.executable, "-m", __name__, str(file)]
-        command, environment = sanitizer.command(words, log)
-        process = Process(
-            command,
-            going=GOING,
-            env={**os.environ, **ONE_THREAD, **session.device.environment, **environment},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-        )
-        status, _, stderr = process.output(None, LIMIT)
+        if sanitizer.command is None:
+            status, stderr = _forked(session, file)
+        else:
+            status, stderr = _started(sanitizer.command, session, file, log)
         said = f"not at its end after {LIMIT:g} s" if status is None else stderr.strip()
         # The compilers' sanitizers put the process's number behind the name.
         logs = sorted(Path(scratch).glob("log*"))
@@ -95,6 +90,46 @@ def watch(sanitizer: Sanitizer, session: Session, program: Program) -> Watched:
         failure = "" if (Path(scratch) / RIGHT).exists() else last or f"exit status {status}"
         # g++'s undefined-behaviour sanitizer writes to standard error, come what may.
         return Watched(sanitizer.legible("\n".join([*texts, said])), failure)
+
+
+def _started(
+    watched: WatchedCommand, session: Session, file: Path, log: Path
+) -> tuple[int | None, str]:
+    """Run a job under what watches it; its status, None at its limit, and standard error."""
+    command, environment = watched([sys.executable, "-m", __name__, str(file)], log)
+    process = Process(
+        command,
+        going=GOING,
+        env={**os.environ, **ONE_THREAD, **session.device.environment, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+    )
+    status, _, stderr = process.output(None, LIMIT)
+    return status, stderr
+
+
+def _forked(session: Session, file: Path) -> tuple[int | None, str]:
+    """The same of a job that watches itself, with all that it needs loaded already."""
+    ours, theirs = socket.socketpair()
+    said = file.with_name("said")
+    with ours, theirs:
+        become = partial(_be_watched, session.device.environment, file, said)
+        status = with_all_loaded(become, session.backend, theirs).finish(LIMIT)
+    return status, said.read_text("utf-8", errors="replace") if said.exists() else ""
+
+
+def _be_watched(
+    environment: Mapping[str, str], file: Path, said: Path, line: int, above: int
+) -> None:
+    os.environ.update(environment)
+    for stream, path in ((sys.stdout, Path(os.devnull)), (sys.stderr, said)):
+        opened = os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)
+        os.dup2(opened, stream.fileno())
+        os.close(opened)
+    sys.exit(_main(file))
 
 
 def _run(job: Job, right: Path) -> int:

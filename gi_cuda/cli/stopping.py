@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from threading import Event, Thread, main_thread
 from types import FrameType
 
-from gi_cuda.backends.processes import end_all
+from gi_cuda.backends.leash import end_all
 
 STATUS = 130
 """Exit status of a command that was asked to end."""

@@ -14,7 +14,7 @@ from typing import ClassVar
 from gi_cuda.backends.compile.around import AroundCompiler
 from gi_cuda.backends.compile.cached import CachedCompiler
 from gi_cuda.backends.compile.shards import new_shard
-from gi_cuda.backends.processes import Stopped, leash
+from gi_cuda.backends.leash import Stopped, leash
 from gi_cuda.backends.protocol.variants import (
     BuildFailure,
     Built,

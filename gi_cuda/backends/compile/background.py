@@ -9,7 +9,7 @@ from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
 from gi_cuda.backends.compile.job_threads import join
-from gi_cuda.backends.processes import Leash, leash
+from gi_cuda.backends.leash import Leash, leash
 from gi_cuda.backends.protocol.variants import Built
 
 

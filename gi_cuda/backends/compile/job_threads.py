@@ -10,7 +10,8 @@ from threading import Thread
 from types import TracebackType
 from typing import Generic, TypeVar
 
-from gi_cuda.backends.processes import GOING, Leash, leash
+from gi_cuda.backends.leash import Leash, leash
+from gi_cuda.backends.processes import GOING
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")

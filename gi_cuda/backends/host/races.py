@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from gi_cuda.backends.compile.process import run
@@ -47,12 +46,9 @@ def race_detector(compiler: HostCompiler) -> Sanitizer:
             hint=f"install g++ {_OLDEST} or newer, e.g. `apt install g++`",
         )
 
-    def command(program: Sequence[str], log: Path) -> tuple[list[str], Mapping[str, str]]:
-        return list(program), {}
-
     options = (*compiler.options, *WATCHED)
     watched = replace(compiler, cxx=gxx, options=options, sizes=Sizes(1, 1))
-    return Sanitizer("races", watched, LogForm.RACES, command, with_lines)
+    return Sanitizer("races", watched, LogForm.RACES, None, with_lines)
 
 
 def with_lines(log: str) -> str:

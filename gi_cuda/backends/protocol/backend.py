@@ -117,14 +117,14 @@ class Sanitizer:
         compiler: the compiler of the programs that it watches.
         form: of its log: that of a C++ compiler's, which are part of these programs; of one that
             runs them; of the host runtime's detector of races.
-        command: how it is started.
+        command: how it is started; None where it is part of the programs, and starts with them.
         legible: makes of its log what can be read without the program.
     """
 
     name: str
     compiler: Compiler
     form: LogForm
-    command: WatchedCommand
+    command: WatchedCommand | None
     legible: Callable[[str], str] = as_it_is
 
 

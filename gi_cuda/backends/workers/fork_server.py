@@ -23,9 +23,10 @@ from functools import cache
 from multiprocessing.connection import Connection
 from typing import NoReturn
 
+from gi_cuda.backends.processes import Family
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
 from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, understood
-from gi_cuda.backends.workers.preloaded import fork_on_demand, forked
+from gi_cuda.backends.workers.preloaded import Become, fork_on_demand, forked
 from gi_cuda.errors import MachineError, UserError, WorkerFault, machine_error
 from gi_cuda.results.measurement import Survival
 
@@ -91,7 +92,7 @@ class ForkServer:
     def __init__(self, session: Session) -> None:
         self._socket, theirs = socket.socketpair()
         with theirs:
-            self._process = forked(__name__, session.backend, theirs, GOING)
+            self._process = with_all_loaded(_serve_workers, session.backend, theirs)
         self._control = Connection(os.dup(self._socket.fileno()))
         self._exits: list[Exit] = []
         self._ready = False
@@ -186,6 +187,11 @@ class ForkServer:
         self._control.close()
         self._socket.close()
         self._process.end()
+
+
+def with_all_loaded(become: Become, backend: str, line: socket.socket) -> Family:
+    """A process in which all is loaded that workers of a back end need; see :func:`forked`."""
+    return forked(__name__, become, backend, line, GOING)
 
 
 class _Server:
@@ -326,14 +332,11 @@ def _load(backend: str) -> None:
         backend_named(backend).device_maker()
 
 
-def _become(descriptor: int, above: int) -> None:
-    # The module must be the one that pickles name, not __main__.
-    from gi_cuda.backends.workers import fork_server
-
+def _serve_workers(descriptor: int, above: int) -> None:
     gc.enable()
-    fork_server._Server(descriptor, above).run()
+    _Server(descriptor, above).run()
 
 
 if __name__ == "__main__":
-    gc.disable()  # until there is a session: nothing of what is loaded becomes garbage
-    fork_on_demand(int(sys.argv[1]), _load, _become)
+    gc.disable()  # nothing of what is loaded becomes garbage
+    fork_on_demand(int(sys.argv[1]), _load)

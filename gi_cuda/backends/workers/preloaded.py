@@ -21,12 +21,14 @@ import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import Final
+from typing import Final, TypeAlias
 
 from gi_cuda.backends import ONE_THREAD
-from gi_cuda.backends.processes import Family, Process, everything, undisturbed
+from gi_cuda.backends.leash import everything
+from gi_cuda.backends.processes import Family, Process, undisturbed
 
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 
@@ -38,6 +40,10 @@ _NEWS: Final = struct.Struct("=iiq")
 are written and read all at once."""
 
 _BORN, _ENDED, _REFUSED = range(3)
+
+Become: TypeAlias = Callable[[int, int], None]
+"""What a process does that was forked; it takes its line, and a descriptor that can be read once
+what it was forked from has ended."""
 
 _STREAMS = (1, 2)
 """Standard output and error, which go to every process that is forked."""
@@ -51,10 +57,12 @@ class _Wanted:
     """What a process that is forked is to be.
 
     Attributes:
+        become: what it does; see :func:`forked`.
         part: what it is to have loaded.
         environment: its variables.
     """
 
+    become: Become
     part: str
     environment: dict[str, str]
 
@@ -175,7 +183,7 @@ class _Preloaded:
         self._control = Connection(os.dup(self._socket.fileno()))
         self._given_up = False
 
-    def fork(self, part: str, line: socket.socket) -> _Child:
+    def fork(self, become: Become, part: str, line: socket.socket) -> _Child:
         """A process that is forked as soon as everything is loaded.
 
         Raises:
@@ -187,7 +195,7 @@ class _Preloaded:
         here = os.open(".", getattr(os, "O_PATH", os.O_RDONLY))
         try:
             with told:
-                self._control.send(_Wanted(part, {**os.environ, **ONE_THREAD}))
+                self._control.send(_Wanted(become, part, {**os.environ, **ONE_THREAD}))
                 passed = [line.fileno(), told.fileno(), here, *_STREAMS]
                 socket.send_fds(self._socket, [b"f"], passed)
         finally:
@@ -211,7 +219,7 @@ _LOADED: dict[object, _Preloaded] = {}
 """The processes of this one that have everything loaded, by what they depend on."""
 
 
-def forked(module: str, part: str, line: socket.socket, going: float) -> Family:
+def forked(module: str, become: Become, part: str, line: socket.socket, going: float) -> Family:
     """A process that is forked from one which has loaded what it needs.
 
     It has this process's folder, variables, standard output and error, and comes when all is
@@ -219,6 +227,7 @@ def forked(module: str, part: str, line: socket.socket, going: float) -> Family:
 
     Args:
         module: which calls :func:`fork_on_demand` when it is run.
+        become: what it is to do, by a name that can be imported.
         part: what of it is to be loaded beforehand.
         line: that it is to serve.
         going: seconds in which it has to be gone once it was killed.
@@ -233,13 +242,13 @@ def forked(module: str, part: str, line: socket.socket, going: float) -> Family:
         found = _LOADED.pop(depends, None)
         if found is not None:
             try:
-                child = found.fork(part, line)
+                child = found.fork(become, part, line)
             except OSError:  # it was ended, or is ending
                 found.close()
                 found = None
         if found is None:
             found = _Preloaded(module, going)
-            child = found.fork(part, line)
+            child = found.fork(become, part, line)
         _LOADED[depends] = found
         return _Forked(child, found, going)
 
@@ -247,16 +256,12 @@ def forked(module: str, part: str, line: socket.socket, going: float) -> Family:
 # -- the process that has everything loaded ------------------------------------------------------
 
 
-def fork_on_demand(
-    descriptor: int, load: Callable[[str], None], become: Callable[[int, int], None]
-) -> None:
+def fork_on_demand(descriptor: int, load: Callable[[str], None]) -> None:
     """Fork this process as often as one is asked to, until the other end is closed.
 
     Args:
         descriptor: of this end of the line.
         load: loads a part of what is needed.
-        become: what each process does that is forked; it takes its line, and a descriptor that can
-            be read once this process has ended.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent, found = _Parent(descriptor), None
@@ -267,7 +272,7 @@ def fork_on_demand(
             else:
                 parent.reap()
     if found is not None:
-        become(*found)
+        found()
 
 
 class _Parent:
@@ -291,11 +296,11 @@ class _Parent:
         """Wait until one is asked to fork; False: first one that was forked has ended."""
         return self._ended not in wait([self._control, self._ended])
 
-    def fork(self, load: Callable[[str], None]) -> tuple[int, int] | None:
+    def fork(self, load: Callable[[str], None]) -> Callable[[], None] | None:
         """Fork as one is asked to.
 
         Returns:
-            In the process that was forked, its line, and what can be read once its parent is gone.
+            In the process that was forked, what it is to do.
 
         Raises:
             EOFError, ConnectionResetError: nobody will ask any more.
@@ -319,7 +324,7 @@ class _Parent:
             os.write(news, _NEWS.pack(_BORN, os.getpid(), 0))
             self._leave(news)
             _settle(wanted.environment, *surroundings)
-            return line, self._gone
+            return partial(wanted.become, line, self._gone)
         self._news[pid] = news
         for one in (line, *surroundings):
             os.close(one)

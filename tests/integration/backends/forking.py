@@ -30,4 +30,4 @@ def become(descriptor: int, above: int) -> None:
 
 
 if __name__ == "__main__":
-    fork_on_demand(int(sys.argv[1]), load, become)
+    fork_on_demand(int(sys.argv[1]), load)

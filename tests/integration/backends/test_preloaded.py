@@ -13,8 +13,9 @@ import pytest
 
 from gi_cuda.backends.processes import Family
 from gi_cuda.backends.workers.preloaded import forked
+from tests.integration.backends import forking
 
-PROGRAM = "tests.integration.backends.forking"
+PROGRAM = forking.__name__
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Begun:
 def begin(part: str = "nothing") -> Begun:
     ours, theirs = socket.socketpair()
     with theirs:
-        process = forked(PROGRAM, part, theirs, 10.0)
+        process = forked(PROGRAM, forking.become, part, theirs, 10.0)
     return Begun(process, Connection(ours.detach()))
 
 

@@ -15,7 +15,8 @@ import pytest
 from gi_cuda.backends.compile.background import BackgroundBuild
 from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.process import Finished, run
-from gi_cuda.backends.processes import Leash, Process, Stopped, leash
+from gi_cuda.backends.leash import Leash, Stopped, leash
+from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.variants import Built
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")

@@ -19,7 +19,8 @@ from queue import Empty, SimpleQueue
 
 from gi_cuda.backends.compile.process import giving_way, read_text, write_text
 from gi_cuda.backends.cuda.ptx.confine import confined_module
-from gi_cuda.backends.processes import Process, everything
+from gi_cuda.backends.leash import everything
+from gi_cuda.backends.processes import Process
 
 _CORES_FOR_ONE = 8
 """Compilers on so many cores leave one such process little to do."""

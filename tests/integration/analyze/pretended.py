@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 from gi_cuda.backends.protocol.backend import Processes
 from gi_cuda.backends.protocol.requests import (
     CountLoops,
+    DependsOn,
     LoopCounts,
     Measure,
     Program,
@@ -55,6 +56,8 @@ class PretendedPool(Generic[Key]):
                 return Recorded(dict.fromkeys(reference.cases, 0.0), {})
             case TrySchedule():
                 return None
+            case DependsOn():
+                return True
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)

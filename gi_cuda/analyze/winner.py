@@ -16,10 +16,11 @@ from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
+from gi_cuda.results.speed_up import speed_up
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import open_store, stored_subject
-from gi_cuda.spec import load_target
+from gi_cuda.spec import CaseRole, load_target
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
@@ -124,14 +125,24 @@ def select_winner(run: Run) -> Winner | None:
 
 def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
     """The first that holds."""
-    candidates = [candidate(run.subject, genotype) for _, genotype in entered]
-    noise, *validations = run.validate([unmodified(run.subject), *candidates])
-    for (ident, genotype), one, measured in zip(entered, candidates, validations, strict=True):
+    for ident, genotype in _hopeful(run, entered):
+        one = candidate(run.subject, genotype)
+        noise, measured = run.validate([unmodified(run.subject), one])
         validation = run.tools.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)
             return Winner(ident, str(effective), validation)
     return None
+
+
+def _hopeful(run: Run, entered: Sequence[Finalist]) -> Iterator[Finalist]:
+    """Those that a short look does not dismiss: a validation takes many processes, one by one."""
+    readings = run.measurer(CaseRole.HELD_OUT, builds=1)([genotype for _, genotype in entered])
+    for finalist, reading in zip(entered, readings, strict=True):
+        if not reading.right or speed_up(reading.builds).high <= 1:
+            continue
+        if not run.tools.dependence.complaint(candidate(run.subject, finalist[1])):
+            yield finalist
 
 
 def keep_winner(store: Store, winner: Winner | None) -> None:

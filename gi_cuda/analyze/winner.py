@@ -16,11 +16,10 @@ from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
-from gi_cuda.results.speed_up import speed_up
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import open_store, stored_subject
-from gi_cuda.spec import CaseRole, load_target
+from gi_cuda.spec import load_target
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
 
@@ -137,11 +136,10 @@ def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
 
 def _hopeful(run: Run, entered: Sequence[Finalist]) -> Iterator[Finalist]:
     """Those that a short look does not dismiss: a validation takes many processes, one by one."""
-    readings = run.measurer(CaseRole.HELD_OUT, builds=1)([genotype for _, genotype in entered])
-    for finalist, reading in zip(entered, readings, strict=True):
-        if not reading.right or speed_up(reading.builds).high <= 1:
-            continue
-        if not run.tools.dependence.complaint(candidate(run.subject, finalist[1])):
+    candidates = [candidate(run.subject, genotype) for _, genotype in entered]
+    for finalist, one, seen in zip(entered, candidates, run.glance(candidates), strict=True):
+        may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
+        if may_hold and not run.tools.dependence.complaint(one):
             yield finalist
 
 

@@ -14,6 +14,7 @@ from gi_cuda.init.buffers import ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
+from gi_cuda.init.offsets import are_offsets
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
@@ -122,8 +123,12 @@ class _Reader:
             self.scalars.append(_scalar(name, element, self._use))
 
     def _pointer(self, name: str, argument: Argument, element: Element) -> None:
-        access = accesses(self._source.code, self._source.kernel.definition, name)
-        self.buffers.append(of_pointer(name, element, access, argument.text, const=argument.const))
+        code, definition = self._source.code, self._source.kernel.definition
+        access = accesses(code, definition, name)
+        buffer = of_pointer(name, element, access, argument.text, const=argument.const)
+        if buffer.is_whole and buffer.role == "input" and are_offsets(code, definition, name):
+            buffer = buffer.rising()
+        self.buffers.append(buffer)
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
         """Take a parameter of which the compiler knows the type; False where no target can."""

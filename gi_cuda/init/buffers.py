@@ -16,10 +16,12 @@ class Fill:
 
     Attributes:
         low, high: none below, all below this. If there is but one whole number, all are that.
+        rising: whether they are the steps from each to the next one.
     """
 
     low: int
     high: int
+    rising: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,9 @@ class Notes:
     role: str = ""
     data: str = ""
 
+
+OFFSETS = Fill(0, 17, rising=True)
+"""Where rows of some items each begin; some are empty."""
 
 SEEN = "as it was seen"
 """Where an image is from that a run told of."""
@@ -100,6 +105,17 @@ class ProposedBuffer:
     addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False
     copied: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its items are whole numbers that can say where something is."""
+        whole = self.element.type.removeprefix("u") in ("int32", "int64")
+        return whole and self.element.parts == 1 and not self.element.fields
+
+    def rising(self) -> ProposedBuffer:
+        """With numbers of which each is no less than the one before."""
+        note = "rising: where one row ends, the next one begins"
+        return replace(self, fill=OFFSETS, notes=replace(self.notes, data=note))
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -107,6 +107,8 @@ def _filled(
     proposal: Proposal, which: Callable[[ProposedBuffer], bool], fill: Fill, note: str
 ) -> Proposal:
     for buffer in proposal.buffers:
+        if buffer.fill is not None and buffer.fill.rising:
+            continue
         if which(buffer) and buffer.fill != fill and not buffer.element.fields:
             notes = replace(buffer.notes, data=note)
             proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
@@ -116,6 +118,10 @@ def _filled(
 def _whole_numbers(buffer: ProposedBuffer) -> bool:
     whole = "int" in buffer.element.type and not buffer.element.truth
     return whole and buffer.role in _GIVEN and buffer.fill != _ZEROS
+
+
+def _whole_inputs(buffer: ProposedBuffer) -> bool:
+    return buffer.role == "input" and _whole_numbers(buffer)
 
 
 def _real_numbers(buffer: ProposedBuffer) -> bool:
@@ -209,6 +215,11 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     if tried != proposal:
         yield Mend(tried, "larger scalars")
     few = "of few values, so that some are what the kernel looks for"
+    for flags in (Fill(0, 2), Fill(0, 1)):
+        # Threads that are told to do nothing leave at once.
+        found = _filled(proposal, _whole_inputs, flags, few)
+        if found != proposal:
+            yield Mend(found, f"whole numbers from {flags.low} to {flags.high}")
     found = _filled(proposal, _signed_results, Fill(-1, 2), few)
     found = with_scalars(found, lambda s: min(int(s.value), 1), few)
     if found != proposal:

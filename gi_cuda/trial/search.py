@@ -29,6 +29,9 @@ from gi_cuda.trial.troubles import (
 
 MOST_ATTEMPTS = 24
 
+_MOST_MENDS = 5
+"""Of one trouble."""
+
 MOST_BETTER = 6
 """Attempts at a better one where there is one that would pass all the same."""
 
@@ -175,4 +178,4 @@ def _further(proposal: Proposal, trouble: Trouble, seen: list[Proposal]) -> list
     for mend in mends(proposal, trouble):
         if mend.proposal not in seen and mend.proposal not in [one.proposal for one in found]:
             found.append(mend)
-    return found[:4]
+    return found[:_MOST_MENDS]

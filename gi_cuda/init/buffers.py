@@ -40,6 +40,8 @@ class Notes:
 OFFSETS = Fill(0, 17, rising=True)
 """Where rows of some items each begin; some are empty."""
 
+FLAGS = Fill(0, 2)
+
 SEEN = "as it was seen"
 """Where an image is from that a run told of."""
 
@@ -108,14 +110,14 @@ class ProposedBuffer:
 
     @property
     def is_whole(self) -> bool:
-        """Whether its items are whole numbers that can say where something is."""
-        whole = self.element.type.removeprefix("u") in ("int32", "int64")
-        return whole and self.element.parts == 1 and not self.element.fields
+        """Whether its items are whole numbers, and no ``bool``."""
+        element = self.element
+        plain = element.parts == 1 and not element.fields and not element.truth
+        return plain and element.type.removeprefix("u").startswith("int")
 
-    def rising(self) -> ProposedBuffer:
-        """With numbers of which each is no less than the one before."""
-        note = "rising: where one row ends, the next one begins"
-        return replace(self, fill=OFFSETS, notes=replace(self.notes, data=note))
+    def with_data(self, fill: Fill, note: str) -> ProposedBuffer:
+        """With such numbers, and why."""
+        return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -13,6 +13,8 @@ from gi_cuda.trial.mends import mends
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.resizing import GOAL
 from gi_cuda.trial.troubles import (
+    Alike,
+    Bearable,
     Beside,
     Blind,
     Brief,
@@ -116,7 +118,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
         until = min(until, time.monotonic() + seconds)
         if trouble is None:
             return _passed(proposal, done)
-        if isinstance(trouble, Crowded):
+        if isinstance(trouble, Crowded | Alike):
             brief, spare = None, spare or _passed(proposal, done)
         elif isinstance(trouble, Brief) and trouble.seconds > shortest:
             brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds
@@ -127,7 +129,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             trouble = attempt(proposal, PATIENCE)
             if trouble is None:
                 return _passed(proposal, done)
-            if isinstance(trouble, Crowded | Brief):
+            if isinstance(trouble, Bearable):
                 spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
         failed = _Failed(proposal, done, trouble)
@@ -143,7 +145,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     last: Trouble | None = furthest.trouble
     if _bearable(furthest.trouble):
         last = attempt(furthest.proposal, PATIENCE)
-        if last is None or isinstance(last, Crowded | Brief):
+        if last is None or isinstance(last, Bearable):
             return _passed(furthest.proposal, furthest.done)
     return Outcome(furthest.proposal, last, tuple(dict.fromkeys(tried)))
 

@@ -1,6 +1,8 @@
-"""Whole numbers that say where rows, lists or sequences begin and end in other arrays.
+"""What whole numbers in an array mean to a kernel, as far as its text tells.
 
-Of these each is no less than the one before: with others, rows would end before they begin.
+Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
+the one before, and with others rows would end before they begin. Some only say yes or no: of random
+numbers nearly all would say yes.
 """
 
 from __future__ import annotations
@@ -39,6 +41,38 @@ def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0)
     return any(
         are_offsets(code, called, own, depth + 1) for called, own in _given(code, body, name)
     )
+
+
+def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
+    """Whether a kernel asks of items of an array only whether they are 0.
+
+    Args:
+        name: of the pointer, as the function has it.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None or any(_given(code, body, name)):
+        return False
+    used = [one for one in walk(body) if one.type == "identifier" and code.of(one) == name]
+    items = [one for one in walk(body) if _index(code, one, name) is not None]
+    return len(used) == len(items) > 0 and all(_is_asked(code, one) for one in items)
+
+
+def _is_asked(code: CudaFile, node: Node) -> bool:
+    """Whether only that matters of an expression which is 0 or not."""
+    parent = node.parent
+    while parent is not None and parent.type == "parenthesized_expression":
+        node, parent = parent, parent.parent
+    if parent is None:
+        return False
+    if parent.type in ("if_statement", "condition_clause", "while_statement"):
+        return True
+    if parent.type == "conditional_expression":
+        return parent.child_by_field_name("condition") == node
+    operator = _operator(code, parent)
+    if parent.type == "binary_expression" and operator in ("==", "!="):
+        others = [code.of(one) for one in (parent.children[0], parent.children[-1]) if one != node]
+        return others[:1] in (["0"], ["1"], ["true"], ["false"])
+    return operator in ("!", "&&", "||")
 
 
 def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
@@ -148,8 +182,7 @@ class _Pair:
         return any(
             self._says(one.child_by_field_name("indices"), self.low, low)
             for one in walk(body)
-            if one.type == "subscript_expression"
-            and _index(self.code, one, self.name) is None
+            if one.type == "subscript_expression" and _index(self.code, one, self.name) is None
         ) or any(
             self._says(one, self.low, low) and _is_pointer(self.code, one, body)
             for one in walk(body)

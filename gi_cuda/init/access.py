@@ -27,7 +27,7 @@ UNKNOWN = Access.READ | Access.WRITE
 """Of a pointer that goes where it cannot be followed."""
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
+LOADS = ("__ldg", "__ldca", "__ldcg", "__ldcs", "__ldcv", "__ldlu", "printf", "tex1Dfetch")
 _STORES = ("__stwb", "__stcg", "__stcs", "__stwt")
 _TRANSPARENT = frozenset({"parenthesized_expression", "cast_expression", "update_expression"})
 _CASTS = ("reinterpret_cast", "static_cast", "const_cast")
@@ -125,7 +125,7 @@ class _Follower:
             return self._pointer(call, function)
         if name.startswith("atomic"):
             return Access.ATOMIC if name == "atomicAdd" else UNKNOWN
-        if name in _LOADS:
+        if name in LOADS:
             return Access.READ
         if name in _STORES and index == 0:
             return Access.WRITE

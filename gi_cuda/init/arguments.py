@@ -10,15 +10,19 @@ from gi_cuda.grammar.frontends.cuda.element_types import Element
 from gi_cuda.grammar.frontends.cuda.file import Argument
 from gi_cuda.grammar.frontends.cuda.functions import function_declarator
 from gi_cuda.init.access import accesses
-from gi_cuda.init.buffers import ProposedBuffer, of_pointer
+from gi_cuda.init.buffers import FLAGS, OFFSETS, ProposedBuffer, of_pointer
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts, Shape
+from gi_cuda.init.meanings import are_flags, are_offsets
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, pointed, take_apart
 from gi_cuda.init.shapes import declared_shape, is_polymorphic, opaque
 from gi_cuda.init.sources import Chosen
 from gi_cuda.init.texture_setup import set_up
 from gi_cuda.init.textures import is_object, memory_of
 from gi_cuda.spec.numbers import NumberType
+
+_PLACE = 4
+"""Bytes of a number that can say where something is, at least."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +126,17 @@ class _Reader:
             self.scalars.append(_scalar(name, element, self._use))
 
     def _pointer(self, name: str, argument: Argument, element: Element) -> None:
-        access = accesses(self._source.code, self._source.kernel.definition, name)
-        self.buffers.append(of_pointer(name, element, access, argument.text, const=argument.const))
+        code, definition = self._source.code, self._source.kernel.definition
+        access = accesses(code, definition, name)
+        buffer = of_pointer(name, element, access, argument.text, const=argument.const)
+        if buffer.is_whole and buffer.role == "input":
+            if element.bytes >= _PLACE and are_offsets(code, definition, name):
+                buffer = buffer.with_data(
+                    OFFSETS, "rising: where one row ends, the next one begins"
+                )
+            elif are_flags(code, definition, name):
+                buffer = buffer.with_data(FLAGS, "only asked whether they are 0")
+        self.buffers.append(buffer)
 
     def _shaped(self, name: str, argument: Argument, shape: Shape) -> bool:
         """Take a parameter of which the compiler knows the type; False where no target can."""

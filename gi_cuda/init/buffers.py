@@ -16,10 +16,12 @@ class Fill:
 
     Attributes:
         low, high: none below, all below this. If there is but one whole number, all are that.
+        rising: whether they are the steps from each to the next one.
     """
 
     low: int
     high: int
+    rising: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +36,11 @@ class Notes:
     role: str = ""
     data: str = ""
 
+
+OFFSETS = Fill(0, 17, rising=True)
+"""Where rows of some items each begin; some are empty."""
+
+FLAGS = Fill(0, 2)
 
 SEEN = "as it was seen"
 """Where an image is from that a run told of."""
@@ -100,6 +107,17 @@ class ProposedBuffer:
     addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False
     copied: bool = False
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether its items are whole numbers, and no ``bool``."""
+        element = self.element
+        plain = element.parts == 1 and not element.fields and not element.truth
+        return plain and element.type.removeprefix("u").startswith("int")
+
+    def with_data(self, fill: Fill, note: str) -> ProposedBuffer:
+        """With such numbers, and why."""
+        return replace(self, fill=fill, notes=replace(self.notes, data=note))
 
     def ahead(self, counts: Sequence[str]) -> str:
         """How many items it has from where the kernel's pointer points.

@@ -108,7 +108,8 @@ def _same(buffer: ProposedBuffer) -> bool:
     """Whether all of its numbers are one."""
     if _zeros(buffer):
         return True
-    return buffer.fill is not None and buffer.fill.high - buffer.fill.low == 1
+    fill = buffer.fill
+    return fill is not None and fill.high - fill.low == 1 and not fill.rising
 
 
 def _zeros(buffer: ProposedBuffer) -> bool:
@@ -134,6 +135,9 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
         low = buffer.fill.low
         made = f"full({size}, {low}" if low else f"zeros({size}"
         return f"np.{made}, dtype=np.{_numpy(element)})"
+    if buffer.fill is not None and buffer.fill.rising:
+        steps = f"rng.integers({buffer.fill.low}, {buffer.fill.high}, {size})"
+        return f"np.cumsum({steps}).astype(np.{element.type})"
     if buffer.fill is not None and element.floating:
         low, high = buffer.fill.low, buffer.fill.high
         return f"rng.uniform({low}, {high}, {size}).astype(np.{_numpy(element)})"

@@ -182,7 +182,7 @@ class Locals:
     """
 
     def __init__(self, code: CudaFile, at: Node, *, starts: bool) -> None:
-        self._code, self._starts = code, starts
+        self._code, self._at, self._starts = code, at, starts
         self.values: dict[str, list[Node | None]] = {}
         self.declared: dict[str, str] = {}
         self.pointers: dict[str, int] = {}
@@ -205,9 +205,22 @@ class Locals:
             operator = node.child_by_field_name("operator")
             plain = operator is None or operator.type == "="
             if left is not None and not (self._starts and _in_header(node)):
-                # Set more than once, perhaps conditionally: nobody knows to what.
                 values = self.values.setdefault(self._code.of(left), [])
+                if plain and right is not None and self._always_before(node, left, right):
+                    values.clear()
+                # Set more than once, perhaps conditionally: nobody knows to what.
                 values.append(right if plain else None)
+
+    def _always_before(self, assignment: Node, left: Node, right: Node) -> bool:
+        """Whether what a name held before an assignment is never what it holds at the place."""
+        statement = assignment.parent
+        block = None if statement is None else statement.parent
+        if statement is None or block is None or statement.type != "expression_statement":
+            return False
+        name = self._code.of(left)
+        within = block.start_byte <= self._at.start_byte < block.end_byte
+        of_itself = any(self._code.of(one) == name for one in walk(right))
+        return block.type == "compound_statement" and within and not of_itself
 
     def _note_declaration(self, node: Node) -> None:
         kind = node.child_by_field_name("type")

@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tree_sitter import Node
 
-from gi_cuda.grammar.frontends.cuda.file import CudaFile
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
 from gi_cuda.init.host import HostCode, parameters, plain_name
 from gi_cuda.init.sizes import bracketed, divided_up
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
 _WHOLE_REAL = re.compile(r"(\d+)\.0*[fF]?")
+_NUMBER = re.compile(r"u?int(?:\d+_t)?|unsigned(?:\s+\w+)*|u?long|size_t|float|double")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 
 Reader = Callable[[Node], str | None]
@@ -36,7 +37,7 @@ def value_of_call(
     nodes = [child for child in given.named_children if child.type != "comment"]
     if name in ("ceil", "ceilf") and len(nodes) == 1:
         return _ceiling(host.code, nodes[0], read)
-    if name == "static_cast" and len(nodes) == 1:
+    if len(nodes) == 1 and (name == "static_cast" or _is_number(host.codes, name)):
         return read(nodes[0])
     values = [text for one in nodes if (text := read(one)) is not None]
     if len(values) < len(nodes):
@@ -48,6 +49,14 @@ def value_of_call(
         if _DIVIDED_UP.fullmatch(name):
             return divided_up(a, b)
     return _of_one_line(host.codes, name, values, named)
+
+
+def _is_number(codes: Sequence[CudaFile], name: str) -> bool:
+    """Whether a name is of a type of numbers, so that a call of it is a cast."""
+    macro = first_macro(codes, name)
+    if macro is not None and macro.parameters is None:
+        name = macro.body.strip()
+    return _NUMBER.fullmatch(name) is not None
 
 
 def _of_one_line(

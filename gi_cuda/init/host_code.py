@@ -165,9 +165,8 @@ class Resolver:
             return None
         own = self._code.of(node).strip()
         if node.type == "identifier":
-            by_parts = self._by_parts(own, depth)
-            if by_parts is not None:
-                return by_parts
+            if self._is_set_by_parts(own):
+                return self._by_parts(own, depth)
             value = self._value(own)
             if value is not None and self._locals.declared.get(own) in _EXTENTS:
                 return self.extent(value, depth + 1)
@@ -190,18 +189,23 @@ class Resolver:
         known = tuple(bare(part) for part in parts if part is not None)
         return known if len(known) == len(parts) and 1 <= len(parts) <= 3 else None
 
+    def _is_set_by_parts(self, name: str) -> bool:
+        """Whether it is a ``dim3`` of which members are set after it was made."""
+        values = self._locals.values
+        parts = any(values.get(f"{name}.{part}") for part in "xyz")
+        return parts and self._locals.declared.get(name) in _EXTENTS
+
     def _by_parts(self, name: str, depth: int) -> tuple[str, ...] | None:
-        """A ``dim3`` whose members are set one by one."""
-        values = [self._value(f"{name}.{part}") for part in "xyz"]
-        if not any(values) or self._locals.declared.get(name) not in _EXTENTS:
-            return None
+        """A ``dim3`` whose members are set one by one; None where nobody can tell to what."""
         first = self._value(name)
         known = (None if first is None else self.extent(first, depth + 1)) or ()
         whole = (*known, "1", "1", "1")[:3]
-        parts = [
-            whole[index] if value is None else self.expression(value, depth + 1)
-            for index, value in enumerate(values)
-        ]
+        parts: list[str | None] = []
+        for part, otherwise in zip("xyz", whole, strict=True):
+            value = self._value(f"{name}.{part}")
+            is_set = bool(self._locals.values.get(f"{name}.{part}"))
+            read = None if value is None else self.expression(value, depth + 1)
+            parts.append(read if is_set else otherwise)
         if any(part is None for part in parts):
             return None
         found = [bare(part) for part in parts if part is not None]

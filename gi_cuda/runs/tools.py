@@ -22,6 +22,7 @@ from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
+from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.replicates import Replicates
@@ -41,6 +42,7 @@ class Tools:
         session: what a process of its own needs to run a variant as the pool's workers do.
         races: what winners are watched by.
         dependence: what looks whether they leave out an input.
+        other_data: what runs them on other random numbers.
     """
 
     subject: Subject
@@ -52,6 +54,7 @@ class Tools:
     session: Session
     races: RaceWatch
     dependence: Dependence
+    other_data: OtherData
 
     @property
     def reference(self) -> Path:
@@ -106,8 +109,10 @@ class Tools:
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where the candidate is right on all cases and wrong all the
-        same: it leaves out an input, or lets threads race. Whoever hands out a winner asks here."""
-        return self.races.certified(one, self.dependence.certified(one, validation))
+        same: it is not on other random numbers, leaves out an input, or lets threads race. Whoever
+        hands out a winner asks here."""
+        seen = self.other_data.certified(one, self.dependence.certified(one, validation))
+        return self.races.certified(one, seen)
 
     def train(self) -> tuple[str, ...]:
         """The cases that give fitness."""
@@ -156,7 +161,11 @@ def open_tools(
             races = RaceWatch(subject, session, uncached, place, watched, small)
             place = folder / "build" / "inputs"
             inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
-            yield Tools(subject, backend, compiler, uncached, pool, folder, session, races, inputs)
+            place = folder / "build" / "other-data"
+            other = OtherData(subject, compiler, session, place)
+            yield Tools(
+                subject, backend, compiler, uncached, pool, folder, session, races, inputs, other
+            )
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -113,6 +113,23 @@ def confirm_cases(target: Target, backend: str) -> Confirming:
         return Confirming(reseeded, "the train cases with another seed")
     held_out = cases_for(target, backend, CaseRole.HELD_OUT)
     return Confirming(held_out, "the held-out cases, as there are no others")
+
+
+def reseeded(target: Target, names: Sequence[str], seeds: int) -> tuple[Case, ...]:
+    """Cases with other seeds, none of which another case has or :func:`confirm_cases` takes.
+
+    Args:
+        names: of the cases; of those without an integer seed there are none.
+        seeds: how many for each.
+    """
+    known = [seed for case in target.cases if (seed := _seed(case)) is not None]
+    first = max(known, default=0) + len(target.cases) + 1
+    return tuple(
+        replace(case, name=f"{case.name}-seed-{seed}", args={**case.args, "seed": seed})
+        for case in target.cases
+        if case.name in names and _seed(case) is not None
+        for seed in range(first, first + seeds)
+    )
 
 
 def _seed(case: Case) -> int | None:

@@ -23,7 +23,16 @@ from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible
 from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored
-from gi_cuda.trial.troubles import Beside, Brief, Crowded, Idle, Impossible, Slow, Unjudged
+from gi_cuda.trial.troubles import (
+    Alike,
+    Beside,
+    Brief,
+    Crowded,
+    Idle,
+    Impossible,
+    Slow,
+    Unjudged,
+)
 
 _BACKEND = "host"
 
@@ -159,7 +168,9 @@ class Attempts:
                 return trouble
             if seen.seconds < BRIEF:
                 return Brief(seen.seconds)
-            return Crowded() if guessed(proposal) and crowded(tools, built) else None
+            if guessed(proposal) and crowded(tools, built):
+                return Crowded()
+            return Alike() if seen.alike else None
 
 
 def _active(proposal: Proposal) -> frozenset[str]:

@@ -23,6 +23,9 @@ _GIVEN = ("input", "inout")
 _ROWS = (128, 1024)
 """Lengths of rows that are tried."""
 
+_LEVELS = (10.0, 0.0)
+"""Real scalars that are tried: what is compared with them may be on one side of 0.5."""
+
 _WHOLE = 128
 """Of which whole sizes are multiples."""
 
@@ -107,6 +110,8 @@ def _filled(
     proposal: Proposal, which: Callable[[ProposedBuffer], bool], fill: Fill, note: str
 ) -> Proposal:
     for buffer in proposal.buffers:
+        if buffer.fill is not None and buffer.fill.rising:
+            continue
         if which(buffer) and buffer.fill != fill and not buffer.element.fields:
             notes = replace(buffer.notes, data=note)
             proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
@@ -116,6 +121,10 @@ def _filled(
 def _whole_numbers(buffer: ProposedBuffer) -> bool:
     whole = "int" in buffer.element.type and not buffer.element.truth
     return whole and buffer.role in _GIVEN and buffer.fill != _ZEROS
+
+
+def _whole_inputs(buffer: ProposedBuffer) -> bool:
+    return buffer.role == "input" and _whole_numbers(buffer)
 
 
 def _real_numbers(buffer: ProposedBuffer) -> bool:
@@ -209,7 +218,34 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     if tried != proposal:
         yield Mend(tried, "larger scalars")
     few = "of few values, so that some are what the kernel looks for"
+    for flags in (Fill(0, 2), Fill(0, 1)):
+        # Threads that are told to do nothing leave at once.
+        found = _filled(proposal, _whole_inputs, flags, few)
+        if found != proposal:
+            yield Mend(found, f"whole numbers from {flags.low} to {flags.high}")
     found = _filled(proposal, _signed_results, Fill(-1, 2), few)
     found = with_scalars(found, lambda s: min(int(s.value), 1), few)
     if found != proposal:
         yield Mend(found, "numbers of few values")
+
+
+def varied(proposal: Proposal) -> Iterator[Mend]:
+    """Data and scalars for which answers may differ from item to item."""
+    note = "on both sides of zero, as all answers were one value before"
+    found = _filled(proposal, _real_numbers, Fill(-1, 1), note)
+    if found != proposal:
+        yield Mend(found, "real numbers from -1 to 1")
+    few = _filled(proposal, _whole_inputs, Fill(0, 2), "few, as all answers were one value before")
+    if few != proposal:
+        yield Mend(few, "whole numbers from 0 to 2")
+    for value in _LEVELS:
+        note = f"{value}, as all answers were one value before"
+        scalars = tuple(
+            replace(s, value=value, note=f"{note}; was {s.value}")
+            if s.element.floating and not s.source and s.computed is None
+            else s
+            for s in proposal.scalars
+        )
+        if scalars != proposal.scalars:
+            yield Mend(replace(proposal, scalars=scalars), f"real scalars of {value}")
+    yield from telling(proposal)

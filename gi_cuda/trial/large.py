@@ -8,6 +8,7 @@ is not for all items, and a size that was grown to the square of a number may ta
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,9 +20,11 @@ from gi_cuda.trial.facts import CASES, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import GPU_GOAL
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Beside, Brief, Crowded, Slow, Trouble
+from gi_cuda.trial.troubles import Bearable, Beside, Brief, Slow, Trouble
 
 MOST_TRIES = 6
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
 
 _MOST_BYTES = 1 << 28
 """Of all buffers in a case."""
@@ -76,7 +79,7 @@ def _mended(proposal: Proposal, trouble: Trouble, attempt: Attempt) -> Proposal:
         seen = {**dict.fromkeys(CASES, nothing), **trouble.seen}
         for mend in larger(proposal, Beside(seen)):
             grown = _fitting(mend.proposal)
-            if isinstance(attempt(grown, PATIENCE), Brief | Crowded | None):
+            if isinstance(attempt(grown, PATIENCE), Bearable | None):
                 return grown
     return _smaller(proposal, _LESS)
 
@@ -110,8 +113,17 @@ def _smaller(proposal: Proposal, factor: int) -> Proposal:
 
 
 def _halved(proposal: Proposal) -> Proposal:
-    # What was a multiple of blocks and tiles, which are powers of two, still is.
-    return _resized(proposal, lambda one: max(one.train, one.device // 2))
+    """With half of each size; of those that decide how many blocks there are only where nothing
+    else is left, since a GPU has little to do with few blocks."""
+    growing = [one.name for one in proposal.extents if one.device > one.train]
+    launched = set(_WORD.findall(" ".join(proposal.launching.grid)))
+    chosen = [name for name in growing if name not in launched] or growing
+
+    def size(one: Extent) -> int:
+        # What was a multiple of blocks and tiles, which are powers of two, still is.
+        return max(one.train, one.device // 2) if one.name in chosen else one.device
+
+    return _resized(proposal, size)
 
 
 def _longer(proposal: Proposal, seconds: float) -> Proposal:
@@ -151,7 +163,8 @@ def _resized(proposal: Proposal, size: Callable[[Extent], int]) -> Proposal:
     def resized(one: Extent) -> Extent:
         if one.device <= one.train:
             return one
-        new = size(one)
+        if (new := size(one)) == one.device:
+            return one
         note = "smaller than at first, so that it fits and does not take long"
         if new == one.train:
             note = "as on the host: more did not run there"

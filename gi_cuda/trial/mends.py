@@ -17,10 +17,12 @@ from gi_cuda.trial.contents import (
     nearer,
     steady,
     telling,
+    varied,
 )
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer, possible
 from gi_cuda.trial.troubles import (
+    Alike,
     Beside,
     Blind,
     Brief,
@@ -66,6 +68,8 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from apart(proposal)
         case Blind():
             yield from telling(proposal)
+        case Alike():
+            yield from varied(proposal)
         case Idle(names):
             yield Mend(without(proposal, names), f"{', '.join(sorted(names))} fixed")
 

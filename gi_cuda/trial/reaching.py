@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
+from typing import get_args
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
@@ -22,7 +23,7 @@ from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.resizing import fewer_blocks
 from gi_cuda.trial.search import Attempt, Outcome
-from gi_cuda.trial.troubles import Brief, Crowded
+from gi_cuda.trial.troubles import Bearable
 
 PATIENCE = 0.02
 """Seconds a case may take so that more is reached."""
@@ -88,7 +89,7 @@ def with_more_reached(
 def _no_worse(attempt: Attempt, before: object, proposal: Proposal) -> bool:
     """Whether a proposal passes, as well as the one before did."""
     trouble = attempt(proposal, PATIENCE)
-    allowed = tuple(kind for kind in (Brief, Crowded) if isinstance(before, kind))
+    allowed = tuple(kind for kind in get_args(Bearable) if isinstance(before, kind))
     return trouble is None or isinstance(trouble, allowed)
 
 
@@ -159,6 +160,8 @@ def _with_contents(
 ) -> Iterator[Mend]:
     if buffer.role not in ("input", "inout") or buffer.element.fields or buffer.addresses:
         return
+    if buffer.fill is not None and buffer.fill.rising:
+        return  # others would be no begins and ends
     for fill in _fills(buffer, numbers):
         if fill != buffer.fill:
             notes = replace(buffer.notes, data=_NOTE)

@@ -117,6 +117,11 @@ class Exploration:
             yield Undefined(undefined)
 
     @property
+    def alike(self) -> bool:
+        """Whether what it wrote is one value everywhere, on each case."""
+        return all(one.alike for one in self.found.values())
+
+    @property
     def seconds(self) -> float:
         """Of the case that takes least."""
         return min((one.seconds for one in self.found.values()), default=0.0)

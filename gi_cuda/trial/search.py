@@ -13,6 +13,8 @@ from gi_cuda.trial.mends import mends
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.resizing import GOAL
 from gi_cuda.trial.troubles import (
+    Alike,
+    Bearable,
     Beside,
     Blind,
     Brief,
@@ -28,6 +30,9 @@ from gi_cuda.trial.troubles import (
 )
 
 MOST_ATTEMPTS = 24
+
+_MOST_MENDS = 5
+"""Of one trouble."""
 
 MOST_BETTER = 6
 """Attempts at a better one where there is one that would pass all the same."""
@@ -113,7 +118,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
         until = min(until, time.monotonic() + seconds)
         if trouble is None:
             return _passed(proposal, done)
-        if isinstance(trouble, Crowded):
+        if isinstance(trouble, Crowded | Alike):
             brief, spare = None, spare or _passed(proposal, done)
         elif isinstance(trouble, Brief) and trouble.seconds > shortest:
             brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds
@@ -124,7 +129,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
             trouble = attempt(proposal, PATIENCE)
             if trouble is None:
                 return _passed(proposal, done)
-            if isinstance(trouble, Crowded | Brief):
+            if isinstance(trouble, Bearable):
                 spare = spare or _passed(proposal, done)
             further = _further(proposal, trouble, seen)
         failed = _Failed(proposal, done, trouble)
@@ -140,7 +145,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
     last: Trouble | None = furthest.trouble
     if _bearable(furthest.trouble):
         last = attempt(furthest.proposal, PATIENCE)
-        if last is None or isinstance(last, Crowded | Brief):
+        if last is None or isinstance(last, Bearable):
             return _passed(furthest.proposal, furthest.done)
     return Outcome(furthest.proposal, last, tuple(dict.fromkeys(tried)))
 
@@ -175,4 +180,4 @@ def _further(proposal: Proposal, trouble: Trouble, seen: list[Proposal]) -> list
     for mend in mends(proposal, trouble):
         if mend.proposal not in seen and mend.proposal not in [one.proposal for one in found]:
             found.append(mend)
-    return found[:4]
+    return found[:_MOST_MENDS]

@@ -213,6 +213,20 @@ class Crowded:
 
 
 @dataclass(frozen=True, slots=True)
+class Alike:
+    """All is well, but what it writes is one value everywhere: a variant that computes something
+    else may well come to the same."""
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "give it data in data.py for which its answers differ from item to item"
+
+    def __str__(self) -> str:
+        return "it writes the same value everywhere"
+
+
+@dataclass(frozen=True, slots=True)
 class Blind:
     """Nothing shows in the outputs: a variant that does nothing is as right."""
 
@@ -286,9 +300,13 @@ Trouble = (
     | Varying
     | Undefined
     | Crowded
+    | Alike
     | Blind
     | Brief
     | Unjudged
     | Refused
     | Idle
 )
+
+Bearable = Brief | Crowded | Alike
+"""With these a proposal passes, though another one may do better."""

@@ -268,8 +268,11 @@ def _after_operator(tokens: Tokens, at: int, end: int) -> int:
 def keys_of(tokens: Tokens, item: ScopeDeclaration) -> set[str]:
     """The names that lead to a declaration; none where it is to stay."""
     words = item.words
-    if item.strange or words[0] in ("namespace", "static_assert", "_Static_assert"):
+    if item.strange or words[0] in ("static_assert", "_Static_assert"):
         return set()
+    if words[0] == "namespace":
+        # ``namespace short = a::longer;`` is of use only to those who say ``short``.
+        return _names(words[1:2]) if words[2:3] == ["="] else set()
     if "typedef" in words:
         return _named_outside(tokens, item)
     if words[0] == "using":

@@ -317,6 +317,7 @@ class Explored:
         unwritten: poisoned and judged buffers in which nothing was written.
         varying: judged buffers whose contents differ between the runs.
         undefined: judged buffers that hold NaN everywhere.
+        alike: whether it wrote some items to judged buffers, and to each of these only one value.
     """
 
     seconds: float
@@ -325,6 +326,7 @@ class Explored:
     unwritten: frozenset[str]
     varying: frozenset[str]
     undefined: frozenset[str] = frozenset()
+    alike: bool = False
 
 
 DYNAMIC_SHARED = "dynamic shared memory"

@@ -1,0 +1,223 @@
+"""What whole numbers in an array mean to a kernel, as far as its text tells.
+
+Some say where rows, lists or sequences begin and end in other arrays: of these each is no less than
+the one before, and with others rows would end before they begin. Some only say yes or no: of random
+numbers nearly all would say yes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, signature, walk
+from gi_cuda.grammar.frontends.cuda.functions import Definition
+from gi_cuda.grammar.frontends.cuda.syntax import name_node
+from gi_cuda.init.access import LOADS
+
+_LOOPS = frozenset({"for_statement", "while_statement", "do_statement"})
+_SPACE = re.compile(r"\s+")
+_DEEPEST = 4
+
+
+def are_offsets(code: CudaFile, function: Definition, name: str, depth: int = 0) -> bool:
+    """Whether a kernel takes neighbours in an array for where something begins and ends.
+
+    Two items, one behind the other, are that where a loop goes from one to the other, or their
+    difference is a length and the first one leads to a place in another array.
+
+    Args:
+        name: of the pointer, as the function has it.
+        depth: how many calls were followed to the function.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None or depth > _DEEPEST:
+        return False
+    if any(_Pair(code, low, high, name).bounds(body) for low, high in _pairs(code, body, name)):
+        return True
+    return any(
+        are_offsets(code, called, own, depth + 1) for called, own in _given(code, body, name)
+    )
+
+
+def are_flags(code: CudaFile, function: Definition, name: str) -> bool:
+    """Whether a kernel asks of items of an array only whether they are 0.
+
+    Args:
+        name: of the pointer, as the function has it.
+    """
+    body = function.node.child_by_field_name("body")
+    if body is None or any(_given(code, body, name)):
+        return False
+    used = [one for one in walk(body) if one.type == "identifier" and code.of(one) == name]
+    items = [one for one in walk(body) if _index(code, one, name) is not None]
+    return len(used) == len(items) > 0 and all(_is_asked(code, one) for one in items)
+
+
+def _is_asked(code: CudaFile, node: Node) -> bool:
+    """Whether only that matters of an expression which is 0 or not."""
+    parent = node.parent
+    while parent is not None and parent.type == "parenthesized_expression":
+        node, parent = parent, parent.parent
+    if parent is None:
+        return False
+    if parent.type in ("if_statement", "condition_clause", "while_statement"):
+        return True
+    if parent.type == "conditional_expression":
+        return parent.child_by_field_name("condition") == node
+    operator = _operator(code, parent)
+    if parent.type == "binary_expression" and operator in ("==", "!="):
+        others = [code.of(one) for one in (parent.children[0], parent.children[-1]) if one != node]
+        return others[:1] in (["0"], ["1"], ["true"], ["false"])
+    return operator in ("!", "&&", "||")
+
+
+def _pairs(code: CudaFile, body: Node, name: str) -> Iterator[tuple[str, str]]:
+    """Indices of items of which one is right behind the other, without white space."""
+    indices = {index for node in walk(body) if (index := _index(code, node, name)) is not None}
+    for index in indices:
+        for behind in (f"{index}+1", f"({index})+1", f"1+{index}"):
+            if behind in indices:
+                yield index, behind
+        for before in (f"{index}-1", f"({index})-1"):
+            if before in indices:
+                yield before, index
+
+
+def _index(code: CudaFile, node: Node, name: str) -> str | None:
+    """The index of an item of an array, if a node is one."""
+    if node.type == "subscript_expression":
+        argument, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if argument is not None and code.of(argument) == name and index is not None:
+            return _squeezed(code.of(index)[1:-1])
+    elif node.type == "pointer_expression" and code.of(node).startswith("*"):
+        return _behind(code, node.child_by_field_name("argument"), name)
+    elif node.type == "call_expression":
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        if called is not None and code.of(called) in LOADS and given is not None:
+            return _behind(code, given.named_children[0] if given.named_children else None, name)
+    return None
+
+
+def _behind(code: CudaFile, node: Node | None, name: str) -> str | None:
+    """The index in ``name + index``."""
+    if node is not None and node.type == "parenthesized_expression" and node.named_children:
+        node = node.named_children[0]
+    if node is None or node.type != "binary_expression":
+        return None
+    left, _, right = node.children
+    plain = code.of(left) == name and _operator(code, node) == "+"
+    return _squeezed(code.of(right)) if plain else None
+
+
+def _given(code: CudaFile, body: Node, name: str) -> Iterator[tuple[Definition, str]]:
+    """The functions that get a pointer as it is, and what they call it."""
+    for node in walk(body):
+        if node.type != "call_expression":
+            continue
+        called, given = node.child_by_field_name("function"), node.child_by_field_name("arguments")
+        plain = "" if called is None else code.of(called).partition("<")[0].rpartition("::")[2]
+        if given is None or (definition := code.function(plain)) is None:
+            continue
+        own = list(signature(code, definition))
+        for at, argument in enumerate(given.named_children[: len(own)]):
+            if code.of(argument) == name and own[at].name:
+                yield definition, own[at].name
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two neighbours in an array, by their indices."""
+
+    code: CudaFile
+    low: str
+    high: str
+    name: str
+
+    def bounds(self, body: Node) -> bool:
+        """Whether they are begin and end of something."""
+        low, high = self._carriers(body, self.low), self._carriers(body, self.high)
+        return any(
+            self._goes(node, low, high) or self._leads(node, body, low, high)
+            for node in walk(body)
+            if node.type in _LOOPS or node.type == "binary_expression"
+        )
+
+    def _carriers(self, body: Node, index: str) -> frozenset[str]:
+        """The variables that hold an item, or what is computed from it."""
+        found: frozenset[str] = frozenset()
+        for node in walk(body):
+            left, right = _set_by(node)
+            target = None if left is None else name_node(left)
+            if target is not None and right is not None and self._says(right, index, found):
+                found |= {self.code.of(target)}
+        return found
+
+    def _says(self, node: Node | None, index: str, carriers: frozenset[str]) -> bool:
+        """Whether an expression takes an item, or a variable that holds it."""
+        return node is not None and any(
+            _index(self.code, one, self.name) == index
+            or (one.type == "identifier" and self.code.of(one) in carriers)
+            for one in walk(node)
+        )
+
+    def _goes(self, loop: Node, low: frozenset[str], high: frozenset[str]) -> bool:
+        """Whether a loop goes from one to the other."""
+        condition = loop.child_by_field_name("condition")
+        if loop.type not in _LOOPS or not self._says(condition, self.high, high):
+            return False
+        begins = loop.child_by_field_name("initializer")
+        return self._says(begins, self.low, low) or self._says(condition, self.low, low)
+
+    def _leads(self, node: Node, body: Node, low: frozenset[str], high: frozenset[str]) -> bool:
+        """Whether it is how much lies between them, and the first one leads to a place."""
+        if node.type != "binary_expression" or _operator(self.code, node) != "-":
+            return False
+        left, _, right = node.children
+        if not (self._is(left, self.high, high) and self._is(right, self.low, low)):
+            return False
+        return any(
+            self._says(one.child_by_field_name("indices"), self.low, low)
+            for one in walk(body)
+            if one.type == "subscript_expression" and _index(self.code, one, self.name) is None
+        ) or any(
+            self._says(one, self.low, low) and _is_pointer(self.code, one, body)
+            for one in walk(body)
+            if one.type == "binary_expression" and _operator(self.code, one) == "+"
+        )
+
+    def _is(self, node: Node, index: str, carriers: frozenset[str]) -> bool:
+        """Whether an expression is an item, or a variable that holds it."""
+        while node.type in ("parenthesized_expression", "cast_expression"):
+            node = node.child_by_field_name("value") or node.named_children[0]
+        return _index(self.code, node, self.name) == index or self.code.of(node) in carriers
+
+
+def _set_by(node: Node) -> tuple[Node | None, Node | None]:
+    """What a declaration or assignment sets, and to what."""
+    if node.type == "init_declarator":
+        return node.child_by_field_name("declarator"), node.child_by_field_name("value")
+    if node.type == "assignment_expression":
+        left = node.child_by_field_name("left")
+        plain = left is not None and left.type == "identifier"
+        return (left if plain else None), node.child_by_field_name("right")
+    return None, None
+
+
+def _is_pointer(code: CudaFile, addition: Node, body: Node) -> bool:
+    """Whether something is added to what the function gets by pointer."""
+    left = code.of(addition.children[0])
+    head = "" if body.parent is None else code.of(body.parent).partition("{")[0]
+    return re.search(rf"[*\]][^,()]*\b{re.escape(left)}\b\s*(?=[,)])", head) is not None
+
+
+def _operator(code: CudaFile, node: Node) -> str:
+    operator = node.child_by_field_name("operator")
+    return "" if operator is None else code.of(operator)
+
+
+def _squeezed(text: str) -> str:
+    return _SPACE.sub("", text)

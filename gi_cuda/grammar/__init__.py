@@ -28,6 +28,8 @@ from gi_cuda.grammar.rule_types import (
     RuleType,
 )
 from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read_source
+from gi_cuda.grammar.tested import tested
+from gi_cuda.grammar.untested import Untested, UntestedRule, Why
 
 __all__ = [
     "ALL_TYPES",
@@ -58,8 +60,11 @@ __all__ = [
     "SourceLine",
     "SourceLines",
     "Tree",
+    "Untested",
+    "UntestedRule",
     "View",
     "Wanted",
+    "Why",
     "convert",
     "front_end",
     "in_force",
@@ -70,6 +75,7 @@ __all__ = [
     "read_tree",
     "render",
     "rendered",
+    "tested",
     "touched_loops",
     "write_bnf",
     "write_scope",

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
-from gi_cuda.grammar import Loop, Rule
+from gi_cuda.grammar import Loop, Rule, RuleType
 from gi_cuda.grammar.interface import CountedText, Outcome, Place
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
@@ -52,13 +52,35 @@ class Unreached:
         return 1 - len(self.statements) / self.of if self.of else 1.0
 
 
-def counted_text(subject: Subject) -> CountedText | None:
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What cases reach of a source.
+
+    Attributes:
+        counted: the source with counts; None where it has none.
+        most: of each of its places the most that was counted; none where that is not known.
+        reason: why it is not known; "" where it is.
+    """
+
+    counted: CountedText | None = None
+    most: Sequence[int] = ()
+    reason: str = ""
+
+
+def compiled_rules(subject: Subject) -> tuple[str, ...]:
+    """The rules that the default configuration compiles: those of which anything is counted."""
+    return subject.grammar.under(subject.original.configuration.macros).mutable
+
+
+def counted_text(subject: Subject, *leaving_out: RuleType) -> CountedText | None:
     """A source with a count for each of its places; None where it has none.
 
-    Only what the default configuration compiles is counted.
+    Args:
+        leaving_out: types of rules that get none.
     """
-    active = subject.grammar.under(subject.original.configuration.macros).mutable
-    counted = subject.parsed.count_places(active)
+    rule = subject.grammar.rule
+    names = [name for name in compiled_rules(subject) if rule(name).type not in leaving_out]
+    counted = subject.parsed.count_places(names)
     return counted if counted is not None and counted.places else None
 
 
@@ -95,32 +117,58 @@ def look_for_unreached(
     folder: Path,
     tell: Callable[[str], None],
 ) -> Unreached:
+    """What no case reaches of the reference; see :func:`look_for_reached`."""
+    found = look_for_reached(subject, compiler, pool, folder, tell)
+    if found.counted is None or found.reason:
+        return Unreached(reason=found.reason)
+    return unreached(subject, found.counted, found.most)
+
+
+def look_for_reached(
+    subject: Subject,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Reached:
     """Run the reference once on all cases, in a build that counts all its places.
 
     Only what the default configuration compiles is looked at. Of what a compiler made nothing is
-    told: its source says it better.
+    told: its source says it better. Where a count stands in what has to be a constant, which parts
+    of conditions may be, parts have none.
 
     Args:
         folder: for the binary.
         tell: is told what is done next.
     """
-    counted = counted_text(subject)
-    if counted is None:
-        return Unreached()
-    if len(counted.places) > MOST_PLACES:
-        return Unreached(reason=f"it has {len(counted.places)} places")
-    tell("looking for code that no case reaches")
-    source = as_candidate(subject, counted.text, subject.original.configuration)
-    (binary,) = build_candidates(compiler, [source], folder)
-    if isinstance(binary, BuildFailure):
-        return Unreached(
-            reason=f"with counts in it the reference does not compile: {binary.message}"
-        )
-    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
-    answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
+    found = Reached()
+    for left_out in ((), (RuleType.COND,)):
+        counted = counted_text(subject, *left_out)
+        if counted is None:
+            return Reached()
+        if found.counted is not None and counted.places == found.counted.places:
+            break
+        if len(counted.places) > MOST_PLACES:
+            return Reached(counted, reason=f"it has {len(counted.places)} places")
+        tell("looking for code that no case reaches")
+        source = as_candidate(subject, counted.text, subject.original.configuration)
+        (binary,) = build_candidates(compiler, [source], folder)
+        if not isinstance(binary, BuildFailure):
+            return _run(counted, source.program(binary, _all_cases(subject)), pool)
+        reason = f"with counts in it the reference does not compile: {binary.message}"
+        found = Reached(counted, reason=reason)
+    return found
+
+
+def _run(counted: CountedText, program: Program, pool: Pool[int]) -> Reached:
+    answer = pool.one(CountLoops(program, len(counted.places), LIMIT))
     if not isinstance(answer, LoopCounts):
-        return Unreached(reason=f"with counts in it the reference fails: {answer.message}")
-    return unreached(subject, counted, answer.most)
+        return Reached(counted, reason=f"with counts in it the reference fails: {answer.message}")
+    return Reached(counted, answer.most)
+
+
+def _all_cases(subject: Subject) -> tuple[str, ...]:
+    return (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
 
 
 def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
@@ -148,7 +196,7 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
             many = said.format(len(lines), "" if len(lines) == 1 else "s")
             yield Finding(
                 f"{file}:{lines[0]}",
-                f"{many}: {_said(lines)}",
+                f"{many}: {lines_said(lines)}",
                 "whatever a variant does there is accepted: add a case that gets there",
             )
     rules = subject.grammar.rules
@@ -162,12 +210,13 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
         yield Finding(
             f"{file}:{lines[0]}",
             f"no case takes {len(lines)} loop{'s' * (len(lines) > 1)} round a second time: "
-            + _said(lines),
+            + lines_said(lines),
             "whatever a variant does to its step is accepted: add a case with more to do",
         )
 
 
-def _said(lines: Sequence[int]) -> str:
+def lines_said(lines: Sequence[int]) -> str:
+    """Numbers of lines in words."""
     return f"line{'' if len(set(lines)) == 1 else 's'} {listed(_ranges(lines))}"
 
 

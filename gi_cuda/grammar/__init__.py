@@ -28,7 +28,7 @@ from gi_cuda.grammar.rule_types import (
     RuleType,
 )
 from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read_source
-from gi_cuda.grammar.tested import tested
+from gi_cuda.grammar.tested import only_tested
 from gi_cuda.grammar.untested import Untested, UntestedRule, Why
 
 __all__ = [
@@ -69,13 +69,13 @@ __all__ = [
     "front_end",
     "in_force",
     "instrument",
+    "only_tested",
     "read_files",
     "read_grammar",
     "read_source",
     "read_tree",
     "render",
     "rendered",
-    "tested",
     "touched_loops",
     "write_bnf",
     "write_scope",

@@ -14,7 +14,7 @@ from gi_cuda.grammar.rule_types import Operation
 from gi_cuda.grammar.untested import Untested
 
 
-def tested(rules: Rules, untested: Untested) -> Rules:
+def only_tested(rules: Rules, untested: Untested) -> Rules:
     """The rules with those operations alone that some case tests."""
     if not untested.rules:
         return rules

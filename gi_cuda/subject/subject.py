@@ -22,7 +22,7 @@ from gi_cuda.grammar import (
     Untested,
     Wanted,
     front_end,
-    tested,
+    only_tested,
 )
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.spec import (
@@ -113,7 +113,7 @@ class Subject:
     @cached_property
     def offered(self) -> Rules:
         """The same with what a search may do to them: what some case tests."""
-        return tested(self.grammar, self.untested)
+        return only_tested(self.grammar, self.untested)
 
     @property
     def level(self) -> str:

@@ -237,8 +237,9 @@ class _Layout:
         if head := _IF.search(self.bare, opened + 1, at):
             at = head.start()
         before = max(opened + 1, self.bare.rfind("}", opened, at) + 1, earliest)
-        plain = before < at and not _CONTROL.search(self.bare, before, at)
-        return before if plain else at, label.start() if label else closed
+        for jump in _CONTROL.finditer(self.bare, before, at):
+            before = self._statement(jump.start()) or at
+        return min(before, at), label.start() if label else closed
 
     def branches(self, condition_end: int) -> tuple[Span | None, Span | None]:
         """The two branches of an ``if``, the second with its ``else``; None: there is none, or it

@@ -20,6 +20,6 @@ def untested(run: Run, changes: Sequence[Change]) -> dict[str, str]:
     if found is None:
         tools = run.tools
         found = look_for_untested(
-            run.source, tools.compiler, tools.pool, tools.scratch("untested"), lambda _: None
+            run.subject, tools.compiler, tools.pool, tools.scratch("untested"), lambda _: None
         )
     return untested_changes(found, changes)

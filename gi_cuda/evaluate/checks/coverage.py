@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts, Program
+from gi_cuda.backends.protocol.requests import CountLoops, LoopCounts
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding, listed
-from gi_cuda.grammar import Loop, Rule, RuleType
+from gi_cuda.grammar import Loop, Rule
 from gi_cuda.grammar.interface import CountedText, Outcome, Place
 from gi_cuda.spec import CaseRole
 from gi_cuda.subject import Subject
@@ -72,15 +72,9 @@ def compiled_rules(subject: Subject) -> tuple[str, ...]:
     return subject.grammar.under(subject.original.configuration.macros).mutable
 
 
-def counted_text(subject: Subject, *leaving_out: RuleType) -> CountedText | None:
-    """A source with a count for each of its places; None where it has none.
-
-    Args:
-        leaving_out: types of rules that get none.
-    """
-    rule = subject.grammar.rule
-    names = [name for name in compiled_rules(subject) if rule(name).type not in leaving_out]
-    counted = subject.parsed.count_places(names)
+def counted_text(subject: Subject) -> CountedText | None:
+    """A source with a count for each of its places; None where it has none."""
+    counted = subject.parsed.count_places(compiled_rules(subject))
     return counted if counted is not None and counted.places else None
 
 
@@ -134,41 +128,28 @@ def look_for_reached(
     """Run the reference once on all cases, in a build that counts all its places.
 
     Only what the default configuration compiles is looked at. Of what a compiler made nothing is
-    told: its source says it better. Where a count stands in what has to be a constant, which parts
-    of conditions may be, parts have none.
+    told: its source says it better.
 
     Args:
         folder: for the binary.
         tell: is told what is done next.
     """
-    found = Reached()
-    for left_out in ((), (RuleType.COND,)):
-        counted = counted_text(subject, *left_out)
-        if counted is None:
-            return Reached()
-        if found.counted is not None and counted.places == found.counted.places:
-            break
-        if len(counted.places) > MOST_PLACES:
-            return Reached(counted, reason=f"it has {len(counted.places)} places")
-        tell("looking for code that no case reaches")
-        source = as_candidate(subject, counted.text, subject.original.configuration)
-        (binary,) = build_candidates(compiler, [source], folder)
-        if not isinstance(binary, BuildFailure):
-            return _run(counted, source.program(binary, _all_cases(subject)), pool)
+    counted = counted_text(subject)
+    if counted is None:
+        return Reached()
+    if len(counted.places) > MOST_PLACES:
+        return Reached(counted, reason=f"it has {len(counted.places)} places")
+    tell("looking for code that no case reaches")
+    source = as_candidate(subject, counted.text, subject.original.configuration)
+    (binary,) = build_candidates(compiler, [source], folder)
+    if isinstance(binary, BuildFailure):
         reason = f"with counts in it the reference does not compile: {binary.message}"
-        found = Reached(counted, reason=reason)
-    return found
-
-
-def _run(counted: CountedText, program: Program, pool: Pool[int]) -> Reached:
-    answer = pool.one(CountLoops(program, len(counted.places), LIMIT))
+        return Reached(counted, reason=reason)
+    cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
+    answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
     if not isinstance(answer, LoopCounts):
         return Reached(counted, reason=f"with counts in it the reference fails: {answer.message}")
     return Reached(counted, answer.most)
-
-
-def _all_cases(subject: Subject) -> tuple[str, ...]:
-    return (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
 
 
 def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:

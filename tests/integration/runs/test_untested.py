@@ -26,7 +26,6 @@ from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import DATABASE, Plan, left_alone, stored_untested
-from gi_cuda.runs.tools import open_tools
 from gi_cuda.search import PRESETS
 from gi_cuda.search.strategies.barracuda import SETTINGS
 from gi_cuda.store import Store, Tabued
@@ -165,19 +164,3 @@ def test_where_it_cannot_be_told_all_is_drawn_and_that_is_said(
     assert re.fullmatch(
         r"which changes no case tests is not known, so that all are made: it has \d+ places", said
     )
-
-
-def test_parts_of_a_condition_that_has_to_be_constant_are_not_counted(tmp_path: Path) -> None:
-    folder = target(tmp_path / "even")
-    kernel = folder / "kernel.cu"
-    shared, constant = "tile[BLOCK];", "tile[(BLOCK > 3 && BLOCK < 99) ? BLOCK : 1];"
-    text = kernel.read_text()
-    assert shared in text
-    kernel.write_text(text.replace(shared, constant))
-    subject = load_subject(folder, "host", edits="full")
-    with open_tools(subject, tmp_path / "tools", workers=1, jobs=2) as tools:
-        found = look_for_untested(
-            subject, tools.compiler, tools.pool, tools.scratch("u"), lambda _: None
-        )
-    assert found.reason == ""
-    assert {"IF_kernel.cu_23", "_kernel.cu_26"} <= found.rules.keys()

@@ -178,7 +178,8 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
             yield Finding(
                 f"{file}:{lines[0]}",
                 f"{many}: {lines_said(lines)}",
-                "whatever a variant does there is accepted: add a case that gets there",
+                "whatever a variant does there is accepted, so that a search leaves it alone: add a"
+                " case that gets there",
             )
     rules = subject.grammar.rules
     files = {
@@ -192,7 +193,8 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
             f"{file}:{lines[0]}",
             f"no case takes {len(lines)} loop{'s' * (len(lines) > 1)} round a second time: "
             + lines_said(lines),
-            "whatever a variant does to its step is accepted: add a case with more to do",
+            "whatever a variant does to its step is accepted, so that a search leaves it alone: add"
+            " a case with more to do",
         )
 
 

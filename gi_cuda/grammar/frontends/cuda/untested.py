@@ -12,6 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import compress
 
 from gi_cuda.grammar.frontends.cuda.guard import ends_with_condition
 from gi_cuda.grammar.frontends.cuda.reading import bare_text
@@ -168,18 +169,20 @@ class _Reading:
         return found
 
     def _dead_by_layout(self) -> Iterator[Span]:
-        layout = self._layout
+        told = 0
         for rule in self._counted:
             if rule.name not in self._reached:
                 yield rule.start, rule.end
-                if rule.block and rule.type in (RuleType.STATEMENT, RuleType.IF):
-                    yield layout.in_line(rule.start, self._last_before(rule.start))
+                stands = rule.block and rule.type in (RuleType.STATEMENT, RuleType.IF)
+                if stands and rule.start >= told:
+                    in_line = self._layout.in_line(rule.start, self._last_before(rule.start))
+                    told = in_line[1]
+                    yield in_line
             if rule.type is RuleType.IF:
-                then, otherwise = layout.branches(rule.end)
-                if then and Place(rule.name, Outcome.TRUE) not in self.seen:
-                    yield then
-                if otherwise and Place(rule.name, Outcome.FALSE) not in self.seen:
-                    yield otherwise
+                outcomes = (Place(rule.name, one) for one in (Outcome.TRUE, Outcome.FALSE))
+                never = [one not in self.seen for one in outcomes]
+                if any(never):
+                    yield from compress(self._layout.branches(rule.end), never)
         for loop in self.grammar.loops:
             if self._is_never_entered(loop):
                 yield loop.condition[1] + 1, loop.end
@@ -241,20 +244,16 @@ class _Layout:
             before = self._statement(jump.start()) or at
         return min(before, at), label.start() if label else closed
 
-    def branches(self, condition_end: int) -> tuple[Span | None, Span | None]:
-        """The two branches of an ``if``, the second with its ``else``; None: there is none, or it
-        is not to be told."""
+    def branches(self, condition_end: int) -> Sequence[Span]:
+        """The branches of an ``if``, the second with its ``else``: none or one where there are no
+        more, or it is not to be told."""
         close = self._next(condition_end)
-        if not self.bare.startswith(")", close):
-            return None, None
-        end = self._statement(close + 1)
+        end = self._statement(close + 1) if self.bare.startswith(")", close) else None
         if end is None:
-            return None, None
+            return ()
         otherwise, then = self._next(end), (close + 1, end)
-        if not _ELSE.match(self.bare, otherwise):
-            return then, None
-        last = self._statement(otherwise + len("else"))
-        return then, (otherwise, last) if last is not None else None
+        last = self._otherwise(end)
+        return (then,) if last is None else (then, (otherwise, last))
 
     def _statement(self, at: int) -> int | None:
         """Where the statement ends that begins at a place or after it."""
@@ -266,10 +265,7 @@ class _Layout:
             end = None if closed is None else self._statement(closed)
             if end is None or not head[0].startswith("if"):
                 return end
-            otherwise = self._next(end)
-            if _ELSE.match(self.bare, otherwise):
-                return self._statement(otherwise + len("else"))
-            return end
+            return self._otherwise(end) if _ELSE.match(self.bare, self._next(end)) else end
         if _UNTOLD.match(self.bare, at):
             return None
         while at < len(self.bare) and self.bare[at] not in ";}":
@@ -278,6 +274,11 @@ class _Layout:
                 return None
             at = over
         return at + 1 if self.bare.startswith(";", at) else None
+
+    def _otherwise(self, end: int) -> int | None:
+        """Where an ``else`` ends that follows what ends at a place; None where none does."""
+        word = _ELSE.match(self.bare, self._next(end))
+        return None if word is None else self._statement(word.end())
 
     def _next(self, at: int) -> int:
         """The next place that is not blank."""

@@ -13,6 +13,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
@@ -63,8 +64,16 @@ def finalists(run: Run) -> list[Finalist]:
 
 
 def _best(run: Run) -> list[Finalist]:
+    """The best individuals of which every change is tested by some case, best first."""
     best = run.store.best(AMONG)
-    return [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+    return [(ident, genotype) for ident, genotype in found if not _untested(run, genotype)]
+
+
+def _untested(run: Run, genotype: Genotype) -> dict[str, str]:
+    """What its search was not to change, and the genotype does."""
+    effective = canonical(genotype, run.subject.order)
+    return untested_changes(run.subject.untested, effective.edits)
 
 
 def different(found: Sequence[Finalist], count: int) -> list[Finalist]:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.init import Proposal
 from gi_cuda.init.sizes import Extent
-from gi_cuda.trial.facts import CASES, LARGE_CASES, bytes_of, impossible, plan
+from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import GPU_GOAL
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
@@ -29,8 +29,9 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _MOST_BYTES = 1 << 28
 """Of all buffers in a case."""
 
-_SOME_BYTES = 1 << 26
-"""Of these to which they grow: they are restored, and compared, with every launch."""
+_MOST_JUDGED = 1 << 26
+"""Of what is judged, to which that grows: where answers differ in bits, an oracle on the host looks
+at all of it."""
 
 _MOST_LONGER = 64
 
@@ -129,9 +130,10 @@ def _halved(proposal: Proposal) -> Proposal:
 def _longer(proposal: Proposal, seconds: float) -> Proposal:
     """With more data on a GPU, so that a launch takes long enough to be timed well there."""
     factor = min(GPU_GOAL / max(seconds, 1e-6), _MOST_LONGER)
-    most = min(_bytes(proposal) * factor, _SOME_BYTES)
+    most = min(_bytes(proposal) * factor, _MOST_BYTES)
     for _ in range(math.floor(math.log2(factor))):
-        if _bytes(longer := _doubled(proposal)) <= most:
+        longer = _doubled(proposal)
+        if _bytes(longer) <= most and _bytes(longer, JUDGED) <= _MOST_JUDGED:
             proposal = longer
     return proposal
 
@@ -148,9 +150,11 @@ def _doubled(proposal: Proposal) -> Proposal:
     return proposal if impossible(doubled, LARGE_CASES) else doubled
 
 
-def _bytes(proposal: Proposal) -> int:
-    """Of all buffers in the larger case for a GPU."""
-    return max(bytes_of(proposal, plan(proposal, one)) for one in LARGE_CASES)
+def _bytes(proposal: Proposal, roles: Collection[str] = ()) -> int:
+    """Of all buffers, or of those of some roles, in the larger case for a GPU."""
+    buffers = tuple(one for one in proposal.buffers if not roles or one.role in roles)
+    some = replace(proposal, buffers=buffers)
+    return max(bytes_of(some, plan(proposal, one)) for one in LARGE_CASES)
 
 
 def _as_on_host(proposal: Proposal) -> Proposal:

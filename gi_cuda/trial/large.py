@@ -30,8 +30,8 @@ _MOST_BYTES = 1 << 28
 """Of all buffers in a case."""
 
 _MOST_JUDGED = 1 << 26
-"""Of what is judged, to which that grows: where answers differ in bits, an oracle on the host looks
-at all of it."""
+"""Of what is judged in a case: where answers differ in bits, an oracle on the host looks at all of
+it, which took more than half of a search with twice as much."""
 
 _MOST_LONGER = 64
 
@@ -95,7 +95,7 @@ def _fitting(proposal: Proposal) -> Proposal:
 def _too_much(proposal: Proposal) -> bool:
     if impossible(proposal, LARGE_CASES):
         return True
-    return any(bytes_of(proposal, plan(proposal, one)) > _MOST_BYTES for one in LARGE_CASES)
+    return _bytes(proposal) > _MOST_BYTES or _bytes(proposal, JUDGED) > _MOST_JUDGED
 
 
 def _has_large(proposal: Proposal) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.untested import untested_changes
-from gi_cuda.genome import Changed, Genotype, canonical, changes_of
+from gi_cuda.genome import Change, Changed, Genotype, canonical, changes_of, with_changes
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
 from gi_cuda.results.verdict import is_certainly_slower, is_faster
@@ -114,21 +114,52 @@ def select_winner(run: Run) -> Winner | None:
     """Validate the best individuals beside a copy of the reference, and store the first of them
     that is correct and faster than that copy may seem.
 
-    Of twins only the better one is validated, while there are others. Where none holds, others
-    follow that share less with those that failed. None where none of them holds either; what was
-    stored before is then forgotten.
+    Of twins only the better one is validated, while there are others. Where none holds, the best
+    ones follow that have no change which is wrong by itself, or else others that share less with
+    those that failed. None where none of them holds either; what was stored before is then
+    forgotten.
     """
     found = _best(run)
     failed: list[Finalist] = []
-    entered = different(found, FINALISTS)
     winner = None
     for _ in range(ROUNDS):
-        if entered and winner is None:
+        if winner is None and (entered := _next(run, found, failed)):
             winner = _validated(run, entered)
             failed += entered
-            entered = less_suspect(found, failed, FINALISTS)
     keep_winner(run.store, winner)
     return winner
+
+
+def _next(run: Run, found: Sequence[Finalist], failed: Sequence[Finalist]) -> list[Finalist]:
+    """Those that are validated after others failed."""
+    if not failed:
+        return different(found, FINALISTS)
+    innocent = without(found, wrong_alone(run, failed), failed)
+    if innocent:
+        return different(innocent, FINALISTS)
+    return less_suspect(found, failed, FINALISTS)
+
+
+def wrong_alone(run: Run, finalists: Sequence[Finalist]) -> frozenset[Change]:
+    """The changes of some that are wrong on the held-out cases with no other one beside them."""
+    every = dict.fromkeys(one for _, genotype in finalists for one in changes_of(genotype))
+    alone = {one: with_changes(run.subject.original, [one]) for one in every}
+    singles = {one: genotype for one, genotype in alone.items() if genotype is not None}
+    seen = run.glance([candidate(run.subject, genotype) for genotype in singles.values()])
+    return frozenset(one for one, found in zip(singles, seen, strict=True) if not found.correct)
+
+
+def without(
+    found: Sequence[Finalist], changes: Collection[Change], tried: Sequence[Finalist]
+) -> list[Finalist]:
+    """Those of what was found that have none of some changes, and were not tried; none where there
+    are no such changes."""
+    known = {ident for ident, _ in tried}
+    return [
+        (ident, genotype)
+        for ident, genotype in found
+        if changes and ident not in known and not set(changes).intersection(changes_of(genotype))
+    ]
 
 
 def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:

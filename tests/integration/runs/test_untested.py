@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.winner import finalists, select_winner
+from gi_cuda.analyze.winner import FINALISTS, finalists, select_winner, wrong_alone
 from gi_cuda.cli.evolve import _beginning
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.untested import look_for_untested
@@ -35,6 +35,7 @@ from tests.command import gi_cuda
 EVEN = Path(__file__).parents[2] / "targets" / "even"
 ODD = "<IF_kernel.cu_23>"
 NEVER = "<_kernel.cu_26>"
+GUARD = "<IF_kernel.cu_22>"
 WASTE = "<_kernel.cu_19>"
 PLAN = Plan("barracuda", SETTINGS, 1, 1, 2)
 
@@ -116,6 +117,22 @@ def test_the_best_of_which_all_is_tested_is_the_winner(run: Run, few_processes: 
     # Those are right on all cases, so that nothing else would tell.
     genotype = run.subject.read(f"{ODD} {NEVER} {WASTE}")
     assert set(untested(run, changes_of(genotype))) == {ODD, NEVER}
+
+
+def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_processes: None) -> None:
+    folder = target(tmp_path / "whole")
+    file = folder / "target.toml"
+    # As many elements as threads: the train case does not tell that nobody asks for the end.
+    file.write_text(file.read_text().replace("n = 4000", "n = 4096"))
+    with create_run(load_subject(folder, "host"), tmp_path / "run", PLAN) as run:
+        for ident in range(1, FINALISTS + 2):
+            individual(run, ident, f"{GUARD} {WASTE}", 0.2)
+        individual(run, 99, WASTE, 0.4)
+        (guard, _) = changes_of(run.subject.read(f"{GUARD} {WASTE}"))
+        assert wrong_alone(run, finalists(run)) == {guard}
+        winner = select_winner(run)
+        assert winner is not None
+        assert winner.ident == 99
 
 
 def test_a_search_does_not_start_from_what_no_case_tests(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.winner import different, less_suspect
+from gi_cuda.analyze.winner import different, less_suspect, without
 from gi_cuda.genome import Configuration, Delete, Genotype, Space
 
 
@@ -25,6 +25,18 @@ def test_where_all_are_twins_the_best_are_validated() -> None:
     found = [(number, having("a", "b", "c", f"d{number}")) for number in range(8)]
     assert [ident for ident, _ in different(found, 5)] == [0, 1, 2, 3, 4]
     assert different([], 5) == []
+
+
+def test_what_has_a_change_that_is_wrong_by_itself_is_left_out() -> None:
+    found = [
+        (7, having("good", "bad", "fine")),
+        (3, having("good", "bad")),
+        (9, having("good", "fine", "new")),
+        (8, having("good", "fine")),
+    ]
+    assert [ident for ident, _ in without(found, {Delete("bad")}, found[:1])] == [9, 8]
+    assert [ident for ident, _ in without(found, {Delete("bad")}, found[2:3])] == [8]
+    assert without(found, frozenset(), found[:1]) == []
 
 
 def test_where_none_held_those_follow_that_share_least_with_them() -> None:

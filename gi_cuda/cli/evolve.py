@@ -154,7 +154,8 @@ def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
     if len(names) == len(baseline.on_each):
         yield several_words(names, baseline.on_each)
     yield from run.tools.backend.left_out
-    yield from untested_words(stored_untested(run.store), allowed=plan.untested)
+    if run.preset.variation.code:
+        yield from untested_words(stored_untested(run.store), allowed=plan.untested)
     if (idle := idle_gpu(backend)) is not None:
         name, gpu = idle
         yield (

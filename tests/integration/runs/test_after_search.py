@@ -172,10 +172,13 @@ def test_the_best_of_several_is_the_winner(run: Path, finished: Any, tmp_path: P
 
 @pytest.mark.usefixtures("minimized")
 def test_validate_of_what_is_not_faster_fails_with_status_1(run: Path, finished: Any) -> None:
-    words = ["--genotype", "REPEAT=2", "--sanitizers", "none"]
+    change = "<_kernel.cu_29>+<_kernel.cu_22>"
+    words = ["--genotype", f"REPEAT=2 {change}", "--sanitizers", "none"]
     done = gi_cuda("validate", run, *words, cwd=finished.repository)
     assert done.returncode == 1
     assert "FAILS: the given genotype is not faster beyond the noise" in done.stdout
+    said = f"not tested: {change}: no case reaches kernel.cu:29, where it changes something"
+    assert said in done.stdout
 
 
 @pytest.mark.usefixtures("minimized")

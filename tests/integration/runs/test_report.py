@@ -140,14 +140,15 @@ def test_large_runs_lose_detail_and_say_so(
 
 
 def test_several_runs_are_compared(run: Path, tmp_path: Path) -> None:
-    runs = [run]
-    for number, speed in ((2, 3.0), (3, 4.0)):
-        other = Path(shutil.copytree(run, tmp_path / f"run{number}"))
+    runs = []
+    kinds = ((1, "barracuda", 2.0), (2, "adaptive", 3.0), (3, "adaptive", 4.0))
+    for number, preset, speed in kinds:
+        other = run if number == 1 else Path(shutil.copytree(run, tmp_path / f"run{number}"))
         with open_store(other) as store:
             winner = store.get("champion")
             winner["validation"]["overall"]["value"] = speed
             plan = store.get("plan")
-            store.put(champion=winner, plan=plan | {"preset": "adaptive", "seed": number})
+            store.put(champion=winner, plan=plan | {"preset": preset, "seed": number})
         runs.append(other)
     text = page_of(*runs, run / ".." / "run", output=tmp_path / "page.html")
     assert "<small>3 runs</small>" in text  # the one named twice is one

@@ -107,23 +107,34 @@ def select_winner(run: Run) -> Winner | None:
 
     Of twins only the better one is validated, while there are others. Where none holds, others
     follow that share less with those that failed. None where none of them holds either; what was
-    stored before is then forgotten.
+    stored before is then forgotten, and what spoke against the first of them is kept.
     """
     found = _best(run)
     failed: list[Finalist] = []
+    refusals: list[str] = []
     entered = different(found, FINALISTS)
     winner = None
     for _ in range(ROUNDS):
         if entered and winner is None:
-            winner = _validated(run, entered)
+            winner = _validated(run, entered, refusals)
             failed += entered
             entered = less_suspect(found, failed, FINALISTS)
     keep_winner(run.store, winner)
+    run.store.put(refusal="" if winner or not refusals else refusals[0])
     return winner
 
 
-def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
-    """The first that holds."""
+def stored_refusal(store: Store) -> str:
+    """What spoke against the best individual where none holds; "" where it was not faster."""
+    return str(store.get("refusal", ""))
+
+
+def _validated(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Winner | None:
+    """The first that holds.
+
+    Args:
+        refusals: what speaks against those that do not is added.
+    """
     candidates = [candidate(run.subject, genotype) for _, genotype in entered]
     noise, *validations = run.validate([unmodified(run.subject), *candidates])
     for (ident, genotype), one, measured in zip(entered, candidates, validations, strict=True):
@@ -131,6 +142,8 @@ def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)
             return Winner(ident, str(effective), validation)
+        if validation.message:
+            refusals.append(f"individual {ident}: {validation.message}")
     return None
 
 

@@ -137,6 +137,7 @@ def evolve(
     seed: int = 1,
     edits: str = "paper",
     seconds: float | None = None,
+    untested: bool = False,
     progress: Callable[[Progress], object] = lambda _: None,
 ) -> StoredRun:
     """Search, and validate the best on the held-out cases, as ``gi-cuda evolve`` does.
@@ -149,6 +150,7 @@ def evolve(
             default the reference.
         settings: the numbers of the search; by default the preset's own.
         seconds: to search; then it stops cleanly, and validates what it has.
+        untested: make changes that no case tests, too.
         progress: called after every evaluation and every generation. What it raises ends the
             search, and ``gi-cuda resume`` goes on with it.
 
@@ -163,7 +165,7 @@ def evolve(
     chosen.demand(subject)
     folder = Path(run) if run else default_folder(subject.target.name)
     workers = open_backend(backend).workers(0, cores())
-    plan = Plan(preset, settings or chosen.settings, seed, workers, cores())
+    plan = Plan(preset, settings or chosen.settings, seed, workers, cores(), untested=untested)
     cache = open_cache(_complain)
     with create_run(subject, folder, plan, begun, cache=cache) as opened:
         end = None if seconds is None else time.monotonic() + seconds

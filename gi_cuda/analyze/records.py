@@ -15,10 +15,18 @@ from gi_cuda.analyze.validate.acceptance import Acceptance
 from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_minimized, stored_winner
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
+from gi_cuda.grammar import Untested
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
 from gi_cuda.results.generation import Generation, Individual, Phases
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.stored import Plan, stored_baseline, stored_plan, stored_start, stored_subject
+from gi_cuda.runs.stored import (
+    Plan,
+    stored_baseline,
+    stored_plan,
+    stored_start,
+    stored_subject,
+    stored_untested,
+)
 from gi_cuda.store import Store
 from gi_cuda.subject import Started, Subject
 
@@ -137,6 +145,7 @@ class RunRecord:
         target_hash, grammar_hash: of what it depends on.
         reference_seconds: median time of the reference on the train cases.
         noise_floor: as a fraction.
+        untested: what no case tests; None in runs of before that was looked for.
         generations: in order.
         phases: where the time of all went, seconds.
         individuals: the best, best first; the uncertain ones where none is faster.
@@ -160,6 +169,7 @@ class RunRecord:
     grammar_hash: str
     reference_seconds: float
     noise_floor: float
+    untested: Untested | None
     generations: tuple[GenerationRecord, ...]
     phases: Phases
     individuals: tuple[IndividualRecord, ...]
@@ -195,6 +205,7 @@ def run_record(store: Store, folder: Path, best: int, subject: Subject | None) -
         store.get("grammar_hash"),
         baseline.seconds,
         baseline.floor,
+        stored_untested(store),
         tuple(generation_records(store, generations)),
         sum((one.phases for one in generations), Phases()),
         tuple(individual_record(*one) for one in members),
@@ -318,6 +329,8 @@ def commands(
         words += ["--level", level]
     for option, file in zip(("--bnf", "--scope"), store.get("grammar_files"), strict=False):
         words += [option, place(file)]
+    if plan.untested:
+        words.append("--untested")
     if (start := stored_start(store)) is not None and start.run:
         words += ["--from", place(start.run)]
     if stored_winner(store) is None:

@@ -13,6 +13,7 @@ from gi_cuda.analyze.minimization import Minimization
 from gi_cuda.analyze.minimize import WrongWinner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Changed, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
@@ -63,8 +64,16 @@ def finalists(run: Run) -> list[Finalist]:
 
 
 def _best(run: Run) -> list[Finalist]:
+    """The best individuals of which every change is tested by some case, best first."""
     best = run.store.best(AMONG)
-    return [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+    found = [(one.ident, run.subject.read(one.genotype)) for one, _ in best]
+    return [(ident, genotype) for ident, genotype in found if not _untested(run, genotype)]
+
+
+def _untested(run: Run, genotype: Genotype) -> dict[str, str]:
+    """What its search was not to change, and the genotype does."""
+    effective = canonical(genotype, run.subject.order)
+    return untested_changes(run.subject.untested, effective.edits)
 
 
 def different(found: Sequence[Finalist], count: int) -> list[Finalist]:
@@ -135,9 +144,9 @@ def _validated(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Wi
     Args:
         refusals: what speaks against those that do not is added.
     """
-    candidates = [candidate(run.subject, genotype) for _, genotype in entered]
-    noise, *validations = run.validate([unmodified(run.subject), *candidates])
-    for (ident, genotype), one, measured in zip(entered, candidates, validations, strict=True):
+    for ident, genotype in _hopeful(run, entered, refusals):
+        one = candidate(run.subject, genotype)
+        noise, measured = run.validate([unmodified(run.subject), one])
         validation = run.tools.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)
@@ -145,6 +154,24 @@ def _validated(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Wi
         if validation.message:
             refusals.append(f"individual {ident}: {validation.message}")
     return None
+
+
+def _hopeful(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Iterator[Finalist]:
+    """Those that a short look does not dismiss: a validation takes many processes, one by one.
+
+    Args:
+        refusals: as of :func:`_validated`.
+    """
+    candidates = [candidate(run.subject, genotype) for _, genotype in entered]
+    for finalist, one, seen in zip(entered, candidates, run.glance(candidates), strict=True):
+        may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
+        complaint = seen.message
+        if may_hold:
+            complaint = run.tools.dependence.complaint(one) or run.tools.other_data.complaint(one)
+            if not complaint:
+                yield finalist
+        if complaint:
+            refusals.append(f"individual {finalist[0]}: {complaint}")
 
 
 def keep_winner(store: Store, winner: Winner | None) -> None:

@@ -344,10 +344,12 @@ def _kill(pids: Sequence[int]) -> None:
 
 def _living(session: int) -> Iterator[int]:
     """Processes of a session in which anything still runs; none where the system has no /proc."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    # A pattern that ends in "stat" would ask whether that exists, which fails where a process ends.
+    for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
-            state, _, _, theirs, *more = stat.read_text(errors="replace").rpartition(")")[2].split()
+            stat = (process / "stat").read_text(errors="replace")
+            state, _, _, theirs, *more = stat.rpartition(")")[2].split()
             threads = int(more[13])
             # The first thread of a process may be through while another one is stuck.
             if int(theirs) == session and (state not in "ZX" or threads > 1):
-                yield int(stat.parent.name)
+                yield int(process.name)

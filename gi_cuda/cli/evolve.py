@@ -37,10 +37,11 @@ from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.evaluate.levels import check_level, open_subject
 from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
+from gi_cuda.report.untested import untested_words
 from gi_cuda.report.winner import device_words, several_words
 from gi_cuda.runs.create import create_run, default_folder
 from gi_cuda.runs.run import Run
-from gi_cuda.runs.stored import Plan
+from gi_cuda.runs.stored import Plan, stored_untested
 from gi_cuda.search import DEFAULT, PRESETS, find_preset
 
 _PRESETS = "; ".join(f"{name}: {preset.help}" for name, preset in PRESETS.items())
@@ -100,6 +101,12 @@ def command(
     workers: Workers = 0,
     jobs: Jobs = 0,
     no_cache: NoCache = False,
+    untested: Annotated[
+        bool,
+        typer.Option(
+            "--untested", help="Make changes that no case tests, too; a winner may be so."
+        ),
+    ] = False,
     force: Force = False,
 ) -> None:
     """Evolve a target's source or its PTX; ends with the best individual validated on held-out
@@ -119,7 +126,7 @@ def command(
             settings = chosen.settings.having(population, generations)
             chosen_devices = devices_of(backend, devices)
             most = open_backend(backend, chosen_devices).workers(workers, cores())
-            plan = Plan(preset, settings, seed, most, jobs or cores(), chosen_devices)
+            plan = Plan(preset, settings, seed, most, jobs or cores(), chosen_devices, untested)
             folder = run or default_folder(subject.target.name)
             stack.enter_context(saying_how_to_go_on(folder))
             opened = stack.enter_context(
@@ -147,6 +154,7 @@ def _beginning(run: Run, seconds: float | None) -> Iterator[str]:
     if len(names) == len(baseline.on_each):
         yield several_words(names, baseline.on_each)
     yield from run.tools.backend.left_out
+    yield from untested_words(stored_untested(run.store), allowed=plan.untested)
     if (idle := idle_gpu(backend)) is not None:
         name, gpu = idle
         yield (

@@ -25,6 +25,7 @@ from gi_cuda.genome import canonical
 from gi_cuda.report.as_json import ShownGeneration, ShownIndividual
 from gi_cuda.report.show import BY_WHAT_IS_SURE, generations_table, phases_table, print_individuals
 from gi_cuda.report.tables import print_diff, print_table, say, say_whole
+from gi_cuda.report.untested import untested_words
 from gi_cuda.report.winner import device_words, print_changes, print_winner
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import open_store
@@ -71,6 +72,8 @@ def _overview(store: Store, run: Path, best: int) -> RunRecord:
     )
     if record.started is not None:
         say(console, f"started from {record.started}")
+    for line in untested_words(record.untested, allowed=record.plan.untested):
+        say(console, line)
     generations = store.generations()
     best_of_each = [store.best_ratio(generation.number) for generation in generations]
     print_table(console, generations_table(generations, best_of_each))

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from gi_cuda.analyze.explain.untested import untested
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.acceptance import Acceptance, Entry, TriedCandidate, accept, remember
 from gi_cuda.analyze.winner import choose_individual, how_to_go_on
@@ -32,8 +33,9 @@ from gi_cuda.cli.options import (
     follow,
 )
 from gi_cuda.errors import UserError
+from gi_cuda.genome import changes_of
 from gi_cuda.report.as_json import Validated
-from gi_cuda.report.tables import print_table, say
+from gi_cuda.report.tables import print_table, say, say_whole
 from gi_cuda.report.validate import portability_table, print_acceptance
 from gi_cuda.runs.lock import locked
 from gi_cuda.runs.run import Run, open_run
@@ -97,6 +99,7 @@ def command(  # typer makes an option of each parameter
         chosen = clean or result.tried[0]
         here = portability.measured(opened.store, opened.subject, result, chosen)
         subject = opened.subject
+        doubts = untested(opened, changes_of(subject.read(chosen.genotype)))
         if not (application and clean):
             remember(opened.store, result)
     if application and clean:  # no worker is on the device any more
@@ -105,6 +108,8 @@ def command(  # typer makes an option of each parameter
     if json:
         print_json(Validated(accepted.name if accepted else None, result, unwatched))
     print_acceptance(console, result, unwatched)
+    for change, why in doubts.items():
+        say_whole(console, f"not tested: {change}: {why}")
     if result.application and (outside := steps.elsewhere(subject, subject.read(here.genotype))):
         say(console, f"not part of the source, so not in the application: {'; '.join(outside)}")
     for path, there in elsewhere.items():

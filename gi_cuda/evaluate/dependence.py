@@ -1,7 +1,8 @@
 """Does a variant leave out an input on which the reference's answers depend?
 
-Where the part of an input in the answers is smaller than what the oracle allows, a variant that
-puts zero in its place is right on all cases, and wrong. Nothing that does so is certified.
+Where the part of an input in the answers is smaller than what the oracle allows, or a number that a
+kernel gets is never what limits it, a variant that puts a constant in its place is right on all
+cases, and wrong. Nothing that does so is certified.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import DependsOn, Program
+from gi_cuda.backends.protocol.requests import DependsOn, Instead, Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
@@ -19,12 +20,16 @@ from gi_cuda.spec import BufferRole, Target
 from gi_cuda.subject import Subject
 
 LIMIT = 10.0
-"""Seconds after which a launch with zeros counts as hung."""
+"""Seconds after which a launch with something else counts as hung."""
 
 
-def inputs(target: Target) -> list[str]:
-    """What may be zero: buffers in plain memory that the case gives and that hold no addresses, and
-    scalars that are real numbers. Integer ones decide how much there is to do."""
+def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
+    """What may be something else, and what that may be, in the order in which to try.
+
+    These are buffers in plain memory that the case gives and that hold no addresses, and scalars
+    that are passed to a kernel. Integers decide how much there is to do, so half of one is tried
+    first, and 0 last, with which a kernel may divide.
+    """
     read_through = {one.buffer for one in target.textures}
     buffers = [
         one.name
@@ -34,12 +39,17 @@ def inputs(target: Target) -> list[str]:
         and not one.addresses
         and one.name not in read_through
     ]
-    scalars = [
-        one.name
+    passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
+    scalars = {
+        one.name: _REAL if one.dtype.kind == "f" else _WHOLE
         for one in target.scalars
-        if one.value is None and not one.redraw and one.dtype.kind == "f"
-    ]
-    return [*buffers, *scalars]
+        if one.name in passed and not one.redraw
+    }
+    return {**dict.fromkeys(buffers, _REAL), **scalars}
+
+
+_REAL = (Instead.ZERO,)
+_WHOLE = (Instead.HALF, Instead.ONE, Instead.ZERO)
 
 
 def real_inputs(target: Target) -> list[str]:
@@ -77,29 +87,38 @@ class Dependence:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        answers = self._answers(one, self._inputs)
-        left = [name for name, depends in answers.items() if depends is False]
-        if not left:
+        program = self._program(one) if self._inputs else None
+        if program is None:
             return ""
-        return (
-            f"its answers are the same with zeros in place of the input {left[0]}, and the"
-            " reference's are not: they differ by less than [oracle] allows"
-        )
+        for name, instead in self._inputs.items():
+            if self.pool.one(DependsOn(program, name, instead, LIMIT)) is False:
+                return (
+                    f"its answers are the same with {instead} in place of the input {name}, and the"
+                    " reference's are not: no case tells that it is left out"
+                )
+        return ""
 
     @cached_property
-    def _inputs(self) -> list[str]:
-        """Those on which the reference's answers depend."""
-        answers = self._answers(unmodified(self.subject), inputs(self.subject.target))
-        return [name for name, depends in answers.items() if depends is True]
-
-    def _answers(self, one: Candidate, names: list[str]) -> dict[str, object]:
-        """Whether any answer depends on each of some inputs. Where a launch with zeros does not
-        end by an answer that is neither true nor false; nothing of what does not compile."""
-        program = self._program(one) if names else None
+    def _inputs(self) -> dict[str, Instead]:
+        """Those on which the reference's answers depend, and what shows that."""
+        program = self._program(unmodified(self.subject))
         if program is None:
             return {}
-        return {name: self.pool.one(DependsOn(program, name, LIMIT)) for name in names}
+        # Where a launch does not end by an answer, that is neither true nor false.
+        found = {
+            name: next(
+                (
+                    instead
+                    for instead in possible
+                    if self.pool.one(DependsOn(program, name, instead, LIMIT)) is True
+                ),
+                None,
+            )
+            for name, possible in inputs(self.subject.target).items()
+        }
+        return {name: instead for name, instead in found.items() if instead is not None}
 
     def _program(self, one: Candidate) -> Program | None:
+        """What to run; None: it does not compile."""
         (built,) = build_candidates(self.compiler, [one], self.folder)
         return None if isinstance(built, BuildFailure) else one.program(built, self.cases)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.compile.batch import build_batch
@@ -53,6 +53,12 @@ _ORDERS: Final = re.compile(
     re.VERBOSE,
 )
 """Words that put what threads do into an order."""
+
+_ORDERS_BLOCKS: Final = re.compile(
+    r"\b(?:__threadfence|atomic)\w*\b|\bvolatile\b|\bmemory_order\w*\b|\bsync\b"
+    r"|\b(?:membar|fence|atom|red)\."
+)
+"""Those of them that are about memory which blocks share."""
 
 _FLOW: Final = re.compile(
     r"\b(?:if|else|for|while|do|switch|case|return|break|continue|goto|bra|ret|exit)\b|[?{}]|@!?%"
@@ -123,6 +129,26 @@ class _Reference:
     races: tuple[SanitizerFinding, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What came of looking for races.
+
+    Attributes:
+        seen: what was seen of a candidate that the reference does not do; "" for nothing.
+        why: nobody could look; "" where somebody did.
+    """
+
+    seen: str = ""
+    why: str = ""
+
+
+class Looks(Protocol):
+    """Somebody else who looks for races."""
+
+    def look(self, one: Candidate) -> Looked:
+        """What is seen of a candidate."""
+
+
 @dataclass(frozen=True)
 class RaceWatch:
     """Runs winners where every access is watched; tells of races that the reference has not.
@@ -134,6 +160,8 @@ class RaceWatch:
         folder: where binaries may be written.
         cases: that they are watched on, as many as there is time for.
         small: that stand for these, where they reach as much.
+        beside: who looks as well at what changes an order; of memory that all blocks share the
+            detector of a GPU's back end sees nothing.
     """
 
     subject: Subject
@@ -142,6 +170,7 @@ class RaceWatch:
     folder: Path
     cases: tuple[str, ...]
     small: SmallCases | None = None
+    beside: Looks | None = None
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where the candidate lets threads race, and says which cases
@@ -155,13 +184,34 @@ class RaceWatch:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        known, why = self._known(one)
-        return self._unwatched(one, why) if known is None else self._seen(known, one)
+        mine = self.look(one)
+        if mine.why:
+            return self._unwatched(one, mine.why)
+        return mine.seen or self._complaint_beside(one)
 
     def seen(self, one: Candidate) -> str:
         """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
-        known, _ = self._known(one)
-        return "" if known is None else self._seen(known, one)
+        mine = self.look(one)
+        if mine.seen or self.beside is None or not self._changed(one, changes_order):
+            return mine.seen
+        return self.beside.look(one).seen
+
+    def look(self, one: Candidate) -> Looked:
+        """What this watch itself sees of a candidate."""
+        known, why = self._known(one)
+        return Looked(why=why) if known is None else Looked(self._seen(known, one))
+
+    def _complaint_beside(self, one: Candidate) -> str:
+        """What stands against a candidate in which this watch sees nothing."""
+        if self.beside is None or not self._changed(one, changes_order):
+            return ""
+        other = self.beside.look(one)
+        if other.why and self._changed(one, changes_order_of_blocks):
+            return (
+                "changes a fence or an atomic function, and only shared memory could be watched for"
+                f" races: {other.why}"
+            )
+        return other.seen
 
     def _known(self, one: Candidate) -> tuple[_Reference | None, str]:
         """The reference on the cases that a candidate is to be watched on."""
@@ -237,31 +287,47 @@ class RaceWatch:
 
     def _unwatched(self, one: Candidate, why: str) -> str:
         """Where nobody can look: whether a candidate changes what puts threads into an order."""
-        if one.binary is not None:
+        if not self._changed(one, changes_order):
             return ""
-        variants = [unmodified(self.subject).variant(1), one.variant(2)]
-        read = self.compiler.preprocess(variants)
-        before, after = read[1], read[2]
-        if isinstance(before, Phenotype) and isinstance(after, Phenotype):
-            changed = changes_order(before.text, after.text)
-            if not changed:
-                return ""
         return (
             "changes a barrier, a fence or an atomic function, or who comes to one, and nobody"
             f" could look for races: {why}"
         )
 
+    def _changed(self, one: Candidate, what: Callable[[str, str], bool]) -> bool:
+        """Whether a candidate, as it is compiled, changes something; of what was made elsewhere
+        that is not known."""
+        if one.binary is not None:
+            return False
+        variants = [unmodified(self.subject).variant(1), one.variant(2)]
+        read = self.compiler.preprocess(variants)
+        before, after = read[1], read[2]
+        if isinstance(before, Phenotype) and isinstance(after, Phenotype):
+            return what(before.text, after.text)
+        return True
+
 
 def changes_order(before: str, after: str) -> bool:
     """Whether two texts differ in what puts threads into an order: a barrier, fence, warp or atomic
     function came, went, or moved, or other threads come to it."""
+    ordered = any(map(_ORDERS.search, (before, after)))
+    lines = _touched(before, after) if ordered else ()
+    return any(_ORDERS.search(line) or _FLOW.search(line) for line in lines)
+
+
+def changes_order_of_blocks(before: str, after: str) -> bool:
+    """Whether two texts differ in a fence, an atomic function or what else puts threads of several
+    blocks into an order."""
+    return any(map(_ORDERS_BLOCKS.search, _touched(before, after)))
+
+
+def _touched(before: str, after: str) -> list[str]:
+    """The lines that only one of two texts has."""
     old, new = (_lines(text) for text in (before, after))
-    ordered = any(map(_ORDERS.search, [*old, *new]))
     changes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    touched = [
+    return [
         line for tag, a, b, c, d in changes if tag != "equal" for line in (*old[a:b], *new[c:d])
     ]
-    return ordered and any(_ORDERS.search(line) or _FLOW.search(line) for line in touched)
 
 
 def _lines(text: str) -> list[str]:

@@ -28,6 +28,8 @@ from gi_cuda.grammar.rule_types import (
     RuleType,
 )
 from gi_cuda.grammar.source import FileSpan, LineIndex, Source, SourceLine, read_source
+from gi_cuda.grammar.tested import only_tested
+from gi_cuda.grammar.untested import Untested, UntestedRule, Why
 
 __all__ = [
     "ALL_TYPES",
@@ -58,12 +60,16 @@ __all__ = [
     "SourceLine",
     "SourceLines",
     "Tree",
+    "Untested",
+    "UntestedRule",
     "View",
     "Wanted",
+    "Why",
     "convert",
     "front_end",
     "in_force",
     "instrument",
+    "only_tested",
     "read_files",
     "read_grammar",
     "read_source",

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from gi_cuda.grammar.rule import Expansion, Loop, Rule
 from gi_cuda.grammar.rule_types import PAPER_TYPES, Operation, RuleType
 from gi_cuda.grammar.source import Source, SourceLine
+from gi_cuda.grammar.untested import Untested
 
 
 class Selection(Protocol):
@@ -248,8 +249,22 @@ class ParsedText(ABC):
 
     def count_places(self, names: Collection[str]) -> CountedText | None:
         """The text with a count of its own for each statement, and one for either outcome of each
-        condition of an ``if``, among the rules named; None: not for this language."""
+        condition of an ``if`` and of each part of a condition, among the rules named; None: not for
+        this language."""
         return None
+
+    def untested(
+        self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
+    ) -> Untested:
+        """What no case tests, where places were counted.
+
+        Args:
+            names: of the rules that were compiled.
+            places: all of a :class:`CountedText`.
+            seen: those that some case reached.
+        """
+        assert not places, "none of this language is counted"
+        return Untested()
 
     def instructions(self) -> Mapping[str, CompiledInstruction] | None:
         """By rule, the instruction that it is or is read by; None where the text is source."""

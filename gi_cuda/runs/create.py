@@ -14,7 +14,9 @@ from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, establish, in_silence
 from gi_cuda.evaluate.candidates import candidate
-from gi_cuda.genome import Genotype
+from gi_cuda.evaluate.untested import look_for_untested, untested_changes
+from gi_cuda.genome import Genotype, changes_of
+from gi_cuda.grammar import Untested
 from gi_cuda.runs.folder import beside, put_aside, restored
 from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
@@ -57,7 +59,8 @@ def create_run(
 
     Raises:
         UserError: the folder exists, another process works on the run that is in it or makes one
-            too, the reference fails its baseline, or the start fails on the train cases.
+            too, the reference fails its baseline, or the start fails on the train cases, or has
+            changes that no case tests.
     """
     with _in_the_making(folder, overwrite=overwrite) as making:
         tell("making the cases")
@@ -76,8 +79,14 @@ def create_run(
             )
             if len(tools.backend.devices) > 1:
                 plan = replace(plan, devices=tuple(tools.pool.devices))
+            untested = look_for_untested(
+                subject, tools.compiler, tools.pool, tools.scratch("untested"), tell
+            )
             facts = _facts(subject, plan, baseline, tools.backend, folder)
+            facts |= {"untested": asdict(untested)}
             if start is not None and first is not None:
+                if not plan.untested:
+                    _check_tested(start, first, untested)
                 tell(f"measuring {start.name}")
                 started = _measure_start(tools, start, first, baseline.limit)
                 facts |= {"start": asdict(start), "started": asdict(started)}
@@ -85,6 +94,20 @@ def create_run(
             store.put(**facts)
     with open_run(folder, cache) as run:
         yield run
+
+
+def _check_tested(start: Start, genotype: Genotype, untested: Untested) -> None:
+    """Refuse a start that a search could sell nothing of.
+
+    Raises:
+        UserError: it has changes that no case tests.
+    """
+    for change, why in untested_changes(untested, changes_of(genotype)).items():
+        raise UserError(
+            f"no case tests one of its changes, {change}: {why}",
+            where=start.name,
+            hint="add a case that does, start from another run, or give --untested",
+        )
 
 
 def _measure_start(tools: Tools, start: Start, genotype: Genotype, limit: float) -> Started:

@@ -167,6 +167,13 @@ class Run:
         )
         return [validation(reading) for reading in replicates.read(candidates)]
 
+    def glance(self, candidates: list[Candidate]) -> list[Validation]:
+        """The same of one build each, in processes that are there: enough to tell most apart."""
+        replicates = replace(
+            self._replicates(CaseRole.HELD_OUT, "glance"), repeats=Repeats(builds=1)
+        )
+        return [validation(reading) for reading in replicates.read(candidates)]
+
     def measurer(
         self, role: CaseRole, *, builds: int = BUILDS, pairs: int = PAIRS
     ) -> GenotypeMeasurer:

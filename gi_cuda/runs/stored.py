@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gi_cuda.backends.table import ALL
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
+from gi_cuda.grammar import Untested
 from gi_cuda.runs.folder import restored
 from gi_cuda.runs.lock import locked
 from gi_cuda.search import Settings
@@ -33,6 +34,7 @@ class Plan:
         workers: measurements at a time.
         jobs: compiler processes at a time.
         devices: the numbers of those that measure; none: all of one kind.
+        untested: whether changes that no case tests are made as well.
     """
 
     preset: str
@@ -41,6 +43,7 @@ class Plan:
     workers: int
     jobs: int
     devices: tuple[int, ...] = ALL
+    untested: bool = False
 
 
 def stored_subject(store: Store, folder: Path) -> Subject:
@@ -74,7 +77,7 @@ def stored_subject(store: Store, folder: Path) -> Subject:
             else f"{subject.front_end.name} depends on nvcc and on what the first GPU is; start a"
             " new run",
         )
-    return subject
+    return replace(subject, untested=left_alone(store))
 
 
 def _changed(target: Target, before: Mapping[str, str]) -> str:
@@ -170,6 +173,18 @@ def move_target(folder: Path, target: Path) -> None:
 def stored_start(store: Store) -> Start | None:
     """What a stored run started from, if that is not the reference."""
     return store.load("start", Start)
+
+
+def stored_untested(store: Store) -> Untested | None:
+    """What no case of a stored run tests; None in runs of before that was looked for."""
+    return store.load("untested", Untested)
+
+
+def left_alone(store: Store) -> Untested:
+    """What a stored run's search leaves alone: that, unless it was asked not to."""
+    plan = store.load("plan", Plan)
+    found = None if plan is None or plan.untested else stored_untested(store)
+    return found or Untested()
 
 
 def stored_plan(store: Store) -> Plan:

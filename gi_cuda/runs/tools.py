@@ -14,7 +14,7 @@ from gi_cuda.backends.protocol.backend import OpenBackend
 from gi_cuda.backends.protocol.requests import Sampling
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
-from gi_cuda.backends.table import FIRST, open_backend
+from gi_cuda.backends.table import FIRST, backend_named, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
@@ -25,6 +25,7 @@ from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.passes import Equipment
 from gi_cuda.evaluate.races import RaceWatch
+from gi_cuda.evaluate.races_elsewhere import Elsewhere
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
@@ -158,7 +159,8 @@ def open_tools(
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)
             small = SmallCases(subject, names, watched, uncached, place, first)
-            races = RaceWatch(subject, session, uncached, place, watched, small)
+            beside = _elsewhere(subject, folder / "build" / "elsewhere", jobs)
+            races = RaceWatch(subject, session, uncached, place, watched, small, beside)
             place = folder / "build" / "inputs"
             inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
             place = folder / "build" / "other-data"
@@ -168,6 +170,13 @@ def open_tools(
             )
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
+
+
+def _elsewhere(subject: Subject, folder: Path, jobs: int) -> Elsewhere | None:
+    """Who looks for races of a GPU's source on the processor as well."""
+    if subject.compiled or not backend_named(subject.backend).gpu:
+        return None
+    return Elsewhere(subject, folder, jobs)
 
 
 @contextmanager

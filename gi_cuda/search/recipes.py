@@ -71,7 +71,7 @@ class Variation:
 
     def mutate(self, genotype: Genotype, rng: random.Random) -> Genotype | None:
         """A mutant, or None where nothing can be changed."""
-        return mutate(genotype, self.subject.grammar, rng, self.rates)
+        return mutate(genotype, self.subject.offered, rng, self.rates)
 
     def crossover(self, first: Genotype, second: Genotype, rng: random.Random) -> Genotype | None:
         """A child of two, or None where there is none."""

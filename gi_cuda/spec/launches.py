@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
 
 import numpy as np
 
@@ -132,19 +134,28 @@ class Launch:
         return replace(self, args=tuple(_at(argument, draw) for argument in self.args))
 
 
+Changes: TypeAlias = Mapping[str, Callable[[np.generic], np.generic]]
+"""What to make of scalars' values, by their names."""
+
+
 def plan(
-    target: Target, configuration: Configuration, case_scalars: Mapping[str, np.generic]
+    target: Target,
+    configuration: Configuration,
+    case_scalars: Mapping[str, np.generic],
+    instead: Changes = MappingProxyType({}),
 ) -> tuple[Launch, ...]:
     """All launches in order, repetitions and swaps resolved.
 
     Args:
         configuration: a value for every parameter.
         case_scalars: `CaseData.scalars`.
+        instead: what kernels get in the place of some scalars' values; as much is launched as with
+            their own.
 
     Raises:
         LaunchError: an expression has no value, or the geometry is beyond what CUDA allows.
     """
-    planner = _Planner(target, configuration, case_scalars)
+    planner = _Planner(target, configuration, case_scalars, instead)
     return tuple(launch for sequence in target.launches for launch in planner.run(sequence))
 
 
@@ -229,9 +240,14 @@ class _Planner:
     """Evaluates a target's expressions for one configuration and one case."""
 
     def __init__(
-        self, target: Target, configuration: Configuration, scalars: Mapping[str, np.generic]
+        self,
+        target: Target,
+        configuration: Configuration,
+        scalars: Mapping[str, np.generic],
+        instead: Changes = MappingProxyType({}),
     ) -> None:
         self._target = target
+        self._instead = instead
         self._names: dict[str, int] = {
             name: value for name, value in configuration.items() if isinstance(value, int)
         }
@@ -337,7 +353,10 @@ class _Planner:
         if name in self.storage:
             return self.storage[name]
         if name not in self._structs:
-            return self._arguments[name]
+            value = self._arguments[name]
+            if name in self._instead and isinstance(value, np.generic):
+                return self._instead[name](value)
+            return value
         one = self._structs[name]
         members = ((at, self._argument(member)) for member, at in one.members.items())
         return Packed(one.size, one.align, tuple(members))

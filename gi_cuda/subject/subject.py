@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -19,8 +19,10 @@ from gi_cuda.grammar import (
     ParsedText,
     Rules,
     Source,
+    Untested,
     Wanted,
     front_end,
+    only_tested,
 )
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.spec import (
@@ -90,6 +92,7 @@ class Subject:
         edits: which set of rule types was asked for.
         grammar_files: the files that the grammar was read from, if it was.
         compiled: where what evolves comes from; None where it is the target's source itself.
+        untested: what a search leaves alone, as far as that is known.
     """
 
     target: Target
@@ -100,11 +103,17 @@ class Subject:
     edits: str = "paper"
     grammar_files: tuple[Path, ...] = ()
     compiled: Compiled | None = None
+    untested: Untested = field(default_factory=Untested, repr=False)
 
     @property
     def grammar(self) -> Rules:
         """The rules of what evolves."""
         return self.parsed.grammar
+
+    @cached_property
+    def offered(self) -> Rules:
+        """The same with what a search may do to them: what some case tests."""
+        return only_tested(self.grammar, self.untested)
 
     @property
     def level(self) -> str:

@@ -21,7 +21,7 @@ from gi_cuda.trial import troubles
 from gi_cuda.trial.changes import guessed
 from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
-from gi_cuda.trial.resizing import BRIEF
+from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored
 from gi_cuda.trial.troubles import (
     Alike,
@@ -103,11 +103,14 @@ class Attempts:
         subject = replace(subject, target=load_target(folder))
         try:
             with self._tools(subject, folder) as tools:
-                trouble = explored(tools, built.reference).fatal
+                seen = explored(tools, built.reference)
         except MachineError:
             raise
         except UserError as error:
             return troubles.Refused(error)
+        trouble = seen.fatal
+        if trouble is None and seen.seconds < GPU_BRIEF:
+            return Brief(seen.seconds)
         if isinstance(trouble, Beside):
             large = dict(zip(CASES, LARGE_CASES, strict=True))
             return Beside({large[case]: seen for case, seen in trouble.seen.items()})

@@ -18,8 +18,9 @@ from gi_cuda.init import Proposal
 from gi_cuda.init.sizes import Extent
 from gi_cuda.trial.facts import CASES, LARGE_CASES, bytes_of, impossible, plan
 from gi_cuda.trial.growing import larger
+from gi_cuda.trial.resizing import GPU_GOAL
 from gi_cuda.trial.search import PATIENCE, Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable, Beside, Slow, Trouble
+from gi_cuda.trial.troubles import Bearable, Beside, Brief, Slow, Trouble
 
 MOST_TRIES = 6
 
@@ -27,6 +28,11 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 
 _MOST_BYTES = 1 << 28
 """Of all buffers in a case."""
+
+_SOME_BYTES = 1 << 26
+"""Of these to which they grow: they are restored, and compared, with every launch."""
+
+_MOST_LONGER = 64
 
 _HALF, _LESS, _OVER = 2, 8, 32
 """Factors by which data get less: until they fit, where nothing says how large they may be, and
@@ -40,19 +46,28 @@ def with_large_cases(outcome: Outcome, attempt: Attempt, large: TryLarge, until:
     """What passes on the host, with cases for a GPU that ran as well.
 
     Where they do not, sizes get smaller, at last what they are on the host, or buffers that are too
-    small for them grow.
+    small for them grow. Where they take next to no time, sizes get larger, as long as that runs.
 
     Args:
         until: on the monotonic clock, when no further sizes are tried.
     """
     proposal = _fitting(outcome.proposal)
+    brief: Proposal | None = None
     tries = MOST_TRIES if outcome.passes else 0
     while tries and _has_large(proposal) and time.monotonic() < until:
         trouble = large(proposal)
         if trouble is None:
             break
         tries -= 1
-        proposal = _mended(proposal, trouble, attempt) if tries else _as_on_host(proposal)
+        if isinstance(trouble, Brief):
+            brief, proposal = proposal, _longer(proposal, trouble.seconds)
+            if proposal == brief:
+                break
+        elif brief is not None:
+            proposal = brief
+            break
+        else:
+            proposal = _mended(proposal, trouble, attempt) if tries else _as_on_host(proposal)
     return replace(outcome, proposal=proposal)
 
 
@@ -87,18 +102,55 @@ def _has_large(proposal: Proposal) -> bool:
 
 
 def _smaller(proposal: Proposal, factor: int) -> Proposal:
-    """With less data on a GPU, though as much as on the host: of what decides how many blocks there
-    are only where nothing else is left, since a GPU has little to do with few blocks."""
-    growing = [extent.name for extent in proposal.extents if extent.device > extent.train]
+    """With so many times less data on a GPU, though as much as on the host."""
+    if impossible(proposal, LARGE_CASES):
+        return _halved(proposal)
+    most = _bytes(proposal) / factor
+    for _ in range(math.ceil(math.log2(factor))):
+        if _bytes(proposal) > most:
+            proposal = _halved(proposal)
+    return proposal
+
+
+def _halved(proposal: Proposal) -> Proposal:
+    """With half of each size; of those that decide how many blocks there are only where nothing
+    else is left, since a GPU has little to do with few blocks."""
+    growing = [one.name for one in proposal.extents if one.device > one.train]
     launched = set(_WORD.findall(" ".join(proposal.launching.grid)))
     chosen = [name for name in growing if name not in launched] or growing
-    # A power of two, so that what was a multiple of blocks and tiles still is.
-    each = 2 ** max(1, round(math.log2(factor) / len(chosen)))
 
     def size(one: Extent) -> int:
-        return max(one.train, one.device // each) if one.name in chosen else one.device
+        # What was a multiple of blocks and tiles, which are powers of two, still is.
+        return max(one.train, one.device // 2) if one.name in chosen else one.device
 
     return _resized(proposal, size)
+
+
+def _longer(proposal: Proposal, seconds: float) -> Proposal:
+    """With more data on a GPU, so that a launch takes long enough to be timed well there."""
+    factor = min(GPU_GOAL / max(seconds, 1e-6), _MOST_LONGER)
+    most = min(_bytes(proposal) * factor, _SOME_BYTES)
+    for _ in range(math.floor(math.log2(factor))):
+        if _bytes(longer := _doubled(proposal)) <= most:
+            proposal = longer
+    return proposal
+
+
+def _doubled(proposal: Proposal) -> Proposal:
+    note = "larger than at first, so that a launch takes long enough to be timed well"
+    extents = tuple(
+        replace(one, device=one.device * 2, device_note=note)
+        if one.device > one.train and not one.blocks
+        else one
+        for one in proposal.extents
+    )
+    doubled = replace(proposal, extents=extents)
+    return proposal if impossible(doubled, LARGE_CASES) else doubled
+
+
+def _bytes(proposal: Proposal) -> int:
+    """Of all buffers in the larger case for a GPU."""
+    return max(bytes_of(proposal, plan(proposal, one)) for one in LARGE_CASES)
 
 
 def _as_on_host(proposal: Proposal) -> Proposal:

@@ -21,6 +21,13 @@ GOAL = 0.002
 BRIEF = 0.00005
 """Seconds below which clocks and what else the machine does are a large part of a launch."""
 
+GPU_GOAL = 0.1
+"""Seconds that a case for a GPU should take on the host, whose processor is some thousand times
+slower. A launch takes a GPU some microseconds, whatever it does."""
+
+GPU_BRIEF = GPU_GOAL / 4
+"""Seconds there below which it is made to take longer."""
+
 _TIMED = 0.0002
 """Seconds that such a launch is made to take."""
 
@@ -34,6 +41,7 @@ _LARGE = 4096
 """Items of a buffer that take no time."""
 
 _DOUBLINGS = 12
+_WORD = re.compile(r"[A-Za-z_]\w*")
 _BLOCK_NAMES = ("blocks", "blocks_y", "blocks_z", *(f"gi_blocks_{n}" for n in range(3)))
 """For how many blocks there are along a dimension; one is free."""
 
@@ -216,7 +224,7 @@ def _blocks(proposal: Proposal, text: str) -> Extent | None:
     if own is not None:
         return own
     known = names(proposal, "train")
-    number = _fixed(text, known, {extent.name for extent in proposal.extents})
+    number = _fixed(text, known, _sized(proposal))
     if number is None:
         return None
     taken = {*known, *(b.name for b in proposal.buffers), *(s.name for s in proposal.scalars)}
@@ -228,6 +236,18 @@ def _blocks(proposal: Proposal, text: str) -> Extent | None:
 def _with_blocks(proposal: Proposal, blocks: Extent) -> Proposal:
     others = tuple(one for one in proposal.extents if one.name != blocks.name)
     return replace(proposal, extents=(*others, blocks))
+
+
+def _sized(proposal: Proposal) -> set[str]:
+    """Names of all that follows how much data there is."""
+    sized = {extent.name for extent in proposal.extents}
+    for _ in proposal.scalars:
+        sized |= {
+            one.name
+            for one in proposal.scalars
+            if one.computed and sized & set(_WORD.findall(one.computed))
+        }
+    return sized
 
 
 def _fixed(text: str, known: dict[str, int], extents: set[str]) -> int | None:

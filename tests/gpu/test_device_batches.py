@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
@@ -14,6 +15,7 @@ from gi_cuda.evaluate.baseline import compile_reference, establish
 from gi_cuda.results.measurement import Measurement, Survival
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.tools import Tools, open_tools
+from gi_cuda.spec import find_case, load_case
 from gi_cuda.subject import load_subject
 
 TARGETS = Path(__file__).parent.parent / "targets"
@@ -88,6 +90,17 @@ def test_a_storm_of_faults_between_good_variants(
         assert answer.correct == (name in fine), (name, answer.message)
         if name in WRONG:
             assert re.search(WRONG[name][1], answer.message), answer.message
+
+
+def test_a_struct_of_large_alignment_arrives_whole(tmp_path: Path) -> None:
+    subject = load_subject(TARGETS / "aligned", "cuda")
+    with open_tools(subject, tmp_path, workers=1, jobs=4) as tools:
+        establish(subject, tools.compiler, tools.pool, tools.scratch("baseline"), tools.reference)
+        for name in ("train", "held-out"):
+            given = load_case(subject.target, find_case(subject.target, name)).values
+            expected = given["factor"] * given["in"] + given["shift"]
+            with np.load(tools.reference / f"{name}.npz") as found:
+                assert (found["out"][0] == expected).all()
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from gi_cuda.backends.protocol.variants import (
     Phenotype,
 )
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Of keys and records; those of another one are not understood."""
 
 _LITERAL = re.compile(r'^#[^\n]*|R"(\S{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.M | re.S)

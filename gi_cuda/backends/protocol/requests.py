@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
@@ -160,13 +161,32 @@ class LeaveOut:
     input: str = ""
 
 
+class Instead(StrEnum):
+    """What stands in the place of an input."""
+
+    ZERO = "zeros"
+    ONE = "1"
+    HALF = "half of it"
+
+    def of(self, value: np.generic) -> np.generic:
+        """What stands in the place of a scalar, of the same type."""
+        made = {Instead.ZERO: 0, Instead.ONE: 1, Instead.HALF: value.item() // 2}[self]
+        return value.dtype.type(made)
+
+
 @dataclass(frozen=True, slots=True)
 class DependsOn:
-    """Run a program with an input, and with zeros in its place; the answer is whether its answers
-    are other bits then, on some case."""
+    """Run a program with an input, and with something else in its place; the answer is whether its
+    answers are other bits then, on some case.
+
+    Attributes:
+        input: a buffer, in whose place are zeros, or a scalar, of which kernels get another value;
+            as much is launched as with its own.
+    """
 
     program: Program
     input: str
+    instead: Instead
     limit: float
 
 

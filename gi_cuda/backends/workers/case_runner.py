@@ -6,7 +6,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -138,14 +138,6 @@ class CaseRunner:
             plans.append(self._plans[key])
         return plans
 
-    def plans_without(self, program: Program, scalar: str) -> list[CasePlan]:
-        """The same, with zero in the place of a scalar; "": of none.
-
-        Raises:
-            LaunchRefused: see :meth:`plans`.
-        """
-        return [self._plan(name, program.configuration, scalar) for name in program.cases]
-
     def plans_to_verify(self, program: Program) -> list[CasePlan]:
         """The same, that first which tells most wrong variants for the least work, by what this
         worker has seen: one that is wrong then costs a small launch, and no other.
@@ -168,11 +160,8 @@ class CaseRunner:
         seen.looks += 1
         seen.wrong += not right
 
-    def _plan(self, name: str, configuration: Mapping[str, Value], without: str = "") -> CasePlan:
+    def _plan(self, name: str, configuration: Mapping[str, Value]) -> CasePlan:
         case = self.cases[name]
-        if without:
-            zero = np.zeros(1, case.scalars[without].dtype)[0]
-            case = replace(case, scalars={**case.scalars, without: zero})
         try:
             sizes = buffer_sizes(self.target, configuration, case)
             check_room(self.target, sizes)

@@ -52,13 +52,29 @@ class Unreached:
         return 1 - len(self.statements) / self.of if self.of else 1.0
 
 
-def counted_text(subject: Subject) -> CountedText | None:
-    """A source with a count for each of its places; None where it has none.
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What cases reach of a source.
 
-    Only what the default configuration compiles is counted.
+    Attributes:
+        counted: the source with counts; None where it has none.
+        most: of each of its places the most that was counted; none where that is not known.
+        reason: why it is not known; "" where it is.
     """
-    active = subject.grammar.under(subject.original.configuration.macros).mutable
-    counted = subject.parsed.count_places(active)
+
+    counted: CountedText | None = None
+    most: Sequence[int] = ()
+    reason: str = ""
+
+
+def compiled_rules(subject: Subject) -> tuple[str, ...]:
+    """The rules that the default configuration compiles: those of which anything is counted."""
+    return subject.grammar.under(subject.original.configuration.macros).mutable
+
+
+def counted_text(subject: Subject) -> CountedText | None:
+    """A source with a count for each of its places; None where it has none."""
+    counted = subject.parsed.count_places(compiled_rules(subject))
     return counted if counted is not None and counted.places else None
 
 
@@ -95,6 +111,20 @@ def look_for_unreached(
     folder: Path,
     tell: Callable[[str], None],
 ) -> Unreached:
+    """What no case reaches of the reference; see :func:`look_for_reached`."""
+    found = look_for_reached(subject, compiler, pool, folder, tell)
+    if found.counted is None or found.reason:
+        return Unreached(reason=found.reason)
+    return unreached(subject, found.counted, found.most)
+
+
+def look_for_reached(
+    subject: Subject,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Reached:
     """Run the reference once on all cases, in a build that counts all its places.
 
     Only what the default configuration compiles is looked at. Of what a compiler made nothing is
@@ -106,21 +136,20 @@ def look_for_unreached(
     """
     counted = counted_text(subject)
     if counted is None:
-        return Unreached()
+        return Reached()
     if len(counted.places) > MOST_PLACES:
-        return Unreached(reason=f"it has {len(counted.places)} places")
+        return Reached(counted, reason=f"it has {len(counted.places)} places")
     tell("looking for code that no case reaches")
     source = as_candidate(subject, counted.text, subject.original.configuration)
     (binary,) = build_candidates(compiler, [source], folder)
     if isinstance(binary, BuildFailure):
-        return Unreached(
-            reason=f"with counts in it the reference does not compile: {binary.message}"
-        )
+        reason = f"with counts in it the reference does not compile: {binary.message}"
+        return Reached(counted, reason=reason)
     cases = (*subject.cases(CaseRole.TRAIN), *subject.cases(CaseRole.HELD_OUT))
     answer = pool.one(CountLoops(source.program(binary, cases), len(counted.places), LIMIT))
     if not isinstance(answer, LoopCounts):
-        return Unreached(reason=f"with counts in it the reference fails: {answer.message}")
-    return unreached(subject, counted, answer.most)
+        return Reached(counted, reason=f"with counts in it the reference fails: {answer.message}")
+    return Reached(counted, answer.most)
 
 
 def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
@@ -148,8 +177,9 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
             many = said.format(len(lines), "" if len(lines) == 1 else "s")
             yield Finding(
                 f"{file}:{lines[0]}",
-                f"{many}: {_said(lines)}",
-                "whatever a variant does there is accepted: add a case that gets there",
+                f"{many}: {lines_said(lines)}",
+                "whatever a variant does there is accepted, so that a search leaves it alone: add a"
+                " case that gets there",
             )
     rules = subject.grammar.rules
     files = {
@@ -162,12 +192,14 @@ def untested(subject: Subject, found: Unreached) -> Iterator[Finding]:
         yield Finding(
             f"{file}:{lines[0]}",
             f"no case takes {len(lines)} loop{'s' * (len(lines) > 1)} round a second time: "
-            + _said(lines),
-            "whatever a variant does to its step is accepted: add a case with more to do",
+            + lines_said(lines),
+            "whatever a variant does to its step is accepted, so that a search leaves it alone: add"
+            " a case with more to do",
         )
 
 
-def _said(lines: Sequence[int]) -> str:
+def lines_said(lines: Sequence[int]) -> str:
+    """Numbers of lines in words."""
     return f"line{'' if len(set(lines)) == 1 else 's'} {listed(_ranges(lines))}"
 
 

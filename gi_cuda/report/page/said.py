@@ -13,6 +13,7 @@ from gi_cuda.report.minimize import worth_lines
 from gi_cuda.report.page.payload import names_in
 from gi_cuda.report.show import seconds
 from gi_cuda.report.tables import counted
+from gi_cuda.report.untested import untested_words
 from gi_cuda.results.speed_up import SpeedUp
 
 
@@ -212,6 +213,8 @@ def _facts(run: WholeRun) -> Iterator[tuple[str, str]]:
     yield "evolves", f"{record.level}, {record.edits} edits"
     if record.started is not None:
         yield "started from", str(record.started)
+    for words in untested_words(record.untested, allowed=plan.untested):
+        yield "what no case tests", words
     yield "preset", plan.preset
     yield from ((name.replace("_", " "), str(one)) for name, one in asdict(plan.settings).items())
     yield "seed", str(plan.seed)

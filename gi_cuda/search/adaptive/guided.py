@@ -31,11 +31,11 @@ class Drawing:
 
         None where every edit was tried.
         """
-        view = self._variation.subject.grammar.under(genotype.configuration.macros)
+        view = self._variation.subject.offered.under(genotype.configuration.macros)
         if view not in self._left:
             self._left[view] = self._offered(view)
         left = self._left[view]
-        grammar = self._variation.subject.grammar
+        grammar = self._variation.subject.offered
         while left:
             place = self._knowledge.rules.draw(list(left), rng)
             rule = grammar.rule(place).type
@@ -100,7 +100,7 @@ class Guided:
             if configuration is not None:
                 return Genotype(configuration, genotype.edits)
         if self.pairs and rng.random() < self.pairs:
-            pair = draw_pair(genotype, variation.subject.grammar, rng)
+            pair = draw_pair(genotype, variation.subject.offered, rng)
             if pair is not None:
                 return Genotype(genotype.configuration, (*genotype.edits, *pair))
         edit = self.drawing.draw(genotype, known, rng)

@@ -49,7 +49,7 @@ def neighbours(genotype: Genotype) -> Iterator[Genotype]:
 
 def singles(variation: Variation) -> list[Genotype]:
     """The original with each deletion by itself, and with each value next to one of its own."""
-    original, grammar = variation.original, variation.subject.grammar
+    original, grammar = variation.original, variation.subject.offered
     view = grammar.under(original.configuration.macros)
     places = [one for one in view.mutable if Operation.DELETE in view.operations(one)]
     deleted = [Delete(place) for place in places] if variation.code else []

@@ -65,6 +65,23 @@ def test_forty_variants_of_which_three_are_broken(nvcc: Any) -> None:
     assert len({one.code_key for one in fine}) == 37
 
 
+def test_arguments_lie_where_the_compiler_looks_for_them(nvcc: Any) -> None:
+    way = "struct alignas(64) Way { int factor, shift; };\n"
+    kernel = "__global__ void k(int *x, Way way, char y, short z) { *x = way.shift * y * z; }\n"
+    (built,) = nvcc.build([way + kernel]).values()
+    (kernel,) = built.kernels.values()
+    first, second, third, fourth = kernel.parameters
+    assert (first, third - second, fourth - third) == (0, 64, 2)
+    # Counted from the first one, the struct would begin at 64: on no GPU so far do all begin at a
+    # multiple of that.
+    assert second in range(8, 64)
+    values = [(b"p" * 8, 8), (b"s" * 64, 64), (b"y", 1), (b"zz", 2)]
+    packed = kernel.arguments(values)
+    places = zip(kernel.parameters, values, strict=True)
+    assert all(packed[begin:].startswith(value) for begin, (value, _) in places)
+    assert len(packed) == fourth + 2
+
+
 def test_more_errors_than_the_compiler_would_like_to_show(nvcc: Any) -> None:
     broken = "__global__ void k(int *x) {" + " x[0] = nothing;" * 7 + " }\n"
     built = nvcc.build([broken] * 30)

@@ -25,5 +25,10 @@ def test_an_input_that_is_left_out_is_named(tools: Tools, number: int, name: str
     assert f"zeros in place of the input {name}" in tools.dependence.complaint(variant)
 
 
+def test_a_limit_that_no_case_reaches_is_not_left_out(tools: Tools) -> None:
+    variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=5"))
+    assert "1 in place of the input most" in tools.dependence.complaint(variant)
+
+
 def test_what_uses_all_of_them_is_not_told(tools: Tools) -> None:
     assert tools.dependence.complaint(unmodified(tools.subject)) == ""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
+from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.search import Tabu
 from gi_cuda.search.breeding import fill
 from gi_cuda.search.recipes import Fresh
@@ -76,9 +77,20 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout
 
 
+def as_searched(subject: Subject) -> Subject:
+    """The small target as a search has it: a sum never comes to the number that it is compared
+    with, and so no case tests that line."""
+    parsed, names = subject.parsed, subject.grammar.mutable
+    counted = parsed.count_places(names)
+    assert counted is not None
+    unseen = {Place("IF_kernel.cu_29", Outcome.TRUE), Place("_kernel.cu_29", Outcome.REACHED)}
+    seen = {*counted.places} - unseen
+    return replace(subject, untested=parsed.untested(names, counted.places, seen))
+
+
 def good_seed(subject: Subject, population: int) -> int:
     """A seed whose first generation holds the good edit, so that the search surely gains."""
-    vary = PRESET.vary(subject)
+    vary = PRESET.vary(as_searched(subject))
     for seed in range(1, 500):
         rng, tabu = random.Random(f"{seed}/0"), Tabu()
         children = [fill(Fresh(12), vary, tabu, SETTINGS, rng).child for _ in range(population)]

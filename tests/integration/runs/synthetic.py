@@ -17,7 +17,7 @@ from gi_cuda.subject import Subject
 RATES = Rates(0.3, 0.1, 0.5, 0.0, None)
 FACTS = (
     *("target", "target_hash", "target_files", "grammar_hash", "grammar_files", "backend"),
-    *("edits", "level", "plan", "baseline", "device", "versions"),
+    *("edits", "level", "plan", "baseline", "untested", "device", "versions"),
 )
 """What a run's database says before anything is bred."""
 

@@ -33,7 +33,7 @@ from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import gi_cuda
 
-from .conftest import WASTE, git
+from .conftest import WASTE, as_searched, git
 
 WINNER = f"CHECKED=1 <_kernel.cu_22>+<_kernel.cu_29> {WASTE}"
 
@@ -404,9 +404,10 @@ def test_a_search_may_start_from_the_winner_of_another_run(finished: Any, tmp_pa
     assert min(ratios) < 1.1 * own.ratio < 1
 
 
-def test_changes_that_no_case_tests_are_told(run: Path) -> None:
+def test_changes_that_no_case_tests_are_told(run: Path, scale: Subject) -> None:
     """The original sets a value where a sum comes to one number that it never comes to."""
     with open_run(run) as opened:
+        assert opened.subject.untested == as_searched(scale).untested
         text = opened.source.grammar.source.text
         line = text[: text.index("if (waste ==")].count("\n") + 1
         never, there, elsewhere = f"<IF_kernel.cu_{line}>", f"<_kernel.cu_{line}>", WASTE

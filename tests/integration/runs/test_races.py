@@ -16,7 +16,13 @@ from gi_cuda.backends.protocol.schedules import Schedule
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.checks.orders import one_order
-from gi_cuda.evaluate.races import RaceWatch, changes_order
+from gi_cuda.evaluate.races import (
+    Looked,
+    RaceWatch,
+    changes_order,
+    changes_order_of_blocks,
+)
+from gi_cuda.evaluate.races_elsewhere import Elsewhere
 from gi_cuda.evaluate.sanitizer_logs import SanitizerFinding
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.results.evaluation import Validation
@@ -91,6 +97,40 @@ def cheat(run: Run, number: int) -> Candidate:
 def test_the_reference_is_not_complained_of(run: Run) -> None:
     assert run.tools.races.complaint(unmodified(run.subject)) == ""
     assert run.tools.races.racing() == {}
+
+
+def test_what_runs_on_a_gpu_is_watched_on_the_processor_as_well(tmp_path: Path) -> None:
+    subject = load_subject(RACES, "cuda")
+    elsewhere = Elsewhere(subject, tmp_path, 1)
+    for number in CHEATS:
+        looked = elsewhere.look(candidate(subject, subject.read(f"CHEAT={number}")))
+        assert "race of threads of " in looked.seen
+        assert looked.why == ""
+    assert elsewhere.look(unmodified(subject)) == Looked()
+
+
+def test_what_nobody_can_watch_says_why(tmp_path: Path) -> None:
+    target = Path(shutil.copytree(RACES, tmp_path / "t"))
+    file = target / "target.toml"
+    roles = re.compile(r'^role = "(?:train|held-out)"$', re.M)
+    file.write_text(roles.sub(r'\g<0>\nbackends = ["cuda"]', file.read_text()))
+    subject = load_subject(target, "cuda")
+    looked = Elsewhere(subject, tmp_path, 1).look(unmodified(subject))
+    assert looked == Looked(why="no held-out case is for the backend 'host'")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changes"),
+    [
+        ("__threadfence();", "__threadfence_block();", True),
+        ("atomicAdd(&sum, 1);", "sum += 1;", True),
+        ("__syncthreads(); x = 1;", "x = 1;", False),
+        ("grid.sync();\nx = 1;", "x = 1;", True),
+        ("atomicAdd(&sum, 1);\nx = 1;", "atomicAdd(&sum, 1);\nx = 2;", False),
+    ],
+)
+def test_what_changes_an_order_of_blocks(before: str, after: str, *, changes: bool) -> None:
+    assert changes_order_of_blocks(before, after) == changes
 
 
 @pytest.mark.usefixtures("few_processes")

@@ -13,7 +13,7 @@ import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual, Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.runs.stored import DATABASE, stored_baseline, stored_plan
+from gi_cuda.runs.stored import DATABASE, left_alone, stored_baseline, stored_plan
 from gi_cuda.runs.tools import Tools
 from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
@@ -222,6 +222,7 @@ def uninterrupted(killed: Store, subject: Subject, tools: Tools, folder: Path) -
     """The individuals of the same search without a pause. Random search asks for no times."""
     plan, baseline = stored_plan(killed), stored_baseline(killed)
     preset = PRESETS[plan.preset]
+    subject = replace(subject, untested=left_alone(killed))
     bounds = Bounds(baseline.loops, Sampling())
     evaluator = Evaluator(subject, tools.equipment(), bounds)
     with Store(folder / "uninterrupted.db", create=True) as store:

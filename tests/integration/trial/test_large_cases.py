@@ -10,10 +10,12 @@ import pytest
 
 from gi_cuda.init import files, from_options, propose
 from gi_cuda.init.sizes import Extent
+from gi_cuda.results.measurement import Survival
 from gi_cuda.trial import Outcome, ProposalTrials
 from gi_cuda.trial.facts import CASES, LARGE, LARGE_CASES, bytes_of, plan
 from gi_cuda.trial.large import MOST_TRIES, with_large_cases
-from gi_cuda.trial.troubles import Died, Slow, Trouble
+from gi_cuda.trial.resizing import GPU_GOAL, fewer_blocks
+from gi_cuda.trial.troubles import Brief, Died, Slow, Trouble
 
 INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 
@@ -107,6 +109,43 @@ def test_sizes_are_divided_by_powers_of_two(passing: Outcome) -> None:
         passing, lambda *_: None, lambda _: next(answers), time.monotonic() + 60
     )
     assert device(found) == [first // 32]
+
+
+def test_what_takes_no_time_gets_larger_as_long_as_that_runs(passing: Outcome) -> None:
+    (first,) = device(passing)
+    brief = Brief(GPU_GOAL / 10)
+    for answers, factor in (
+        ([brief, None], 8),
+        ([brief, Slow("large", 2.0, over=True)], 1),
+        ([brief, Died("large", Survival.CRASHED, None, "no room")], 1),
+    ):
+        said = iter(answers)
+        found = with_large_cases(
+            passing, lambda *_: None, lambda _, said=said: next(said), time.monotonic() + 60
+        )
+        assert device(found) == [first * factor]
+        assert found.passes
+
+
+def test_data_grow_to_what_is_compared_in_no_time(passing: Outcome) -> None:
+    found = with_large_cases(passing, lambda *_: None, lambda _: Brief(1e-6), time.monotonic() + 60)
+    assert 1 << 25 < bytes_of(found.proposal, plan(found.proposal, LARGE)) <= 1 << 26
+
+
+def test_blocks_for_a_size_that_follows_another_one_are_not_fewer(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void k(const float *a, float *b, int wide, int high) {"
+        " int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;"
+        " if (x < wide && y < high) b[y * wide + x] = a[y * wide + x]; }\n"
+        "int main(int argc, char **argv) { int wide = atoi(argv[1]), high = wide; float *a, *b;"
+        " cudaMalloc(&a, wide * high * sizeof(float)); cudaMalloc(&b, wide * high * sizeof(float));"
+        " dim3 grid((wide + 15) / 16, (high + 15) / 16), block(16, 16);"
+        " k<<<grid, block>>>(a, b, wide, high); }\n"
+    )
+    proposal = propose(source, None, from_options((), ()))
+    assert proposal.launching.grid == ("(wide + 15) / 16", "(high + 15) / 16")
+    assert fewer_blocks(proposal, 64) == proposal
 
 
 def test_what_does_not_pass_or_has_no_time_is_not_tried(passing: Outcome) -> None:

@@ -1,4 +1,5 @@
-"""Inputs of which each by itself changes next to nothing, and a factor that is always 1."""
+"""Inputs of which each by itself changes next to nothing, a factor that is always 1, and a
+limit that is never reached."""
 
 import numpy as np
 
@@ -11,5 +12,6 @@ def case(seed: int, n: int) -> dict[str, object]:
         "trail": rng.random(n, dtype=np.float32) * np.float32(1e-6),
         "gain": 1.0,
         "lean": 1e-6,
+        "most": 64,
         "n": n,
     }

@@ -1,10 +1,10 @@
-// What it is given matters less than is allowed, or is the same in all cases.
+// What it is given matters less than is allowed, or is the same in all cases, or never matters.
 #ifndef LEFT_OUT
 #define LEFT_OUT 0
 #endif
 
 __global__ void settle(const float *in, const unsigned char *kind, float *trail, float gain,
-                       float lean, int n) {
+                       float lean, int most, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
         float part = 0.0f;
@@ -21,6 +21,14 @@ __global__ void settle(const float *in, const unsigned char *kind, float *trail,
 #if LEFT_OUT != 4
         part *= gain;
 #endif
+#if LEFT_OUT == 5
+        most = 2;
+#endif
+        float rest = in[i];
+        for (int halved = 0; halved < most && rest > 0.25f; ++halved) {
+            rest *= 0.5f;
+            part += 1.0f;
+        }
         trail[i] = part;
     }
 }

@@ -123,6 +123,16 @@ def test_a_scratch_buffer_without_elements(write: Write) -> None:
         buffer_sizes(target, defaults(target), case)
 
 
+def test_kernels_get_something_else_and_as_much_is_launched(write: Write) -> None:
+    target = load_target(write())
+    scalars = load_case(target, target.cases[0]).scalars
+    halved = plan(target, defaults(target), scalars, {"n": lambda n: n.dtype.type(n // 2)})
+    given = planned(target)
+    assert [one.args[2] for one in halved[:-1]] == [np.int32(500)] * 3
+    assert halved[-1].args == ("b", np.int32(500), np.float32(1.5))
+    assert [(one.grid, one.block) for one in halved] == [(one.grid, one.block) for one in given]
+
+
 def test_a_redrawn_scalar_is_another_one_in_each_draw(write: Write) -> None:
     seed = '[[scalar]]\nname = "seed"\ntype = "int8"\nredraw = true\n\n'
     folder = write(

@@ -37,6 +37,7 @@ class CompiledKernel:
         local: bytes of stack a thread; spilled registers are among them.
         shared: bytes of static shared memory, without what the system takes for itself.
         code: bytes of machine code.
+        parameters: at which byte of its arguments each begins.
     """
 
     symbol: str
@@ -44,6 +45,23 @@ class CompiledKernel:
     local: int
     shared: int
     code: int
+    parameters: tuple[int, ...] = ()
+
+    def arguments(self, values: Sequence[tuple[bytes, int]]) -> bytes:
+        """Arguments as they lie in memory.
+
+        The compiler places them: where one is aligned to more than 16 bytes, that counts from
+        where all of them lie on the device, not from the first.
+
+        Args:
+            values: of each argument the bytes, and to how many it is aligned.
+        """
+        known = len(self.parameters) == len(values)
+        packed = bytearray()
+        for number, (value, align) in enumerate(values):
+            begin = self.parameters[number] if known else -(-len(packed) // align) * align
+            packed += bytes(begin - len(packed)) + value
+        return bytes(packed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +231,7 @@ def kernels_of(elf: Elf) -> dict[str, CompiledKernel]:
             frames.get(one.index, 0),
             elf.shared(one.name),
             one.size,
+            tuple(offset for offset, _ in elf.parameters(one.name)),
         )
         for one in elf.symbols
         if one.is_kernel

@@ -143,11 +143,11 @@ class CudaDevice(Solid):
             raise LaunchRefused(f"the compiled source holds no kernel {launch.kernel}")
         if (key := (launch.kernel, launch.shared)) not in functions:
             functions[key] = self._context.function(module, kernel.symbol, launch.shared)
-        arguments = b""
+        values = []
         for argument in launch.args:
             own = self._value(plan, argument)
-            align = argument.align if isinstance(argument, Packed) else len(own)
-            arguments += bytes(-len(arguments) % align) + own
+            values.append((own, argument.align if isinstance(argument, Packed) else len(own)))
+        arguments = kernel.arguments(values)
         call = BoundLaunch(functions[key], launch.grid, launch.block, launch.shared, arguments)
         return self._context.cooperative(call) if launch.cooperative else call
 

@@ -27,7 +27,6 @@ goes round at most, ``#pragma unroll`` would mean as many copies of its body."""
 
 
 _LAST = re.compile(r"(?:#[^\n]*\n\s*)*do\b")
-"""How a loop begins whose condition stands behind its body."""
 
 
 class _Shape(NamedTuple):
@@ -136,6 +135,11 @@ def _around(
     yield closing(loop.start, loop.end, " }")
 
 
+def ends_with_condition(grammar: Grammar, loop: Loop) -> bool:
+    """Whether a loop's condition stands behind its body."""
+    return _LAST.match(grammar.source.text, loop.start) is not None
+
+
 def watched(grammar: Grammar, loop: Loop, entered: str, again: str) -> Iterator[Splice]:
     """A loop that tells whether its body runs, and whether it runs once more.
 
@@ -145,7 +149,7 @@ def watched(grammar: Grammar, loop: Loop, entered: str, again: str) -> Iterator[
             which is still to be said, is not 0.
     """
     start, end = loop.condition
-    if _LAST.match(grammar.source.text, loop.start):
+    if ends_with_condition(grammar, loop):
         yield opening(start, end + 1, f"({entered} && (")
         yield closing(start - 1, end, f")) && {again}1u)")
         return

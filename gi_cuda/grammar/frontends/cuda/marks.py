@@ -97,9 +97,9 @@ def marked_where_true(grammar: Grammar, name: str) -> str | None:
 
 
 def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
-    """The source with a count of its own for each statement, for either outcome of each ``if``, for
-    each loop that is entered, and for each that goes round again; all in one text, so that one
-    build tells of all.
+    """The source with a count of its own for each statement, for either outcome of each ``if`` and
+    of each part of a condition, for each loop that is entered, and for each that goes round again;
+    all in one text, so that one build tells of all.
 
     Args:
         names: of the rules that count; those of other types are left out.
@@ -118,7 +118,7 @@ def counted(grammar: Grammar, names: Collection[str]) -> CountedText:
         start, end = rule.start, rule.end
         if rule.name not in names or start == end:
             continue
-        if rule.type is RuleType.IF:
+        if rule.type in (RuleType.IF, RuleType.COND):
             either = f"{mark(rule, Outcome.TRUE)} : !{mark(rule, Outcome.FALSE)}"
             splices += [opening(start, end, "(("), closing(start, end, f") ? {either})")]
         elif rule.type is RuleType.STATEMENT:

@@ -14,14 +14,16 @@ from gi_cuda.grammar.frontends.cuda.readback import read_grammar
 from gi_cuda.grammar.frontends.cuda.render import in_force, render, rendered
 from gi_cuda.grammar.frontends.cuda.schema import in_schema, schema
 from gi_cuda.grammar.frontends.cuda.several import read_files
+from gi_cuda.grammar.frontends.cuda.untested import untested
 from gi_cuda.grammar.grammar import Grammar
-from gi_cuda.grammar.interface import CountedText, ParsedText, Wanted
+from gi_cuda.grammar.interface import CountedText, ParsedText, Place, Wanted
 from gi_cuda.grammar.notation.bnf import write_bnf
 from gi_cuda.grammar.notation.scope import write_scope
 from gi_cuda.grammar.rule import Expansion
 from gi_cuda.grammar.rule_types import PAPER_TYPES, SPECIALS, RuleType
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.steps import step_donors
+from gi_cuda.grammar.untested import Untested
 
 
 def load_cuda(path: Path, headers: Sequence[Path], include: Sequence[Path]) -> Source:
@@ -104,3 +106,9 @@ class CudaText(ParsedText):
     def count_places(self, names: Collection[str]) -> CountedText:
         """The source with a count for each statement and each outcome of an ``if``."""
         return counted(self.grammar, names)
+
+    def untested(
+        self, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
+    ) -> Untested:
+        """The rules that no case tests."""
+        return untested(self.grammar, names, places, seen)

@@ -1,0 +1,44 @@
+"""What no case tests of a subject's rules, and what of that a genotype changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from gi_cuda.backends.protocol.variants import Compiler
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.evaluate.checks.coverage import compiled_rules, look_for_reached
+from gi_cuda.genome import Change, Setting
+from gi_cuda.grammar import Untested
+from gi_cuda.subject import Subject
+
+
+def look_for_untested(
+    subject: Subject,
+    compiler: Compiler,
+    pool: Pool[int],
+    folder: Path,
+    tell: Callable[[str], None],
+) -> Untested:
+    """What no case tests, train and held-out ones together; see :func:`look_for_reached`.
+
+    Args:
+        folder: for the binary.
+        tell: is told what is done next.
+    """
+    if subject.compiled:
+        return Untested(reason=f"nothing is counted in {subject.front_end.name}")
+    found = look_for_reached(subject, compiler, pool, folder, tell)
+    if found.counted is None or found.reason:
+        return Untested(reason=found.reason)
+    counts = zip(found.counted.places, found.most, strict=True)
+    seen = {place for place, count in counts if count}
+    return subject.parsed.untested(frozenset(compiled_rules(subject)), found.counted.places, seen)
+
+
+def untested_changes(untested: Untested, changes: Iterable[Change]) -> dict[str, str]:
+    """Of some changes those that no case tests, in notation, each with a sentence."""
+    edits = (one for one in changes if not isinstance(one, Setting))
+    steps = ((str(edit), step) for edit in edits for step in edit.steps)
+    found = ((edit, untested.why(step.place, step.operation)) for edit, step in steps)
+    return {edit: str(why) for edit, why in found if why is not None}

@@ -1,0 +1,315 @@
+"""What no case tests of a CUDA source, by what its counts say.
+
+Statements and conditions have counts; what else stands where no case gets is told by how the text
+is laid out: the branch of an ``if`` that is never taken, the body of a loop that is never entered,
+what stands in one block with a statement that is never reached.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import compress
+
+from gi_cuda.grammar.frontends.cuda.guard import ends_with_condition
+from gi_cuda.grammar.frontends.cuda.reading import bare_text
+from gi_cuda.grammar.grammar import Grammar
+from gi_cuda.grammar.interface import Outcome, Place
+from gi_cuda.grammar.rule import Loop, Rule
+from gi_cuda.grammar.rule_types import Operation, RuleType
+from gi_cuda.grammar.untested import Untested, UntestedRule, Why
+
+Span = tuple[int, int]
+
+_EVERYTHING = tuple(Operation)
+_DROPS = (Operation.DELETE, Operation.REPLACE)
+"""What takes a rule's own text away."""
+
+_WITHOUT_EFFECT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
+"""What changes no answer wherever it stands, so that no case has to test it."""
+
+_CONTROL = re.compile(
+    r"\b(?:if|else|for|while|do|switch|case|default|return|break|continue|goto|try|catch|asm"
+    r"|__asm__)\b|(?<![?:])\b\w+\s*:(?!:)"
+)
+"""Where a statement may go elsewhere than to the next one, or be come to from elsewhere."""
+
+_LABEL = re.compile(r"\b(?:case|default)\b|(?:^|[;{}])\s*\w+\s*:(?!:)")
+_HEAD = re.compile(r"\b(?:if|for|while|switch)\b(?:\s*constexpr\b)?\s*(?=\()")
+_IF = re.compile(r"\bif\s*\(\s*\Z")
+_ELSE = re.compile(r"else\b")
+_UNTOLD = re.compile(r"(?:do|try|case|default)\b|\w+\s*:(?!:)")
+"""What begins a statement whose end is not looked for."""
+_BLANK = re.compile(r"\s*")
+_PAIRS = {"(": ")", "{": "}", "[": "]"}
+
+
+def untested(
+    grammar: Grammar, names: Collection[str], places: Sequence[Place], seen: Collection[Place]
+) -> Untested:
+    """The rules that no case tests.
+
+    Args:
+        names: of the rules that were compiled.
+        places: all that were counted.
+        seen: those that some case reached.
+    """
+    reading = _Reading(grammar, frozenset(places), frozenset(seen))
+    found: dict[str, UntestedRule] = {}
+    for rule, why, operations, line in reading.findings():
+        if rule.name not in names or rule.type in _WITHOUT_EFFECT:
+            continue
+        earlier = found.get(rule.name)
+        if earlier is not None:
+            why, line = earlier.why, earlier.line
+            operations = (*earlier.operations, *operations)
+        offered = grammar.operations(rule.name)
+        if several := tuple(one for one in offered if one in operations):
+            found[rule.name] = UntestedRule(why, several, rule.file, line)
+    return Untested({rule.name: found[rule.name] for rule in grammar.rules if rule.name in found})
+
+
+Finding = tuple[Rule, Why, tuple[Operation, ...], int]
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A source with what was counted of it.
+
+    Attributes:
+        places, seen: all that were counted, and those that some case reached.
+    """
+
+    grammar: Grammar
+    places: frozenset[Place]
+    seen: frozenset[Place]
+
+    def findings(self) -> Iterator[Finding]:
+        """What no case tests, rule by rule; of some rules several things."""
+        for rule in self._inside(self._dead):
+            yield rule, Why.UNREACHED, _EVERYTHING, rule.line
+        for rule in self._counted:
+            if rule.type is RuleType.STATEMENT or rule.name not in self._reached:
+                continue
+            within = list(self._inside([(rule.start, rule.end)]))
+            if Place(rule.name, Outcome.TRUE) not in self.seen:
+                yield from ((one, Why.NEVER_TRUE, _EVERYTHING, one.line) for one in within)
+            elif Place(rule.name, Outcome.FALSE) not in self.seen:
+                # Without it, or with one more condition before it, it is false: cases see that.
+                for one in within:
+                    what = (Operation.REPLACE,) if one is rule else _DROPS
+                    yield one, Why.NEVER_FALSE, what, one.line
+        for loop in self.grammar.loops:
+            yield from self._of_loop(loop)
+
+    def _of_loop(self, loop: Loop) -> Iterator[Finding]:
+        """What no case tests of the header and the steps of a loop."""
+        start, end = loop.condition
+        condition = list(self._inside([(start, end)]))
+        if self._is_never_entered(loop):
+            yield from ((one, Why.NEVER_TRUE, _EVERYTHING, one.line) for one in condition)
+        if Place("", Outcome.AGAIN, loop.ident) not in self.places - self.seen:
+            return
+        if Place("", Outcome.TRUE, loop.ident) not in self.seen:
+            return
+        for one in condition:
+            # Without its condition a loop goes round for ever, or not at all.
+            whole = (one.start, one.end) == loop.condition
+            kept = (Operation.REPLACE, Operation.INSERT) if whole else _EVERYTHING
+            yield one, Why.NEVER_AGAIN, kept, loop.line
+        for name in loop.header | loop.assigned:
+            one = self.grammar.rule(name)
+            if name in loop.header and one.start > end:
+                yield one, Why.NEVER_AGAIN, _EVERYTHING, loop.line
+            elif self._steps(loop, one):
+                for part in self._inside([(one.start, one.end)]):
+                    yield part, Why.NEVER_AGAIN, _DROPS, loop.line
+
+    def _steps(self, loop: Loop, rule: Rule) -> bool:
+        """Whether a statement in a loop's body assigns what decides how the loop goes on."""
+        assigns = self.grammar.facts[rule.name].assigns
+        return rule.type is RuleType.STATEMENT and bool(assigns & loop.controls)
+
+    # -- what the counts say -------------------------------------------------------------------
+
+    @cached_property
+    def _counted(self) -> list[Rule]:
+        names = {place.rule for place in self.places if place.loop is None}
+        return [rule for rule in self.grammar.rules if rule.name in names]
+
+    @cached_property
+    def _reached(self) -> frozenset[str]:
+        return frozenset(place.rule for place in self.seen if place.loop is None)
+
+    def _is_never_entered(self, loop: Loop) -> bool:
+        """Whether its condition is known never to hold before its body."""
+        return Place("", Outcome.TRUE, loop.ident) in self.places - self.seen and (
+            not ends_with_condition(self.grammar, loop)
+        )
+
+    # -- where no case gets ----------------------------------------------------------------------
+
+    @cached_property
+    def _dead(self) -> list[Span]:
+        """Spans of text that no case reaches, none of them within another."""
+        alive = sorted(self.grammar.rule(name).start for name in self._reached)
+        entered = (place.loop for place in self.seen if place.loop is not None)
+        alive = sorted([*alive, *(self.grammar.loops[ident].start for ident in entered)])
+        found: list[Span] = []
+        for start, end in sorted(self._dead_by_layout()):
+            # What is laid out in another way than it seems may be reached all the same.
+            if bisect_left(alive, start) == bisect_left(alive, end):
+                if found and start <= found[-1][1]:
+                    found[-1] = found[-1][0], max(end, found[-1][1])
+                else:
+                    found.append((start, end))
+        return found
+
+    def _dead_by_layout(self) -> Iterator[Span]:
+        told = 0
+        for rule in self._counted:
+            if rule.name not in self._reached:
+                yield rule.start, rule.end
+                stands = rule.block and rule.type in (RuleType.STATEMENT, RuleType.IF)
+                if stands and rule.start >= told:
+                    in_line = self._layout.in_line(rule.start, self._last_before(rule.start))
+                    told = in_line[1]
+                    yield in_line
+            if rule.type is RuleType.IF:
+                outcomes = (Place(rule.name, one) for one in (Outcome.TRUE, Outcome.FALSE))
+                never = [one not in self.seen for one in outcomes]
+                if any(never):
+                    yield from compress(self._layout.branches(rule.end), never)
+        for loop in self.grammar.loops:
+            if self._is_never_entered(loop):
+                yield loop.condition[1] + 1, loop.end
+        for function in self.grammar.functions:
+            inside = bisect_left(self._ends, function.start) < bisect_left(self._ends, function.end)
+            if inside and not function.kernel:  # a kernel is launched
+                yield function.start, function.end
+
+    def _last_before(self, at: int) -> int:
+        """Where the last statement ends that is counted and ends before an offset."""
+        before = bisect_right(self._ends, at) - 1
+        return self._ends[before] if before >= 0 else 0
+
+    @cached_property
+    def _ends(self) -> list[int]:
+        return sorted(one.end for one in self._counted if one.type is RuleType.STATEMENT)
+
+    @cached_property
+    def _layout(self) -> _Layout:
+        return _Layout(bare_text(self.grammar.source.text))
+
+    # -- shared ----------------------------------------------------------------------------------
+
+    def _inside(self, spans: Iterable[Span]) -> Iterator[Rule]:
+        """The rules that lie in one of the spans."""
+        rules = self.grammar.rules
+        for start, end in spans:
+            first, last = bisect_left(self._starts, start), bisect_left(self._starts, end)
+            yield from (rule for rule in rules[first:last] if rule.end <= end)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [rule.start for rule in self.grammar.rules]
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How statements stand in a text.
+
+    Attributes:
+        bare: the text without comments, directives and literals.
+    """
+
+    bare: str
+
+    def in_line(self, at: int, earliest: int) -> Span:
+        """What is reached only if a place is that stands directly in a block: the rest of that
+        block, up to a label; and what is declared just before it.
+
+        Args:
+            earliest: the end of the statement before it.
+        """
+        opened, closed = self._block(at)
+        label = _LABEL.search(self.bare, at, closed)
+        if head := _IF.search(self.bare, opened + 1, at):
+            at = head.start()
+        before = max(opened + 1, self.bare.rfind("}", opened, at) + 1, earliest)
+        for jump in _CONTROL.finditer(self.bare, before, at):
+            before = self._statement(jump.start()) or at
+        return min(before, at), label.start() if label else closed
+
+    def branches(self, condition_end: int) -> Sequence[Span]:
+        """The branches of an ``if``, the second with its ``else``: none or one where there are no
+        more, or it is not to be told."""
+        close = self._next(condition_end)
+        end = self._statement(close + 1) if self.bare.startswith(")", close) else None
+        if end is None:
+            return ()
+        otherwise, then = self._next(end), (close + 1, end)
+        last = self._otherwise(end)
+        return (then,) if last is None else (then, (otherwise, last))
+
+    def _statement(self, at: int) -> int | None:
+        """Where the statement ends that begins at a place or after it."""
+        at = self._next(at)
+        if self.bare.startswith("{", at):
+            return self._matching(at)
+        if head := _HEAD.match(self.bare, at):
+            closed = self._matching(head.end())
+            end = None if closed is None else self._statement(closed)
+            if end is None or not head[0].startswith("if"):
+                return end
+            return self._otherwise(end) if _ELSE.match(self.bare, self._next(end)) else end
+        if _UNTOLD.match(self.bare, at):
+            return None
+        while at < len(self.bare) and self.bare[at] not in ";}":
+            over = self._matching(at) if self.bare[at] in _PAIRS else at + 1
+            if over is None:
+                return None
+            at = over
+        return at + 1 if self.bare.startswith(";", at) else None
+
+    def _otherwise(self, end: int) -> int | None:
+        """Where an ``else`` ends that follows what ends at a place; None where none does."""
+        word = _ELSE.match(self.bare, self._next(end))
+        return None if word is None else self._statement(word.end())
+
+    def _next(self, at: int) -> int:
+        """The next place that is not blank."""
+        found = _BLANK.match(self.bare, at)
+        return at if found is None else found.end()
+
+    def _matching(self, at: int) -> int | None:
+        """Where what is opened at a place ends; None where it does not."""
+        return self._pairs.get(at)
+
+    def _block(self, at: int) -> Span:
+        """The innermost braces around a place."""
+        around = bisect_left(self._opened, at) - 1
+        while around >= 0:
+            opened = self._opened[around]
+            if (end := self._pairs.get(opened, 0)) > at:
+                return opened, end - 1
+            around -= 1
+        return 0, len(self.bare)
+
+    @cached_property
+    def _opened(self) -> list[int]:
+        return [at for at, one in enumerate(self.bare) if one == "{"]
+
+    @cached_property
+    def _pairs(self) -> dict[int, int]:
+        """Where each bracket's part ends, behind its closing one."""
+        found, stack = {}, []
+        for match in re.finditer(r"[(){}\[\]]", self.bare):
+            if match[0] in _PAIRS:
+                stack.append((match[0], match.start()))
+            elif stack and _PAIRS[stack[-1][0]] == match[0]:
+                found[stack.pop()[1]] = match.end()
+        return found

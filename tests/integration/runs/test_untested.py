@@ -1,0 +1,166 @@
+"""A run knows what no case tests, and sells nothing of it."""
+
+from __future__ import annotations
+
+import random
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.analyze.explain.untested import untested
+from gi_cuda.analyze.winner import finalists, select_winner
+from gi_cuda.cli.evolve import _beginning
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.untested import look_for_untested
+from gi_cuda.genome import changes_of
+from gi_cuda.grammar import Untested, Why
+from gi_cuda.report.untested import untested_words
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Individual, Phases, Tally
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.runs.stored import DATABASE, Plan, left_alone, stored_untested
+from gi_cuda.search import PRESETS
+from gi_cuda.search.strategies.barracuda import SETTINGS
+from gi_cuda.store import Store, Tabued
+from gi_cuda.subject import Start, load_subject
+from tests.command import gi_cuda
+
+EVEN = Path(__file__).parents[2] / "targets" / "even"
+ODD = "<IF_kernel.cu_23>"
+NEVER = "<_kernel.cu_26>"
+WASTE = "<_kernel.cu_19>"
+PLAN = Plan("barracuda", SETTINGS, 1, 1, 2)
+
+
+def target(folder: Path, *more: str) -> Path:
+    """A copy of the target, with more cases."""
+    shutil.copytree(EVEN, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    file = folder / "target.toml"
+    file.write_text("\n".join((file.read_text(), *more)))
+    return folder
+
+
+CASE = """
+[[case]]
+name = "odd"
+role = "train"
+args = { seed = 3, n = 2001 }
+"""
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    folder = tmp_path_factory.mktemp("even") / "run"
+    with create_run(load_subject(EVEN, "host", edits="all"), folder, PLAN) as one:
+        yield one
+
+
+def drawn(run: Run, preset: str, count: int) -> set[int]:
+    """The lines at which so many mutants change something."""
+    variation, rng = PRESETS[preset].vary(run.subject), random.Random(1)
+    rule = run.subject.grammar.rule
+    mutants = (variation.mutate(run.subject.original, rng) for _ in range(count))
+    return {rule(edit.place).line for one in mutants if one for edit in one.edits}
+
+
+def test_what_no_case_tests_is_stored_and_left_alone(run: Run) -> None:
+    found = stored_untested(run.store)
+    assert found is not None
+    assert found == left_alone(run.store) == run.subject.untested
+    assert {one.line for one in found.rules.values()} == {6, 7, 8, 20, 21, 23, 24, 25, 26}
+    assert {one.why for one in found.rules.values()} == {Why.UNREACHED, Why.NEVER_TRUE}
+    reached = {15, 18, 19, 22, 28}
+    for preset in ("barracuda", "gevo", "adaptive", "paraiso"):
+        lines = drawn(run, preset, 1500)
+        assert reached <= lines
+        # Of unrolling a loop the answers know nothing.
+        assert not lines & {6, 8, 20, 21, 23, 24, 26}
+
+
+def test_what_is_left_alone_is_said(run: Run) -> None:
+    (said,) = (line for line in _beginning(run, None) if "no case tests" in line)
+    number = len(run.subject.untested.rules)
+    assert said.startswith(f"changes of {number} rules are left out, since no case tests them: ")
+    assert "that no case reaches (kernel.cu lines 6-8, 21, 23-26)" in said
+    assert "of conditions that no case makes true (kernel.cu lines 20, 23)" in said
+    assert said.endswith("add a case that does, or give --untested")
+    done = gi_cuda("show", run.folder)
+    assert done.returncode == 0, done.stderr
+    assert said in done.stdout
+
+
+def individual(run: Run, ident: int, genotype: str, ratio: float) -> None:
+    """Store an individual that seemed faster on the train cases."""
+    one = Individual(ident, 0, genotype, str(ident).encode(), None, "random", ())
+    run.store.add_generation(0, Tally(1), [one], Tabued())
+    seemed = (ratio, ratio * 0.99, ratio * 1.01)
+    run.store.add_evaluation(ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, *seemed))
+    run.store.add_phases(0, Phases(), finished=True)
+
+
+def test_the_best_of_which_all_is_tested_is_the_winner(run: Run, few_processes: None) -> None:
+    individual(run, 1, f"{ODD} {WASTE}", 0.2)
+    individual(run, 2, f"{NEVER} {WASTE}", 0.3)
+    individual(run, 3, WASTE, 0.4)
+    assert [ident for ident, _ in finalists(run)] == [3]
+    winner = select_winner(run)
+    assert winner is not None
+    assert (winner.ident, winner.genotype) == (3, WASTE)
+    # Those are right on all cases, so that nothing else would tell.
+    genotype = run.subject.read(f"{ODD} {NEVER} {WASTE}")
+    assert set(untested(run, changes_of(genotype))) == {ODD, NEVER}
+
+
+def test_a_search_does_not_start_from_what_no_case_tests(tmp_path: Path) -> None:
+    subject = load_subject(EVEN, "host")
+    start = Start("individual 7 of another run", f"{WASTE} {ODD}", "paper")
+    with (
+        pytest.raises(UserError, match="no case tests one of its changes, <IF_"),
+        create_run(subject, tmp_path / "run", PLAN, start),
+    ):
+        pass
+    assert not (tmp_path / "run").exists()
+
+
+def test_who_asks_for_it_gets_what_no_case_tests(run: Run, tmp_path: Path) -> None:
+    """It is stored all the same, so that a patch says what it sells."""
+    found = stored_untested(run.store)
+    assert found is not None
+    with Store(tmp_path / DATABASE, create=True) as store:
+        assert left_alone(store) == Untested()
+        store.put(plan=asdict(replace(PLAN, untested=True)), untested=asdict(found))
+        assert left_alone(store) == Untested()
+        assert stored_untested(store) == found
+        store.put(plan=asdict(PLAN))
+        assert left_alone(store) == found
+    (said,) = untested_words(found, allowed=True)
+    assert "are made although no case tests them (--untested)" in said
+
+
+def test_a_case_that_gets_there_gives_the_changes_back(tmp_path: Path) -> None:
+    subject = load_subject(target(tmp_path / "even", CASE), "host", edits="all")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        assert {one.line for one in run.subject.untested.rules.values()} == {20, 21}
+        assert {6, 8, 23, 24, 26} <= drawn(run, "barracuda", 1500)
+        assert not drawn(run, "barracuda", 1500) & {20, 21}
+
+
+def test_where_it_cannot_be_told_all_is_drawn_and_that_is_said(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gi_cuda.evaluate.checks.coverage.MOST_PLACES", 1)
+    found = look_for_untested(
+        run.subject, run.tools.compiler, run.tools.pool, run.tools.scratch("u"), lambda _: None
+    )
+    assert found.rules == {}
+    (said,) = untested_words(found, allowed=False)
+    assert re.fullmatch(
+        r"which changes no case tests is not known, so that all are made: it has \d+ places", said
+    )

@@ -117,17 +117,24 @@ def select_winner(run: Run) -> Winner | None:
     Of twins only the better one is validated, while there are others. Where none holds, the best
     ones follow that have no change which is wrong by itself, or else others that share less with
     those that failed. None where none of them holds either; what was stored before is then
-    forgotten.
+    forgotten, and what spoke against the first of them is kept.
     """
     found = _best(run)
     failed: list[Finalist] = []
+    refusals: list[str] = []
     winner = None
     for _ in range(ROUNDS):
         if winner is None and (entered := _next(run, found, failed)):
-            winner = _validated(run, entered)
+            winner = _validated(run, entered, refusals)
             failed += entered
     keep_winner(run.store, winner)
+    run.store.put(refusal="" if winner or not refusals else refusals[0])
     return winner
+
+
+def stored_refusal(store: Store) -> str:
+    """What spoke against the best individual where none holds; "" where it was not faster."""
+    return str(store.get("refusal", ""))
 
 
 def _next(run: Run, found: Sequence[Finalist], failed: Sequence[Finalist]) -> list[Finalist]:
@@ -162,25 +169,40 @@ def without(
     ]
 
 
-def _validated(run: Run, entered: Sequence[Finalist]) -> Winner | None:
-    """The first that holds."""
-    for ident, genotype in _hopeful(run, entered):
+def _validated(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Winner | None:
+    """The first that holds.
+
+    Args:
+        refusals: what speaks against those that do not is added.
+    """
+    for ident, genotype in _hopeful(run, entered, refusals):
         one = candidate(run.subject, genotype)
         noise, measured = run.validate([unmodified(run.subject), one])
         validation = run.tools.certified(one, measured) if measured.faster else measured
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)
             return Winner(ident, str(effective), validation)
+        if validation.message:
+            refusals.append(f"individual {ident}: {validation.message}")
     return None
 
 
-def _hopeful(run: Run, entered: Sequence[Finalist]) -> Iterator[Finalist]:
-    """Those that a short look does not dismiss: a validation takes many processes, one by one."""
+def _hopeful(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Iterator[Finalist]:
+    """Those that a short look does not dismiss: a validation takes many processes, one by one.
+
+    Args:
+        refusals: as of :func:`_validated`.
+    """
     candidates = [candidate(run.subject, genotype) for _, genotype in entered]
     for finalist, one, seen in zip(entered, candidates, run.glance(candidates), strict=True):
         may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
-        if may_hold and not run.tools.dependence.complaint(one):
-            yield finalist
+        complaint = seen.message
+        if may_hold:
+            complaint = run.tools.dependence.complaint(one) or run.tools.other_data.complaint(one)
+            if not complaint:
+                yield finalist
+        if complaint:
+            refusals.append(f"individual {finalist[0]}: {complaint}")
 
 
 def keep_winner(store: Store, winner: Winner | None) -> None:

@@ -14,7 +14,7 @@ from typing import Annotated, TypeAlias
 import typer
 
 from gi_cuda.analyze.records import winner_record
-from gi_cuda.analyze.winner import how_to_go_on, select_winner
+from gi_cuda.analyze.winner import how_to_go_on, select_winner, stored_refusal
 from gi_cuda.cli.clusters import Evaluating
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run
@@ -78,7 +78,7 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
     print_winner(console, winner_record(winner, run.subject) if winner else None, on)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
-        print_next_steps(console, faster, list(_next_steps(run)))
+        print_next_steps(console, faster, stored_refusal(run.store), list(_next_steps(run)))
     say_next_of_run(run.store, run.folder)
 
 

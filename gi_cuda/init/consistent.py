@@ -43,12 +43,18 @@ def consistent(
         width = _width(one, [c for c in counts if c not in square[1:]])
         if one in square[1:]:
             one = replace(one, computed=square[0].name, note="as of the others: all fit together")
-        elif free and width and "int" in one.element.type and _PITCH.fullmatch(one.meaning):
+        elif free and width and "int" in one.element.type and _is_pitch(one, body):
             wide = "pitch" in one.meaning.lower() and _OF_BYTES.search(body)
             text = f"{width} * {_LARGEST}" if wide else width
             one = replace(one, computed=text, note="assumed: rows without gaps")
         found.append(one)
     return tuple(found)
+
+
+def _is_pitch(scalar: ProposedScalar, body: str) -> bool:
+    """Whether a scalar says how far rows are apart: nothing is divided by that."""
+    divides = re.search(rf"[/%]\s*{re.escape(scalar.written)}\b", body)
+    return _PITCH.fullmatch(scalar.meaning) is not None and divides is None
 
 
 def _of_several_structs(counts: Sequence[ProposedScalar]) -> list[ProposedScalar]:

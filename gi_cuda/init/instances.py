@@ -56,7 +56,8 @@ def instance_of(
             text = text or _likely(source, parameter.name)
             aliases[parameter.name] = text
         elif text is None or not _is_constant(types, text, active):
-            text = made.get(index) or _number(parameter, types)
+            text = made.get(index) or _enumerator(source, parameter, text)
+            text = text or _number(parameter, types)
         words.append(text)
     # Those left out have their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"
@@ -133,9 +134,31 @@ def _is_constant(types: ElementTypes, text: str, active: frozenset[str]) -> bool
 def _number(parameter: TemplateParameter, types: ElementTypes) -> str:
     if parameter.type == "bool":
         return "true"
-    if parameter.type in types.enums:
+    if parameter.type is not None and _last(parameter.type) in types.enums:
         return f"{parameter.type}(0)"
     return str(DEFAULT_BLOCK if "lock" in parameter.name.lower() else 4)
+
+
+def _last(name: str) -> str:
+    """A name without what it is in."""
+    return name.rpartition("::")[2].strip()
+
+
+def _enumerator(source: Chosen, parameter: TemplateParameter, text: str | None) -> str | None:
+    """A value of the enumeration that a parameter is of, as it is called everywhere; None for what
+    is none of its values."""
+    if text is None or parameter.type is None:
+        return None
+    for code in (source.code, *source.code.around):
+        for node in walk(code.root):
+            name = node.child_by_field_name("name") if node.type == "enum_specifier" else None
+            body = None if name is None else node.child_by_field_name("body")
+            if name is None or body is None or code.of(name) != _last(parameter.type):
+                continue
+            values = (one.child_by_field_name("name") for one in body.named_children)
+            if _last(text) in [code.of(value) for value in values if value is not None]:
+                return f"{parameter.type}::{_last(text)}"
+    return None
 
 
 def _likely(source: Chosen, name: str) -> str:

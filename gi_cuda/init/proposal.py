@@ -29,6 +29,7 @@ from gi_cuda.init.sizes import (
     extents,
     is_count_name,
     is_looped,
+    is_of_window,
     rounds_down,
     small_enough,
 )
@@ -373,7 +374,8 @@ def _counting(
     told: set[str] = set()
     if use is not None:
         further = [*use.allocated.values(), *use.computed.values()]
-        told = set(_words([], [*(use.grid or ()), *further])) & set(whole)
+        said = set(_words([], [*(use.grid or ()), *further]))
+        told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         apart = not any(s.member for s in scalars)
         if told and use.grid is not None and apart and pointers <= use.allocated.keys():

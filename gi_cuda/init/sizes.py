@@ -22,6 +22,11 @@ _NOT_COUNT = re.compile(
     r"(?i).*(?:step|iter|radius|thresh|seed|offset|shift|stride|pitch|alpha|beta|gamma|index|idx"
     r"|round|pass|level|order|flag|mode|color|colour|lag|base|start|begin|block|thread|tile|bit).*"
 )
+_WINDOW = re.compile(
+    r"(?i)(?:\w*_)?(?:pad(?:ding)?|stride|dilation|ksize|(?:kernel|filter)_?(?:size|width|height|[whd]))"
+    r"(?:_?[whdxyz])?"
+)
+"""What says how a window goes over the data, and not how much of them there is."""
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _FOR = re.compile(r"\bfor\s*\(([^;]*);([^;]*);([^{;]*)")
 _MOST = 1 << 24
@@ -68,9 +73,14 @@ def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
 
 def is_count_name(name: str, *, compared: bool) -> bool:
     """Whether a scalar of this name says how much data there is."""
-    if _NOT_COUNT.fullmatch(name):
+    if _NOT_COUNT.fullmatch(name) or is_of_window(name):
         return False
     return compared or _COUNT.fullmatch(name) is not None
+
+
+def is_of_window(name: str) -> bool:
+    """Whether a scalar of this name says how a window goes over the data."""
+    return _WINDOW.fullmatch(name) is not None
 
 
 def extents(

@@ -65,14 +65,18 @@ def several_words(names: Sequence[str], seconds: Sequence[float]) -> str:
     return f"the reference takes {times}; each variant is timed beside it on one of them"
 
 
-def print_next_steps(console: Console, faster: int, steps: Sequence[str]) -> None:
+def print_next_steps(console: Console, faster: int, refusal: str, steps: Sequence[str]) -> None:
     """What a search without a winner had on the train cases, and what may help.
 
     Args:
         faster: individuals that were faster on the train cases.
+        refusal: what speaks against the best of them; "" where nothing but its time.
         steps: what may be tried, each in words.
     """
-    if faster:
+    if faster and refusal:
+        say(console, f"{faster} faster on the train cases, but none of the best is right:")
+        say(console, f"  {refusal}")
+    elif faster:
         say(
             console,
             f"{faster} faster on the train cases, but none of the best held on the held-out ones:"

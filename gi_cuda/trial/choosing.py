@@ -11,6 +11,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.init import Choice, Proposal, Ranked, first_that_passes
 from gi_cuda.trial.attempts import Attempts
+from gi_cuda.trial.blocks import with_several_blocks
 from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
@@ -20,6 +21,9 @@ BUDGET = 45.0
 
 EACH = 15.0
 """The same of one kernel among others, once it is compiled."""
+
+BLOCKS = 5.0
+"""The same of sizes with which there are several blocks."""
 
 REACH = 10.0
 """The same of data with which more of a kernel is reached."""
@@ -54,6 +58,7 @@ class ProposalTrials:
         name = f"{len(list(self.folder.iterdir()))}"
         attempts = Attempts(self.folder / name, self.jobs, self.cache)
         outcome = mended(proposal, attempts.attempt, seconds)
+        outcome = with_several_blocks(outcome, attempts.attempt, time.monotonic() + BLOCKS)
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
         until = time.monotonic() + LARGE

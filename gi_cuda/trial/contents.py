@@ -112,6 +112,8 @@ def _filled(
     for buffer in proposal.buffers:
         if buffer.fill is not None and buffer.fill.rising:
             continue
+        if fill.high > 2 ** (8 * buffer.element.bytes // buffer.element.parts - 1):
+            continue  # its type has no such numbers
         if which(buffer) and buffer.fill != fill and not buffer.element.fields:
             notes = replace(buffer.notes, data=note)
             proposal = with_buffer(proposal, replace(buffer, fill=fill, notes=notes))
@@ -217,6 +219,9 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     tried = with_scalars(proposal, lambda s: max(int(s.value), 16), real)
     if tried != proposal:
         yield Mend(tried, "larger scalars")
+    vast = with_scalars(proposal, _vast, "vast, so that something is below it")
+    if vast != proposal:
+        yield Mend(vast, "vast scalars")
     few = "of few values, so that some are what the kernel looks for"
     for flags in (Fill(0, 2), Fill(0, 1)):
         # Threads that are told to do nothing leave at once.
@@ -227,6 +232,12 @@ def telling(proposal: Proposal) -> Iterator[Mend]:
     found = with_scalars(found, lambda s: min(int(s.value), 1), few)
     if found != proposal:
         yield Mend(found, "numbers of few values")
+
+
+def _vast(scalar: ProposedScalar) -> int:
+    """A number of 64 bits that is no less than most hashes and keys."""
+    wide = scalar.element.type.removeprefix("u") == "int64" and not scalar.source
+    return 1 << 62 if wide else int(scalar.value)
 
 
 def varied(proposal: Proposal) -> Iterator[Mend]:

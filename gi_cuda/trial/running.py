@@ -118,8 +118,9 @@ class Exploration:
 
     @property
     def alike(self) -> bool:
-        """Whether what it wrote is one value everywhere, on each case."""
-        return all(one.alike for one in self.found.values())
+        """Whether what it wrote is one value everywhere, and the same on all cases."""
+        values = {one.only for one in self.found.values()}
+        return len(values) == 1 and "" not in values
 
     @property
     def seconds(self) -> float:

@@ -31,7 +31,7 @@ from gi_cuda.trial.troubles import (
 
 MOST_ATTEMPTS = 24
 
-_MOST_MENDS = 5
+_MOST_MENDS = 6
 """Of one trouble."""
 
 MOST_BETTER = 6

@@ -317,7 +317,8 @@ class Explored:
         unwritten: poisoned and judged buffers in which nothing was written.
         varying: judged buffers whose contents differ between the runs.
         undefined: judged buffers that hold NaN everywhere.
-        alike: whether it wrote some items to judged buffers, and to each of these only one value.
+        only: what all items are that it wrote to judged buffers, where that is one value in each
+            of them; "" where it is not.
     """
 
     seconds: float
@@ -326,7 +327,7 @@ class Explored:
     unwritten: frozenset[str]
     varying: frozenset[str]
     undefined: frozenset[str] = frozenset()
-    alike: bool = False
+    only: str = ""
 
 
 DYNAMIC_SHARED = "dynamic shared memory"
@@ -368,6 +369,7 @@ class Recorded:
         unwritten: for each case and each buffer that is poisoned and judged how many of its
             elements still held poison, and how many it has.
         undefined: judged buffers that hold NaN everywhere, by case.
+        only: as :class:`Explored` has it, by case.
     """
 
     penalties: Mapping[str, float]
@@ -375,6 +377,7 @@ class Recorded:
     damaged: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     undefined: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    only: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from gi_cuda.backends.protocol.requests import (
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.workers.prepared import UNREADABLE, load, save
 from gi_cuda.backends.workers.room import check_room
+from gi_cuda.backends.workers.written import only_value
 from gi_cuda.results.measurement import LOADS
 from gi_cuda.spec import (
     CaseData,
@@ -270,6 +271,7 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
     damaged: dict[str, tuple[str, ...]] = {}
     unwritten: dict[str, dict[str, tuple[int, int]]] = {}
     undefined: dict[str, tuple[str, ...]] = {}
+    only: dict[str, str] = {}
     for case_plan in runner.plans(request.reference):
         runs = []
         with runner.device.turn():
@@ -287,12 +289,13 @@ def record(runner: CaseRunner, request: Record) -> Recorded:
             verdict = _damage(case_plan, names) or runner.opinion(case_plan, outputs)
             unwritten[case_plan.case] = _unwritten(runner.target, case_plan, outputs)
             before = runner.cases[case_plan.case].buffers
+            only[case_plan.case] = only_value(outputs, before)
             undefined[case_plan.case] = tuple(
                 name for name, array in outputs.items() if is_undefined(array, before.get(name))
             )
         damaged[case_plan.case] = tuple(names)
         penalties[case_plan.case], reasons[case_plan.case] = verdict.penalty, verdict.reason
-    return Recorded(penalties, reasons, damaged, unwritten, undefined)
+    return Recorded(penalties, reasons, damaged, unwritten, undefined, only)
 
 
 def _in_turn(device: Device, schedules: Schedules, number: int) -> AbstractContextManager[object]:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
+from gi_cuda.init.buffers import Fill
+from gi_cuda.init.data_module import data_py
 from gi_cuda.trial import Outcome
 
 from .conftest import INDEX, LAUNCH, host, roles
@@ -116,3 +119,53 @@ def test_host_code_that_launches_a_kernel_may_have_its_name(
         f"int main() {{ float *p; cudaMalloc(&p, 5120 * sizeof(float)); k(p); }}\n"
     )
     assert outcome.passes, outcome.trouble
+
+
+RNG = np.random.default_rng(1)
+
+ROWS = """
+__global__ void k(const int *from, const float *a, const int *skip, float *b, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n || skip[i]) return;
+  for (int j = from[i]; j < from[i + 1]; j++) b[i] += a[j];
+}
+"""
+
+
+def test_rows_have_begins_and_ends_and_some_are_skipped(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(ROWS)
+    assert outcome.passes, outcome.trouble
+    rows, values, flags, _ = outcome.proposal.buffers
+    assert rows.fill is not None
+    assert rows.fill.rising
+    assert flags.fill == Fill(0, 2)
+    assert values.grown != values.elements
+    made = data_py(outcome.proposal)
+    (line,) = (one for one in made.splitlines() if '"from"' in one)
+    given = eval(line.partition(":")[2].partition(",  #")[0], {"np": np, "rng": RNG, "n": 100})
+    assert given.dtype == np.int32
+    assert (np.diff(given) >= 0).all()
+    assert given[-1] > 100
+
+
+def test_flags_behind_a_function_are_tried(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__device__ bool done(const int *flags, int i) { int all = flags[i] & 127; return all; }\n"
+        "__global__ void k(const int *flags, int *b, int n) {"
+        f"{INDEX} if (i < n && !done(flags, i)) b[i] = i; }}\n"
+        "int main() { int n = 4; int *a, *b; cudaMalloc(&a, n * sizeof(int));"
+        " cudaMalloc(&b, n * sizeof(int)); k<<<1, 4>>>(a, b, n); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+
+
+def test_answers_that_are_all_one_value_get_other_data(trial: Callable[[str], Outcome]) -> None:
+    outcome = trial(
+        "__global__ void k(const float *a, signed char *b, int n) {"
+        f"{INDEX} if (i < n) {{ float s = 0; for (int j = 0; j < 90; j++) s += a[i] * j;"
+        " b[i] = s > -1; } }\n"
+        "int main() { int n = 4000; float *a; signed char *b; cudaMalloc(&a, n * sizeof(float));"
+        f" cudaMalloc(&b, n); {LAUNCH} }}\n"
+    )
+    assert outcome.passes, outcome.trouble
+    assert outcome.proposal.buffers[0].fill == Fill(-1, 1)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gi_cuda.init import files
-from gi_cuda.trial import Outcome
+from gi_cuda.init import files, from_options, propose
+from gi_cuda.trial import Attempts, Outcome, mended
+from gi_cuda.trial.blocks import several_blocks, with_several_blocks
+from gi_cuda.trial.facts import plan
 
 from .conftest import INDEX, LAUNCH, host, sizes
 
@@ -147,3 +150,29 @@ def test_buffers_of_a_fixed_size_for_which_there_is_no_memory_get_smaller(
     )
     assert outcome.passes, outcome.trouble
     assert all(int(size) < 1 << 24 for size in sizes(outcome.proposal).values())
+
+
+def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
+    """What decides how many there are gets larger, the other sizes smaller; a GPU has many."""
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void k(const float *a, float *b, int n, int width, int height, int depth) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) { float s = 0;"
+        " for (int j = 0; j < width * height * depth; j++) s += a[j] * i; b[i] = s; } }\n"
+        "void run(float *a, float *b, int n, int width, int height, int depth) {"
+        " k<<<(n + 1023) / 1024, 1024>>>(a, b, n, width, height, depth); }\n"
+    )
+    first = propose(source, None, from_options((), ()))
+    (tmp_path / "attempts").mkdir()
+    attempts = Attempts(tmp_path / "attempts", 1, None)
+    outcome = mended(first, attempts.attempt, 60)
+    assert plan(outcome.proposal, "train").grid[0] == 1
+    found = with_several_blocks(outcome, attempts.attempt, time.monotonic() + 60)
+    assert found.passes
+    assert found.done[-1] == "several blocks"
+    for case in ("train", "held-out"):
+        assert plan(found.proposal, case).grid[0] > 1
+    assert plan(found.proposal, "large").grid[0] >= 32
+    before, after = outcome.proposal.extents, found.proposal.extents
+    assert [b.train > a.train for b, a in zip(before, after, strict=True)] == [False, *[True] * 3]
+    assert several_blocks(found.proposal) is None

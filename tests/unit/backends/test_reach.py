@@ -159,3 +159,10 @@ struct Pair { __device__ int min(int x) { return x; } };
     names = ["clamp", "low", "high", "max", "Pair"]
     found = Reach(frozenset(names)).reached(text).functions
     assert found == {"low", "high", "max"}
+
+
+def test_another_name_for_a_namespace_goes_with_those_who_say_it() -> None:
+    alias = "namespace lib = some_library::inner;\n"
+    assert "lib" not in reached(f"{alias}{SOURCE}")
+    said = SOURCE.replace("return 2 * x", "return lib::twice(x)")
+    assert alias.strip() in reached(f"{alias}{said}")

@@ -80,11 +80,13 @@ def test_a_place_is_tried_before_anything_is_written(tmp_path: Path) -> None:
 
 
 def test_a_search_without_a_winner_says_what_it_had(capsys: pytest.CaptureFixture[str]) -> None:
-    print_next_steps(console, 0, ["more generations: gi-cuda resume r --generations 8"])
+    print_next_steps(console, 0, "", ["more generations: gi-cuda resume r --generations 8"])
     said = capsys.readouterr().out
     assert "none was certainly faster on the train cases either" in said
     assert "  more generations: gi-cuda resume r --generations 8\n" in said
-    print_next_steps(console, 3, [])
-    assert capsys.readouterr().out.startswith("3 faster on the train cases, but none")
+    print_next_steps(console, 3, "", [])
+    assert capsys.readouterr().out.startswith("3 faster on the train cases, but none of the best h")
+    print_next_steps(console, 3, "individual 7: wrong", [])
+    assert "none of the best is right:\n  individual 7: wrong\n" in capsys.readouterr().out
     assert device_words("host", "Xeon") == "Xeon, a CPU (host back end)"
     assert device_words("cuda", "H200") == "H200"

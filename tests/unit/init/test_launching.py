@@ -37,10 +37,12 @@ def launch(read: Callable[[str], CudaFile], host: str, kept: str = "") -> Launch
         ("N / other", None),
         ("rounded(N, 64)", "(n + 64 - 1 - (n + 64 - 1) % 64) / 64"),
         ("ceil(N / 256.0)", "(n + 256 - 1) / 256"),
+        ("int(std::ceil(REAL(N) / REAL(threads)))", "(n + 128 - 1) / 128"),
     ],
 )
 def test_grids(read: Callable[[str], CudaFile], grid: str, expected: str | None) -> None:
     host = (
+        "#define REAL float\n"
         "int rounded(int a, int b) { return (a + b - 1 - (a + b - 1) % BLOCK) / b; }\n"
         "void run(float *a, int N, int other) { const int threads = 2 * BLOCK;"
         f" int blocks = {grid}; k<<<blocks, threads>>>(a, N, 1.5f); }}"
@@ -68,6 +70,9 @@ def test_three_dimensions_of_locals_and_constructors(read: Callable[[str], CudaF
 def test_what_is_set_twice_is_not_known(read: Callable[[str], CudaFile]) -> None:
     host = "void run(float *a, int N) { int b = 32; if (N > 9) b = 64; k<<<1, b>>>(a, N, 0); }"
     assert launch(read, host).block is None
+    host = host.replace("if (N > 9) b", "b")
+    assert launch(read, host).block == ("64",)
+    assert launch(read, host.replace("b = 64", "b = b + unknown(N)")).block is None
 
 
 def test_allocations_types_and_template_arguments(read: Callable[[str], CudaFile]) -> None:
@@ -171,6 +176,10 @@ def test_a_dim3_that_is_set_by_parts_or_with_braces(read: Callable[[str], CudaFi
     )
     use = launch(read, host)
     assert (use.grid, use.block) == (("n / 64", "7"), ("64", "4"))
+    # A part that nobody can tell is not what it was at first.
+    host = host.replace("dim3 block, grid = {1, 7}", "dim3 block(8, 8), grid(1, 1, 1)")
+    assert launch(read, host).block == ("64", "4")
+    assert launch(read, host.replace("n / block.x", "unknown(n)")).grid is None
     host = "void run(float *a, int n) { k<<<dim3{2, 3}, dim3(BLOCK)>>>(a, n, 1.0f); }"
     assert launch(read, host).grid == ("2", "3")
 

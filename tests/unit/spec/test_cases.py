@@ -7,7 +7,7 @@ import pytest
 
 from gi_cuda.errors import UserError
 from gi_cuda.spec import CaseData, CaseRole, confirm_cases, load_case, load_target
-from gi_cuda.spec.cases import Confirming
+from gi_cuda.spec.cases import Confirming, reseeded
 
 from .conftest import DATA, TARGET, Write
 
@@ -51,6 +51,20 @@ def test_cases_that_confirm(write: Write) -> None:
     others = found("train:", "held-out:, seed = 9")
     assert [case.name for case in others.cases] == ["held-out1"]
     assert "no others" in others.words
+
+
+def test_cases_with_other_seeds(write: Write) -> None:
+    """None of them has the seed of another case, or of one that confirms."""
+    data = DATA.replace("def case(seed, n", "def case(n, seed=0")
+    several = cases("train:, seed = 4", "held-out:, seed = 9", "train:")
+    target = load_target(write(*several, data=data))
+    found = reseeded(target, ("train0", "train2"), 2)
+    assert {case.args["n"] for case in found} == {100}
+    taken = {4, 9, *(case.args["seed"] for case in confirm_cases(target, "host").cases)}
+    seeds = {case.args["seed"] for case in found}
+    assert len(seeds) == 2
+    assert not seeds & taken
+    assert len({case.name for case in (*target.cases, *found)}) == 5
 
 
 def test_inputs_are_flat_and_cannot_be_changed(write: Write) -> None:

@@ -1,0 +1,111 @@
+"""Cases with several blocks, where a proposal has one.
+
+With one block, all that a kernel does with the number of its block comes to nothing, and so does
+whatever a variant makes of it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+from collections.abc import Collection
+from dataclasses import replace
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.sizes import Extent
+from gi_cuda.spec.expression import ExpressionError
+from gi_cuda.trial.facts import CASES, is_handy, plan
+from gi_cuda.trial.growing import larger
+from gi_cuda.trial.search import Attempt, Outcome
+from gi_cuda.trial.troubles import Bearable, Beside, Slow, Trouble
+
+PATIENCE = 0.05
+"""Seconds that a case with several blocks may take."""
+
+_TRIES = 4
+_DOUBLINGS = 12
+_LEAST = 4
+"""No size gets smaller so that others may be larger, if it was not before."""
+
+_ON_DEVICE = 32
+"""Times as large as on the host what decides how many blocks there are is on a GPU, at least."""
+
+_WORD = re.compile(r"[A-Za-z_]\w*")
+_NOTE = "so that there are several blocks"
+
+
+def with_several_blocks(outcome: Outcome, attempt: Attempt, until: float) -> Outcome:
+    """What passes, with sizes for which each case has more than one block, if that passes as well.
+
+    Args:
+        until: on the monotonic clock, when no further sizes are tried.
+    """
+    proposal = several_blocks(outcome.proposal) if outcome.passes else None
+    for _ in range(_TRIES):
+        if proposal is None or time.monotonic() >= until:
+            break
+        trouble = attempt(proposal, PATIENCE)
+        if isinstance(trouble, Bearable | None):
+            done = (*outcome.done, "several blocks")
+            return replace(outcome, proposal=proposal, done=done)
+        proposal = _mended(proposal, trouble)
+    return outcome
+
+
+def several_blocks(proposal: Proposal) -> Proposal | None:
+    """A proposal with sizes for which there are several blocks; None where there are already, or
+    where no sizes say how many there are."""
+    if _fewest(proposal) > 1:
+        return None
+    deciding = set(_WORD.findall(" ".join(proposal.launching.grid)))
+    names = {one.name for one in proposal.extents} & deciding
+    for doublings in range(1, _DOUBLINGS + 1) if names else ():
+        tried = _enlarged(proposal, names, 2**doublings)
+        if _fewest(tried) > 1:
+            return tried if is_handy(tried) else _lessened(tried, names)
+    return None
+
+
+def _fewest(proposal: Proposal) -> int:
+    """How many blocks the case has that has fewest."""
+    try:
+        return min(math.prod(plan(proposal, case).grid) for case in CASES)
+    except ExpressionError:
+        return 0
+
+
+def _enlarged(proposal: Proposal, names: Collection[str], times: int) -> Proposal:
+    """With some sizes so many times as large, and the others so many times less in all."""
+
+    def changed(one: Extent) -> Extent:
+        if one.name not in names:
+            return one
+        train, held_out = times * one.train, times * one.held_out
+        device = one.device if one.blocks else max(one.device, _ON_DEVICE * train)
+        return replace(one, train=train, held_out=held_out, device=device, note=_NOTE)
+
+    found = replace(proposal, extents=tuple(map(changed, proposal.extents)))
+    for _ in range(int(math.log2(times))):
+        found = _lessened(found, names) or found
+    return found
+
+
+def _lessened(proposal: Proposal, names: Collection[str]) -> Proposal | None:
+    """With half of the largest other size; None where all are small."""
+    others = [one for one in proposal.extents if one.name not in names and not one.blocks]
+    largest = max(others, key=lambda one: one.train, default=None)
+    if largest is None or min(largest.train, largest.held_out) // 2 < _LEAST:
+        return None
+    less = replace(largest, train=largest.train // 2, held_out=largest.held_out // 2, note=_NOTE)
+    extents = tuple(less if one is largest else one for one in proposal.extents)
+    return replace(proposal, extents=extents)
+
+
+def _mended(proposal: Proposal, trouble: Trouble) -> Proposal | None:
+    if isinstance(trouble, Beside):
+        return next((mend.proposal for mend in larger(proposal, trouble)), None)
+    if isinstance(trouble, Slow):
+        deciding = set(_WORD.findall(" ".join(proposal.launching.grid)))
+        return _lessened(proposal, deciding)
+    return None

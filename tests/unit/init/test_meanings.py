@@ -1,0 +1,66 @@
+"""What whole numbers in an array mean to a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from gi_cuda.grammar.frontends.cuda.file import CudaFile, kernels
+from gi_cuda.init.meanings import are_flags, are_offsets
+
+HELPERS = """
+__device__ float row(const int *from, const float *v, int r) {
+  float s = 0;
+  for (int j = from[r]; j < from[r + 1]; ++j) s += v[j];
+  return s;
+}
+__device__ int first(const int *of) { return of[0]; }
+"""
+
+
+def kernel(read: Callable[[str], CudaFile], body: str) -> CudaFile:
+    head = "__global__ void k(const int *p, const float *v, float *out, int i, int n)"
+    return read(f"{HELPERS}{head} {{ {body} }}\n")
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("for (int j = p[i]; j < p[i + 1]; j++) out[i] += v[j];", True),
+        ("for (int j = p[i-1]; j < p[i]; j++) out[i] += v[j];", True),
+        ("int b = p[i], e = p[1 + i]; for (int j = b + 2; j < e; j += 32) out[i] += v[j];", True),
+        ("int b = __ldg(p + i), e = __ldg(&p[i + 1]); while (b < e) out[i] += v[b++];", True),
+        ("int m = p[i+1] - p[i]; const float *w = v + p[i]; if (n < m) out[i] = w[n];", True),
+        ("int b = p[i]; int m = p[i+1] - b; for (int j = 0; j < m; j++) out[i] += v[b + j];", True),
+        ("out[i] = row(p, v, i);", True),
+        ("out[i] = p[i + 1] - p[i];", False),
+        ("int d = p[i + 1] - p[i]; for (int j = 0; j < 3; j++) out[i + j] = d;", False),
+        ("for (int j = p[i]; j < p[n]; j++) out[i] += v[j];", False),
+        ("for (int j = 0; j < p[i]; j++) out[i] += v[p[i + 1]];", False),
+        ("out[i] = first(p);", False),
+        ("", False),
+    ],
+)
+def test_begins_and_ends(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
+    code = kernel(read, body)
+    assert are_offsets(code, kernels(code)[0].definition, "p") is expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("if (p[i]) return; out[i] = 1;", True),
+        ("if (!p[i] && n > i || p[n] != 0) out[i] = v[i];", True),
+        ("out[i] = p[i] == 1 ? v[i] : 0;", True),
+        ("while (0 == *(p + i)) out[i] = 1;", True),
+        ("if (p[i] == 3) out[i] = 1;", False),
+        ("if (p[i]) out[i] = p[i];", False),
+        ("if (p[i]) out[i] = first(p);", False),
+        ("out[i] = p[i] > 0;", False),
+        ("", False),
+    ],
+)
+def test_yes_or_no(read: Callable[[str], CudaFile], body: str, expected: bool) -> None:
+    code = kernel(read, body)
+    assert are_flags(code, kernels(code)[0].definition, "p") is expected

@@ -193,11 +193,17 @@ def _guess(
     """Enough threads for one each; ``known`` is the block, where only the grid is not known."""
     axes = re.findall(r"Idx\s*\.\s*([xyz])", source.body)
     dimensions = max(["xyz".index(axis) + 1 for axis in axes] + [len(known), 1])
-    block = known or tuple(
+    steps = known or tuple(
         _block(source.code, source.body, axis, usable) or default
         for axis, default in zip("xyz", _BLOCKS[dimensions], strict=False)
     )
-    block += ("1",) * (dimensions - len(block))
+    steps += ("1",) * (dimensions - len(steps))
+    threads = set(re.findall(r"threadIdx\s*\.\s*([xyz])", source.body))
+    block = tuple(
+        # A block that has no threads along an axis goes through its part by itself.
+        text if known or axis in threads or not threads else "1"
+        for axis, text in zip("xyz", steps, strict=False)
+    )
     along = _along([e.name for e in sizes if e.passed], source.constants(), dimensions)
     along = along or [e.name for e in sizes] or ["1"]
     if len(along) == 1 < dimensions and _is_compared_twice(source.body, along[0]):
@@ -206,7 +212,7 @@ def _guess(
         along = [" * ".join(along)]
     along += ["1"] * dimensions
     along = [_factor(many) for many in along]
-    by = [bracketed(threads) for threads in block]
+    by = [bracketed(step) for step in steps]
     grid = tuple(f"({n} + {b} - 1) / {b}" for n, b in zip(along, by, strict=False))
     return Launching(grid, block, _shared(source, block))
 

@@ -8,6 +8,8 @@ value everywhere, whatever the seed, nothing tells what is right, and nothing is
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +18,6 @@ from typing import Final
 from gi_cuda.backends.protocol.requests import Measure, Record, Recorded, Refused, Sampling
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
-from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.replicates import why_wrong
@@ -46,12 +47,14 @@ class OtherData:
         compiler: the back end's.
         session: that of the workers.
         folder: for binaries, and the reference's answers.
+        alone: opens a worker of a session.
     """
 
     subject: Subject
     compiler: Compiler
     session: Session
     folder: Path
+    alone: Callable[[Session], AbstractContextManager[Pool[int]]]
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where the candidate is wrong on other data."""
@@ -71,7 +74,7 @@ class OtherData:
             return ""
         cases = self._session.cases
         base = unmodified(self.subject).program(reference, cases)
-        with Pool[int](self._session, Crew(1)) as pool:
+        with self.alone(self._session) as pool:
             runs = max(2, self.subject.target.oracle.runs)
             recorded = pool.one(Record(base, self._session.reference, runs, LIMIT))
             if not isinstance(recorded, Recorded) or any(recorded.penalties.values()):

@@ -19,6 +19,9 @@ DEFAULT_BLOCK = 128
 
 _BLOCKS = {1: (str(DEFAULT_BLOCK),), 2: ("16", "8"), 3: ("8", "4", "4")}
 _MOST_THREADS = 1024
+_SEVERAL = "2"
+"""Blocks along a dimension of which the host code has the number from elsewhere."""
+
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _GRID = re.compile(
     r"\bgrid_group\s*&?\s*(?P<declared>[A-Za-z_]\w*)|(?P<set>[A-Za-z_]\w*)\s*=[^;=]*\bthis_grid\s*\("
@@ -152,6 +155,10 @@ def _assumed(
     block = tuple(bare(_with(text, numbers)) for text in block)
     if not _can_be(("1",), block):
         return None
+    if any(_names((text,)) <= usable for text in grid):
+        # How many there are of what lies along another dimension: some.
+        several = {text: _SEVERAL for text in grid if _WORD.fullmatch(text) and text not in usable}
+        numbers = {**several, **numbers}
     grid = tuple(bare(_with(text, numbers)) for text in grid)
     shared = bare(_with(shared, numbers))
     if not shared or not _names((shared,)) <= usable:
@@ -186,20 +193,34 @@ def _guess(
     """Enough threads for one each; ``known`` is the block, where only the grid is not known."""
     axes = re.findall(r"Idx\s*\.\s*([xyz])", source.body)
     dimensions = max(["xyz".index(axis) + 1 for axis in axes] + [len(known), 1])
-    block = known or tuple(
+    steps = known or tuple(
         _block(source.code, source.body, axis, usable) or default
         for axis, default in zip("xyz", _BLOCKS[dimensions], strict=False)
     )
-    block += ("1",) * (dimensions - len(block))
+    steps += ("1",) * (dimensions - len(steps))
+    threads = set(re.findall(r"threadIdx\s*\.\s*([xyz])", source.body))
+    block = tuple(
+        # A block that has no threads along an axis goes through its part by itself.
+        text if known or axis in threads or not threads else "1"
+        for axis, text in zip("xyz", steps, strict=False)
+    )
     along = _along([e.name for e in sizes if e.passed], source.constants(), dimensions)
     along = along or [e.name for e in sizes] or ["1"]
+    if len(along) == 1 < dimensions and _is_compared_twice(source.body, along[0]):
+        along *= 2
     if dimensions == 1:
         along = [" * ".join(along)]
     along += ["1"] * dimensions
     along = [_factor(many) for many in along]
-    by = [bracketed(threads) for threads in block]
+    by = [bracketed(step) for step in steps]
     grid = tuple(f"({n} + {b} - 1) / {b}" for n, b in zip(along, by, strict=False))
     return Launching(grid, block, _shared(source, block))
+
+
+def _is_compared_twice(body: str, name: str) -> bool:
+    """Whether a kernel compares two indices with one size, as that of a square."""
+    compared = re.findall(rf"\b(\w+)\s*[<>]=?\s*{re.escape(name)}\b(?!\s*[*\[(.])", body)
+    return len(set(compared)) > 1
 
 
 def _factor(many: str) -> str:

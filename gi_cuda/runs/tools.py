@@ -164,7 +164,7 @@ def open_tools(
             place = folder / "build" / "inputs"
             inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
             place = folder / "build" / "other-data"
-            other = OtherData(subject, compiler, session, place)
+            other = OtherData(subject, compiler, session, place, _alone)
             yield Tools(
                 subject, backend, compiler, uncached, pool, folder, session, races, inputs, other
             )
@@ -192,5 +192,10 @@ def with_cases(tools: Tools, cases: Sequence[Case], name: str) -> Iterator[Tools
     target = replace(target, cases=(*others, *cases))
     reference = tools.scratch(name) / "reference"
     session = replace(tools.session, target=target, cases=names, reference=reference)
-    with Pool[int](session, Crew(1)) as pool:
+    with _alone(session) as pool:
         yield replace(tools, pool=pool, session=session)
+
+
+def _alone(session: Session) -> Pool[int]:
+    """One worker, of a session of its own."""
+    return Pool[int](session, Crew(1))

@@ -96,6 +96,8 @@ def alive(proposal: Proposal, trouble: Died) -> Iterator[Mend]:
     if (other := other_block(proposal)) is not None:
         yield other
     kinds: list[Callable[[Proposal], Mend]] = [_given, _narrow, _whole_sizes, _small, _lone]
+    if "which is in no buffer" in trouble.message:
+        kinds = [_given, _small, _narrow, _whole_sizes, _lone]
     if trouble.signal == signal.SIGFPE:
         kinds = [_from_one, _scalars_of_one, *kinds]
     elif trouble.signal is None:

@@ -157,6 +157,8 @@ def faster(proposal: Proposal, trouble: Slow) -> Iterator[Mend]:
     )
     if tried != proposal:
         yield Mend(tried, "smaller scalars")
+    if (tried := fewer_blocks(_smaller(proposal, factor), factor, least=1)) != proposal:
+        yield Mend(tried, "smaller sizes, single blocks")
 
 
 def longer(proposal: Proposal, trouble: Brief) -> Iterator[Mend]:
@@ -198,7 +200,7 @@ def _fixed_size(buffer: ProposedBuffer) -> int:
     return int(buffer.elements) if buffer.elements and buffer.elements.isdigit() else 0
 
 
-def fewer_blocks(proposal: Proposal, factor: float, least: int = 1) -> Proposal:
+def fewer_blocks(proposal: Proposal, factor: float, least: int = 2) -> Proposal:
     """With a grid of which some dimensions are always the same cut down on the host.
 
     On a GPU it stays what it is.

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from gi_cuda.cli import app
+from gi_cuda.init import from_options, propose
 from gi_cuda.spec import load_target
 from tests.integration.init.proposing import init, passes, refused, roles, said, sizes, tree
 
@@ -254,3 +255,35 @@ def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_wit
     assert [e.text for e in step.block] == ["TX", "TY"]
     assert [e.text for e in step.grid] == ["(w + TX - 1) / TX", "2 * h / TY"]
     assert [c.that.text for c in target.constraints] == ["TX * TY <= 1024"]
+
+
+def test_blocks_of_which_the_host_code_has_the_number_from_elsewhere_are_two(
+    tmp_path: Path,
+) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(
+        "__global__ void k(float *a, int n) {"
+        " int i = blockIdx.x * 8 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y;"
+        " if (i < n && j < n) a[(blockIdx.z * n + j) * n + i] = 1; }\n"
+        "void run(float *a, int n, int batch) { dim3 block(8, 8), grid((n + 7) / 8, n / 8, batch);"
+        " k<<<grid, block>>>(a, n); }\n"
+    )
+    found = propose(source, None, from_options((), ())).launching
+    assert found.grid == ("(n + 7) / 8", "n / 8", "2")
+    assert found.assumed == {"batch": "2"}
+
+
+def test_a_size_that_two_indices_are_compared_with_is_that_of_a_square(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    body = (
+        "int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;"
+        " if (i >= n || j >= n) return; a[j * n + i] = 1;"
+    )
+    source.write_text(f"__global__ void k(float *a, int n) {{ {body} }}\n")
+    grid = propose(source, None, from_options((), ())).launching.grid
+    assert [text.split()[0].strip("(") for text in grid] == ["n", "n"]
+    source.write_text(
+        f"__global__ void k(float *a, int n) {{ {body.replace('j >= n', 'j > 3')} }}\n"
+    )
+    grid = propose(source, None, from_options((), ())).launching.grid
+    assert [text.split()[0].strip("(") for text in grid] == ["n", "1"]

@@ -198,7 +198,7 @@ def _hopeful(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Iter
         may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
         complaint = seen.message
         if may_hold:
-            complaint = run.tools.dependence.complaint(one) or run.tools.other_data.complaint(one)
+            complaint = run.tools.doubt(one)
             if not complaint:
                 yield finalist
         if complaint:

@@ -215,7 +215,7 @@ def _blind(
     unreached = look_for_unreached(subject, compiler, pool, tools.scratch("reached"), tell)
     tell("running the reference with other values in locals that it never sets")
     return [
-        *unset_locals(subject, compiler, pool, tools.scratch("locals"), limit),
+        *unset_locals(tools.unset_locals),
         *blind_spots(target, unseen),
         *untested(subject, unreached),
         *unseen_kernels(subject.source),

@@ -7,7 +7,7 @@ cases, and wrong. Nothing that does so is certified.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -15,7 +15,6 @@ from gi_cuda.backends.protocol.requests import DependsOn, Instead, Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
-from gi_cuda.results.evaluation import Validation
 from gi_cuda.spec import BufferRole, Target
 from gi_cuda.subject import Subject
 
@@ -78,12 +77,6 @@ class Dependence:
     pool: Pool[int]
     folder: Path
     cases: tuple[str, ...]
-
-    def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where the candidate leaves out an input."""
-        if not validation.correct or not (complaint := self.complaint(one)):
-            return validation
-        return replace(validation, correct=False, message=complaint, overall=None, cases=None)
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""

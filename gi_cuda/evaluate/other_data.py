@@ -21,7 +21,6 @@ from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.replicates import why_wrong
-from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.measurement import Measurement
 from gi_cuda.spec.cases import reseeded
 from gi_cuda.subject import Subject
@@ -55,12 +54,6 @@ class OtherData:
     session: Session
     folder: Path
     alone: Callable[[Session], AbstractContextManager[Pool[int]]]
-
-    def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where the candidate is wrong on other data."""
-        if not validation.correct or not (complaint := self.complaint(one)):
-            return validation
-        return replace(validation, correct=False, message=complaint, overall=None, cases=None)
 
     def complaint(self, one: Candidate) -> str:
         """What is wrong with a candidate; "" where nothing is, the cases have no seeds, or the

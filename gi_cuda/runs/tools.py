@@ -28,6 +28,7 @@ from gi_cuda.evaluate.races import RaceWatch
 from gi_cuda.evaluate.races_elsewhere import Elsewhere
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
+from gi_cuda.evaluate.unset_locals import UnsetLocals
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
@@ -44,6 +45,7 @@ class Tools:
         races: what winners are watched by.
         dependence: what looks whether they leave out an input.
         other_data: what runs them on other random numbers.
+        unset_locals: what runs them with other values in locals that nothing sets.
     """
 
     subject: Subject
@@ -56,6 +58,7 @@ class Tools:
     races: RaceWatch
     dependence: Dependence
     other_data: OtherData
+    unset_locals: UnsetLocals
 
     @property
     def reference(self) -> Path:
@@ -110,10 +113,18 @@ class Tools:
 
     def certified(self, one: Candidate, validation: Validation) -> Validation:
         """A validation, which fails where the candidate is right on all cases and wrong all the
-        same: it is not on other random numbers, leaves out an input, or lets threads race. Whoever
-        hands out a winner asks here."""
-        seen = self.other_data.certified(one, self.dependence.certified(one, validation))
-        return self.races.certified(one, seen)
+        same: :meth:`doubt` has something against it, or it lets threads race. Whoever hands out a
+        winner asks here."""
+        if not validation.correct or not (doubt := self.doubt(one)):
+            return self.races.certified(one, validation)
+        return replace(validation, correct=False, message=doubt, overall=None, cases=None)
+
+    def doubt(self, one: Candidate) -> str:
+        """What stands against a candidate that is right on all cases, as far as that is told in no
+        time: it leaves out an input, reads what nothing sets, or is wrong on other random numbers;
+        "" where nothing does."""
+        looks = (self.dependence, self.unset_locals, self.other_data)
+        return next(filter(None, (look.complaint(one) for look in looks)), "")
 
     def train(self) -> tuple[str, ...]:
         """The cases that give fitness."""
@@ -165,9 +176,10 @@ def open_tools(
             inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
             place = folder / "build" / "other-data"
             other = OtherData(subject, compiler, session, place, _alone)
-            yield Tools(
-                subject, backend, compiler, uncached, pool, folder, session, races, inputs, other
-            )
+            place = folder / "build" / "locals"
+            unset = UnsetLocals(subject, compiler, pool, place, session.cases)
+            looks = (races, inputs, other, unset)
+            yield Tools(subject, backend, compiler, uncached, pool, folder, session, *looks)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

@@ -1,0 +1,60 @@
+"""Does a source read locals that it never set? Then chance decides about its answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
+from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.subject import Subject
+
+LIMIT: Final = 10.0
+"""Seconds after which a launch counts as hung."""
+
+
+@dataclass(frozen=True)
+class UnsetLocals:
+    """Runs sources where locals that nothing sets hold something else than when they were judged.
+
+    Attributes:
+        compiler: the back end's.
+        pool: workers of a session that has the cases.
+        folder: for binaries.
+        cases: names of the cases.
+    """
+
+    subject: Subject
+    compiler: Compiler
+    pool: Pool[int]
+    folder: Path
+    cases: tuple[str, ...]
+
+    def complaint(self, one: Candidate) -> str:
+        """What stands against a candidate; "" where nothing does, or its reference does as much."""
+        if self.of_reference or not (wrong := self._wrong(one)):
+            return ""
+        return f"it reads locals that nothing sets: with other values there it is wrong: {wrong}"
+
+    @cached_property
+    def of_reference(self) -> str:
+        """What is wrong with the reference's answers then; "" where nothing is."""
+        return self._wrong(unmodified(self.subject))
+
+    def _wrong(self, one: Candidate) -> str:
+        other = self.compiler.other_locals()
+        if other is None or one.binary is not None:
+            return ""
+        built = build_batch(other, [one.variant(0)], self.folder)[0]
+        if isinstance(built, BuildFailure):
+            return ""
+        program = one.program(built, self.cases)
+        answer = self.pool.one(Measure(program, program, Sampling(limit=LIMIT).untimed()))
+        if isinstance(answer, Refused) or (not isinstance(answer, Lost) and answer.correct):
+            return ""
+        return answer.message or "it does not end well"

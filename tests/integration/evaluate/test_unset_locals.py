@@ -1,0 +1,52 @@
+"""What reads locals that nothing sets is told, whatever happened to be there when it was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from gi_cuda.evaluate.baseline import compile_reference, record_reference
+from gi_cuda.evaluate.candidates import Candidate, unmodified
+from gi_cuda.results.evaluation import Validation
+from gi_cuda.runs.tools import Tools, open_tools
+from gi_cuda.subject import load_subject
+from tests.conftest import TARGETS
+
+SET = "    int waste = 0;\n"
+
+
+@pytest.fixture(scope="module")
+def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
+    subject = load_subject(TARGETS / "scale", "host")
+    with open_tools(subject, tmp_path_factory.mktemp("locals"), workers=1, jobs=1) as opened:
+        place = opened.scratch("recorded")
+        (binary,) = compile_reference(subject, opened.compiler, [subject.reference], place)
+        program = unmodified(subject).program(binary, opened.session.cases)
+        record_reference(subject, opened.pool, program, opened.reference)
+        yield opened
+
+
+def changed(tools: Tools, text: str) -> Candidate:
+    """The reference with something said where it sets a local."""
+    whole = unmodified(tools.subject)
+    assert SET in whole.text
+    return replace(whole, text=whole.text.replace(SET, SET + text))
+
+
+def test_what_is_right_as_long_as_a_local_is_poison_is_not_certified(tools: Tools) -> None:
+    unset = changed(tools, "    int found;\n")
+    unset = replace(unset, text=unset.text.replace("mine;\n#", "mine + (found == 0);\n#"))
+    assert "(found == 0)" in unset.text
+    complaint = tools.unset_locals.complaint(unset)
+    assert complaint.startswith("it reads locals that nothing sets")
+    assert "out[0] is " in complaint
+    told = tools.certified(unset, Validation(True))
+    assert not told.correct
+    assert told.message == complaint
+
+
+def test_what_sets_them_is_not_told(tools: Tools) -> None:
+    assert tools.unset_locals.complaint(unmodified(tools.subject)) == ""
+    assert tools.unset_locals.complaint(changed(tools, "    int found = n;\n")) == ""

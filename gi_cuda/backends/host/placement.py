@@ -12,7 +12,7 @@ import ctypes
 import mmap
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -66,9 +66,20 @@ class Reserved:
 
     def give_back(self) -> None:
         """Free all of it."""
-        for address, size in self._pieces:
+        for address, size in _joined(self._pieces):
             _unmap(address, size)
         self._pieces.clear()
+
+
+def _joined(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pieces, those together that lie beside each other."""
+    joined: list[tuple[int, int]] = []
+    for address, size in sorted(pieces):
+        if joined and sum(joined[-1]) == address:
+            address, before = joined.pop()
+            size += before
+        joined.append((address, size))
+    return joined
 
 
 @contextmanager

@@ -125,14 +125,13 @@ def _guarded(variable: re.Match[str], section: str, *, first: bool) -> str:
 
 
 def elf_of(library: Path) -> Elf:
-    """A linked library as it is now; the last one that was asked for is remembered."""
-    stat = library.stat()
-    return _read(library, stat.st_ino, stat.st_mtime_ns)
+    """A linked library as it is now. Copies of one are the same, and the last few are remembered."""
+    return _parsed(library.read_bytes())
 
 
-@lru_cache(maxsize=1)
-def _read(library: Path, *_: int) -> Elf:
-    return Elf(library.read_bytes())
+@lru_cache(maxsize=4)
+def _parsed(library: bytes) -> Elf:
+    return Elf(library)
 
 
 def shared_layout(elf: Elf) -> SharedLayout:

@@ -344,10 +344,14 @@ def _kill(pids: Sequence[int]) -> None:
 
 def _living(session: int) -> Iterator[int]:
     """Processes of a session in which anything still runs; none where the system has no /proc."""
-    for stat in Path("/proc").glob("[0-9]*/stat"):
+    numbers = filter(str.isdecimal, os.listdir("/proc")) if os.path.isdir("/proc") else ()
+    for pid in map(int, numbers):
         with suppress(OSError):
-            state, _, _, theirs, *more = stat.read_text(errors="replace").rpartition(")")[2].split()
-            threads = int(more[13])
+            if os.getsid(pid) != session:
+                continue
+            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+            state, *more = stat.rpartition(")")[2].split()
+            threads = int(more[16])
             # The first thread of a process may be through while another one is stuck.
-            if int(theirs) == session and (state not in "ZX" or threads > 1):
-                yield int(stat.parent.name)
+            if state not in "ZX" or threads > 1:
+                yield pid

@@ -200,7 +200,8 @@ def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
 def _language(cxx: str) -> str:
     """What a source has without asking; nothing where that cannot be preprocessed."""
     command = [cxx, "-E", "-P", "-x", "c++", "-std=c++17", f"-I{INCLUDE}", "-"]
-    return run(command, limit=PREPROCESS_LIMIT, stdin='#include "gi_cuda_host.hpp"\n').stdout
+    asked = '#include "gi_cuda_host.hpp"\n#include "gi_textures.hpp"\n'
+    return run(command, limit=PREPROCESS_LIMIT, stdin=asked).stdout
 
 
 @once(maxsize=4)

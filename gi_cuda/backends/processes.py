@@ -29,6 +29,9 @@ GOING = 1.5
 _LOOKED = 0.01
 """Seconds after which it is looked again whether what was killed is gone."""
 
+_COURTESY = 5
+"""By how much a process that gives way is nicer than this one."""
+
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
@@ -143,6 +146,12 @@ class Family:
         if status < 0:
             return f"was killed ({signal.Signals(-status).name})"
         return f"ended with status {status}"
+
+    def give_way(self) -> None:
+        """From now on it gives way to others, with what it starts."""
+        nicer = os.getpriority(os.PRIO_PROCESS, 0) + _COURTESY
+        with suppress(ProcessLookupError, PermissionError):
+            os.setpriority(os.PRIO_PGRP, self.pid, nicer)
 
     def kill(self) -> None:
         """Kill it and all that it started; does not wait."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import secrets
+import random
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,6 +26,9 @@ is left is too small for a library."""
 
 _PIECES = 1000
 """Most pieces of each size; with more holes than that, some stay."""
+
+_RANDOM = random.SystemRandom()
+"""The system's: processes that were forked from one have any other in common."""
 
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -47,7 +50,7 @@ class Reserved:
 
     def __init__(self) -> None:
         self._pieces: list[tuple[int, int]] = []
-        size = _FURTHEST + mmap.PAGESIZE * secrets.randbelow(_FURTHEST // mmap.PAGESIZE)
+        size = _FURTHEST + mmap.PAGESIZE * _RANDOM.randrange(_FURTHEST // mmap.PAGESIZE)
         lowest = self._take(size)
         for piece in _HOLES if lowest else ():
             for _ in range(_PIECES):

@@ -125,7 +125,7 @@ def _guarded(variable: re.Match[str], section: str, *, first: bool) -> str:
 
 
 def elf_of(library: Path) -> Elf:
-    """A linked library as it is now. Copies of one are the same, and the last few are remembered."""
+    """A linked library as it is now; the last few are remembered, copies of one as the same."""
     return _parsed(library.read_bytes())
 
 

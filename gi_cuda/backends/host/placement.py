@@ -20,9 +20,9 @@ from tempfile import NamedTemporaryFile
 _FURTHEST = 1 << 30
 """Bytes of address space by which one place may be from another."""
 
-_HOLES = (1 << 24, 1 << 20, 1 << 16, 1 << 14)
-"""Sizes of the pieces that free address space is filled with, above the place that is wanted. What
-is left is too small for a library."""
+_HOLES = tuple(1 << bits for bits in range(28, 13, -1))
+"""Sizes of the pieces that free address space is filled with, above the place that is wanted: of
+halves of each other it takes fewest. What is left is too small for a library."""
 
 _PIECES = 1000
 """Most pieces of each size; with more holes than that, some stay."""

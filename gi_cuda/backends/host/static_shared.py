@@ -134,6 +134,7 @@ def _parsed(library: bytes) -> Elf:
     return Elf(library)
 
 
+@lru_cache(maxsize=4)
 def shared_layout(elf: Elf) -> SharedLayout:
     """Where static shared memory lies in a linked library."""
     arrays: dict[str, list[SharedArray]] = defaultdict(list)

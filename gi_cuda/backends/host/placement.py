@@ -20,9 +20,9 @@ from tempfile import NamedTemporaryFile
 _FURTHEST = 1 << 30
 """Bytes of address space by which one place may be from another."""
 
-_HOLES = tuple(1 << bits for bits in range(28, 13, -1))
+_HOLES = tuple(1 << bits for bits in range(28, 11, -1))
 """Sizes of the pieces that free address space is filled with, above the place that is wanted: of
-halves of each other it takes fewest. What is left is too small for a library."""
+halves of each other it takes fewest. The last is a page, or only some pages would be wanted."""
 
 _PIECES = 1000
 """Most pieces of each size; with more holes than that, some stay."""

@@ -29,6 +29,9 @@ GOING = 1.5
 _LOOKED = 0.01
 """Seconds after which it is looked again whether what was killed is gone."""
 
+_COURTESY = 5
+"""By how much a process that gives way is nicer than this one."""
+
 _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
 
 
@@ -143,6 +146,12 @@ class Family:
         if status < 0:
             return f"was killed ({signal.Signals(-status).name})"
         return f"ended with status {status}"
+
+    def give_way(self) -> None:
+        """From now on it gives way to others, with what it starts."""
+        nicer = os.getpriority(os.PRIO_PROCESS, 0) + _COURTESY
+        with suppress(ProcessLookupError, PermissionError):
+            os.setpriority(os.PRIO_PGRP, self.pid, nicer)
 
     def kill(self) -> None:
         """Kill it and all that it started; does not wait."""
@@ -344,12 +353,14 @@ def _kill(pids: Sequence[int]) -> None:
 
 def _living(session: int) -> Iterator[int]:
     """Processes of a session in which anything still runs; none where the system has no /proc."""
-    # A pattern that ends in "stat" would ask whether that exists, which fails where a process ends.
-    for process in Path("/proc").glob("[0-9]*"):
+    numbers = filter(str.isdecimal, os.listdir("/proc")) if os.path.isdir("/proc") else ()
+    for pid in map(int, numbers):
         with suppress(OSError):
-            stat = (process / "stat").read_text(errors="replace")
-            state, _, _, theirs, *more = stat.rpartition(")")[2].split()
-            threads = int(more[13])
+            if os.getsid(pid) != session:
+                continue
+            stat = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+            state, *more = stat.rpartition(")")[2].split()
+            threads = int(more[16])
             # The first thread of a process may be through while another one is stuck.
-            if int(theirs) == session and (state not in "ZX" or threads > 1):
-                yield int(process.name)
+            if state not in "ZX" or threads > 1:
+                yield pid

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -99,7 +98,7 @@ def _run_once(
     command: Sequence[str | Path], limit: float, stdin: str | None, environment: Mapping[str, str]
 ) -> Finished:
     process = Process(
-        [*giving_way(), *(str(word) for word in command)],
+        [str(word) for word in command],
         stdin=subprocess.DEVNULL if stdin is None else subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -107,12 +106,8 @@ def _run_once(
         errors=_ERRORS,
         env={**os.environ, **environment, "LC_ALL": "C"},
     )
+    process.give_way()
     return Finished(*process.output(stdin, limit))
-
-
-def giving_way() -> Sequence[str]:
-    """What stands before a command that is to give way to others."""
-    return ("nice", "-n", "5") if shutil.which("nice") else ()
 
 
 def write_text(path: Path, text: str) -> None:

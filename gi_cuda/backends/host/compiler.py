@@ -51,6 +51,10 @@ _SAID = "".join(
 )
 """Makes what is preprocessed go on saying what runs where."""
 
+_LIBRARIES = ("-nodefaultlibs", "-lm", "-lc")
+"""What shards are linked with. Those of C++ and of the compiler are there with the runtime library,
+which is loaded before; to read their names takes a linker longer than all else of a shard."""
+
 SIZES = Sizes(smallest=16, largest=32)
 """Of shards; in each of them the compiler reads all headers."""
 
@@ -139,7 +143,7 @@ class HostCompiler(SourceCompiler):
         if not finished.ok:
             return finished
         command = [*self._command(shard[0].options), "-o", path.with_suffix(".so")]
-        return run([*command, path.with_suffix(".o")], limit=COMPILE_LIMIT)
+        return run([*command, path.with_suffix(".o"), *_LIBRARIES], limit=COMPILE_LIMIT)
 
     def compile_object(self, shard: Sequence[Phenotype], path: Path) -> Finished:
         """Compile a shard to an object file."""
@@ -196,7 +200,8 @@ def _headers(compiler: HostCompiler, shard: Sequence[Phenotype]) -> Separated:
 def _language(cxx: str) -> str:
     """What a source has without asking; nothing where that cannot be preprocessed."""
     command = [cxx, "-E", "-P", "-x", "c++", "-std=c++17", f"-I{INCLUDE}", "-"]
-    return run(command, limit=PREPROCESS_LIMIT, stdin='#include "gi_cuda_host.hpp"\n').stdout
+    asked = '#include "gi_cuda_host.hpp"\n#include "gi_textures.hpp"\n'
+    return run(command, limit=PREPROCESS_LIMIT, stdin=asked).stdout
 
 
 @once(maxsize=4)

@@ -53,7 +53,7 @@ _MASKS: Final = (
 @cache
 def _pattern(size: int) -> NDArray[np.uint8]:
     """So many bytes of poison."""
-    return np.resize(np.array([POISON], np.uint32).view(np.uint8), size)
+    return np.full(-(-size // 4), POISON, np.uint32).view(np.uint8)[:size]
 
 
 @dataclass(slots=True)

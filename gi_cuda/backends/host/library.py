@@ -147,6 +147,7 @@ def _sources() -> list[Path]:
     return [INCLUDE / "gi_runtime.hpp", *sorted((HERE / "src").iterdir())]
 
 
+@once(maxsize=None)
 def _key(compiler: str) -> str:
     digest = xxhash.xxh3_128()
     digest.update(" ".join([compiler, *_LIBRARY_OPTIONS]).encode())

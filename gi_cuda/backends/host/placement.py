@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-import secrets
+import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -20,12 +20,15 @@ from tempfile import NamedTemporaryFile
 _FURTHEST = 1 << 30
 """Bytes of address space by which one place may be from another."""
 
-_HOLES = (1 << 24, 1 << 20, 1 << 16, 1 << 14)
-"""Sizes of the pieces that free address space is filled with, above the place that is wanted. What
-is left is too small for a library."""
+_HOLES = tuple(1 << bits for bits in range(28, 11, -1))
+"""Sizes of the pieces that free address space is filled with, above the place that is wanted: of
+halves of each other it takes fewest. The last is a page, or only some pages would be wanted."""
 
 _PIECES = 1000
 """Most pieces of each size; with more holes than that, some stay."""
+
+_RANDOM = random.SystemRandom()
+"""The system's: processes that were forked from one have any other in common."""
 
 _FAILED = ctypes.c_void_p(-1).value
 
@@ -47,7 +50,7 @@ class Reserved:
 
     def __init__(self) -> None:
         self._pieces: list[tuple[int, int]] = []
-        size = _FURTHEST + mmap.PAGESIZE * secrets.randbelow(_FURTHEST // mmap.PAGESIZE)
+        size = _FURTHEST + mmap.PAGESIZE * _RANDOM.randrange(_FURTHEST // mmap.PAGESIZE)
         lowest = self._take(size)
         for piece in _HOLES if lowest else ():
             for _ in range(_PIECES):
@@ -66,9 +69,20 @@ class Reserved:
 
     def give_back(self) -> None:
         """Free all of it."""
-        for address, size in self._pieces:
+        for address, size in _joined(self._pieces):
             _unmap(address, size)
         self._pieces.clear()
+
+
+def _joined(pieces: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Pieces, those together that lie beside each other."""
+    joined: list[tuple[int, int]] = []
+    for address, size in sorted(pieces):
+        if joined and sum(joined[-1]) == address:
+            address, before = joined.pop()
+            size += before
+        joined.append((address, size))
+    return joined
 
 
 @contextmanager

@@ -37,6 +37,10 @@ _PARTS: Final = {
         r"|EXIT_SUCCESS|EXIT_FAILURE|[cr]ealloc|getenv|qsort|str(?:n?cmp|n?cpy|len|cat|error|str)"
         r"|strto\w+|mem(?:move|cmp)|difftime)\b"
     ),
+    "gi_textures.hpp": re.compile(
+        r"\b(?:CU)?(?:tex|surf)|[tT]exture|[sS]urface"
+        r"|\bcuda(?:A(?:rray|ddressMode)|Boundary|Channel|Extent|Filter|Mipmapped|ReadMode)"
+    ),
 }
 """Headers that take long to read, and what variants say that comes out of them."""
 

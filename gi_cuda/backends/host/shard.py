@@ -130,7 +130,7 @@ class Shard:
                     array.guarded,
                     f"{STATIC_SHARED}{array.name}".encode()[:63],
                 )
-            if not ctypes.CDLL(None).gi_open_shared(shared, len(shared)):
+            if not _system.gi_open_shared(shared, len(shared)):
                 raise OSError(ctypes.get_errno(), "static shared memory cannot be used")
         return self._shared[variant]
 

@@ -125,16 +125,16 @@ def _guarded(variable: re.Match[str], section: str, *, first: bool) -> str:
 
 
 def elf_of(library: Path) -> Elf:
-    """A linked library as it is now; the last one that was asked for is remembered."""
-    stat = library.stat()
-    return _read(library, stat.st_ino, stat.st_mtime_ns)
+    """A linked library as it is now; the last few are remembered, copies of one as the same."""
+    return _parsed(library.read_bytes())
 
 
-@lru_cache(maxsize=1)
-def _read(library: Path, *_: int) -> Elf:
-    return Elf(library.read_bytes())
+@lru_cache(maxsize=4)
+def _parsed(library: bytes) -> Elf:
+    return Elf(library)
 
 
+@lru_cache(maxsize=4)
 def shared_layout(elf: Elf) -> SharedLayout:
     """Where static shared memory lies in a linked library."""
     arrays: dict[str, list[SharedArray]] = defaultdict(list)

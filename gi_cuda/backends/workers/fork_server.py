@@ -323,6 +323,8 @@ class _Server:
 @cache
 def _load(backend: str) -> None:
     """Load what every worker of a back end needs."""
+    import encodings.cp437  # noqa: F401 - of the names in an archive of arrays
+
     import numpy.ma  # noqa: F401 - numpy would load it when an oracle first asks
 
     from gi_cuda.backends.table import backend_named

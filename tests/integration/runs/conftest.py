@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+from pydantic import TypeAdapter
 
 from gi_cuda.grammar.interface import Outcome, Place
+from gi_cuda.report.as_json import PRINTED
 from gi_cuda.search import Tabu
 from gi_cuda.search.breeding import fill
 from gi_cuda.search.recipes import Fresh
@@ -23,6 +27,17 @@ WASTE = "<_kernel.cu_27>"
 """The edit that every search on this target should find: the wasted work goes."""
 
 WASTED = "waste += tile[i % BLOCK]"
+
+
+def printed(verb: str, *words: object) -> dict[str, Any]:
+    """What a verb prints as JSON, which fits its schema and has every key of it."""
+    done = gi_cuda(*verb.split(), *words, "--json")
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    adapter = TypeAdapter(PRINTED[verb.partition(" 0")[0]])
+    again = adapter.dump_python(adapter.validate_python(found), mode="json")
+    assert again.keys() == found.keys()
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,59 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic import TypeAdapter
 
 import gi_cuda
-from gi_cuda.analyze.history import words
 from gi_cuda.errors import UserError
-from gi_cuda.report.as_json import PRINTED
-from tests.command import gi_cuda as command
-from tests.integration.runs.conftest import Finished
+from tests.integration.runs.conftest import Finished, printed
 
 
 @pytest.fixture
 def run(finished: Finished, tmp_path: Path) -> Path:
     """A copy of the finished run."""
     return Path(shutil.copytree(finished.folder, tmp_path / "run"))
-
-
-def printed(verb: str, *words: object) -> dict[str, Any]:
-    """What a verb prints as JSON, which fits its schema and has every key of it."""
-    done = command(*verb.split(), *words, "--json")
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    adapter = TypeAdapter(PRINTED[verb.partition(" 0")[0]])
-    again = adapter.dump_python(adapter.validate_python(found), mode="json")
-    assert again.keys() == found.keys()
-    return found
-
-
-def test_every_verb_that_looks_at_a_run(run: Path) -> None:
-    shown = printed("show", run)
-    minimized = printed("minimize", run)
-    kept = {one["change"] for one in minimized["minimized"]["minimization"]["kept"]}
-    assert kept
-    again = printed("show", run)
-    assert again["winner"]["minimized"]
-    assert again["winner"]["found"]["genotype"] == shown["winner"]["genotype"]
-    assert again["winner"]["validation"] == minimized["minimized"]["validation"]
-    validated = printed("validate", run, "--sanitizers", "none")
-    assert validated["accepted"]
-    assert printed("show", run)["acceptance"] == validated["acceptance"]
-    assert printed("interactions", run)["interactions"]["singles"]
-    history = printed("history", run)
-    assert {one["change"] for one in history["added"]} == kept
-    assert all(Path(one).is_file() for one in history["figures"])
-    assert {one["change"] for one in printed("explain", run)["changes"]} == kept
-    (contestant,) = printed("compare", run)["contestants"]
-    assert contestant["changes"] == len(kept)
 
 
 def test_one_generation_and_one_individual(run: Path) -> None:
@@ -69,19 +31,6 @@ def test_what_needs_no_run(finished: Finished) -> None:
     checked = printed("check", finished.source.parent)
     assert checked["baseline"]["seconds"] > 0
     assert checked["broken"]["message"]
-
-
-def test_what_was_shown_before_minimizing_is_not_mixed_with_what_is_left(run: Path) -> None:
-    assert command("minimize", run).returncode == 0
-    said = command("show", run).stdout
-    winner = printed("show", run)["winner"]
-    overall = "{value:.3f} [{low:.3f}, {high:.3f}]".format(**winner["validation"]["overall"])
-    assert f"minimized, speed-up on held-out cases {overall}" in said
-    assert list(winner["changes"]) == words(winner["genotype"])
-    assert all(winner["changes"].values())
-    lines = [line for both in winner["changes"].items() for line in both]
-    told = said[said.index("its changes:") :].splitlines()[1:]
-    assert [one.strip() for one in told[: len(lines)]] == lines
 
 
 def test_python_has_what_is_shown(run: Path) -> None:

@@ -1,4 +1,5 @@
-"""The page of ``gi-cuda report`` says what the verbs say of a run as JSON, number by number."""
+"""What verbs say of a run of which all was asked, and that the page of ``gi-cuda report`` says it
+too, number by number."""
 
 from __future__ import annotations
 
@@ -7,20 +8,39 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gi_cuda.analyze.explain.explanation import Explanation, keep_explanations
+from gi_cuda.analyze.history import words
 from gi_cuda.analyze.minimization import KeptChange
 from gi_cuda.analyze.winner import choose_individual
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.runs.stored import open_store, stored_subject
 from tests.command import gi_cuda
-from tests.integration.runs.conftest import Finished
+from tests.integration.runs.conftest import Finished, printed
 
-STUDIES = ("minimize", "validate", "interactions", "explain")
+
+@dataclass(frozen=True, slots=True)
+class Studied:
+    """A run of which all was asked, and what was said of it as JSON.
+
+    Attributes:
+        found, shown: what ``show`` said before all else, and after it.
+        left: what it said between minimizing and all others.
+    """
+
+    run: Path
+    found: dict[str, Any]
+    minimized: dict[str, Any]
+    left: dict[str, Any]
+    validated: dict[str, Any]
+    interactions: dict[str, Any]
+    explained: dict[str, Any]
+    shown: dict[str, Any]
 
 
 def asked(*words: object) -> str:
@@ -36,11 +56,41 @@ def page_of(run: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def studied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
-    """A run of which all was asked, and what was said of it as JSON; ``show`` last."""
+def studied(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Studied:
     run = Path(shutil.copytree(finished.folder, tmp_path_factory.mktemp("studied") / "run"))
-    verbs = [*STUDIES, "show"]
-    return run, [json.loads(asked(verb, run, "--json")) for verb in verbs]
+    studies = ("show", "minimize", "show", "validate", "interactions", "explain", "show")
+    return Studied(run, *(printed(verb, run) for verb in studies))
+
+
+def test_every_verb_that_looks_at_a_run(studied: Studied) -> None:
+    run, minimized = studied.run, studied.minimized
+    kept = {one["change"] for one in minimized["minimized"]["minimization"]["kept"]}
+    assert kept
+    again = studied.left
+    assert again["winner"]["minimized"]
+    assert again["winner"]["found"]["genotype"] == studied.found["winner"]["genotype"]
+    assert again["winner"]["validation"] == minimized["minimized"]["validation"]
+    assert studied.validated["accepted"]
+    assert studied.shown["acceptance"] == studied.validated["acceptance"]
+    assert studied.interactions["interactions"]["singles"]
+    history = printed("history", run)
+    assert {one["change"] for one in history["added"]} == kept
+    assert all(Path(one).is_file() for one in history["figures"])
+    assert {one["change"] for one in studied.explained["changes"]} == kept
+    (contestant,) = printed("compare", run)["contestants"]
+    assert contestant["changes"] == len(kept)
+
+
+def test_what_was_shown_before_minimizing_is_not_mixed_with_what_is_left(studied: Studied) -> None:
+    said = asked("show", studied.run)
+    winner = studied.shown["winner"]
+    overall = "{value:.3f} [{low:.3f}, {high:.3f}]".format(**winner["validation"]["overall"])
+    assert f"minimized, speed-up on held-out cases {overall}" in said
+    assert list(winner["changes"]) == words(winner["genotype"])
+    assert all(winner["changes"].values())
+    lines = [line for both in winner["changes"].items() for line in both]
+    told = said[said.index("its changes:") :].splitlines()[1:]
+    assert [one.strip() for one in told[: len(lines)]] == lines
 
 
 HIDDEN = re.compile(
@@ -76,9 +126,16 @@ def known(value: Any) -> Iterator[str]:
         yield from (f"{100 * value:.{digits}f}" for digits in range(3))
 
 
-def test_every_number_is_one_that_verbs_say(studied: tuple[Path, list[Any]]) -> None:
-    run, records = studied
-    phases = dict(records[-1]["phases"])
+def test_every_number_is_one_that_verbs_say(studied: Studied) -> None:
+    run = studied.run
+    records = [
+        studied.minimized,
+        studied.validated,
+        studied.interactions,
+        studied.explained,
+        studied.shown,
+    ]
+    phases = dict(studied.shown["phases"])
     wall = phases["wall"]
     # While all else waits.
     phases["idle"] = wall - sum(phases[one] for one in ("preprocess", "compile", "run", "verify"))
@@ -95,17 +152,17 @@ def test_every_number_is_one_that_verbs_say(studied: tuple[Path, list[Any]]) -> 
     assert [one for one in found if one not in said] == []
 
 
-def test_each_number_is_in_its_place(studied: tuple[Path, list[Any]]) -> None:
-    run, (_, validated, interactions, explained, show) = studied
+def test_each_number_is_in_its_place(studied: Studied) -> None:
+    run, validated, interactions = studied.run, studied.validated, studied.interactions
     text = page_of(run)
-    winner = show["winner"]
+    winner = studied.shown["winner"]
     assert f'class="speed-up">{winner["validation"]["overall"]["value"]:.3f}<' in text
     bars = re.findall(r'class="case">(.*?)<.*?class="number">(.*?)</div>', text, re.S)
     cases = {name: _interval(one) for name, one in winner["validation"]["cases"].items()}
     assert {name: _plain(one) for name, one in bars if name in cases} == cases
     noise = validated["acceptance"]["noise"]
     assert f"A copy of the reference measured beside it as {_interval(noise)}." in text
-    for one in explained["changes"]:
+    for one in studied.explained["changes"]:
         worth = one["worth"]
         if worth["gain"] and worth["alone"]:
             gain, alone = _interval(worth["gain"]), _interval(worth["alone"])
@@ -133,12 +190,12 @@ def _plain(text: str) -> str:
 
 
 def test_what_other_verbs_find_is_in_it(
-    studied: tuple[Path, list[Any]], finished: Finished, tmp_path: Path
+    studied: Studied, finished: Finished, tmp_path: Path
 ) -> None:
     before = page_of(Path(shutil.copytree(finished.folder, tmp_path / "run")))
     for verb in ("minimize", "explain", "validate"):
         assert f"gi-cuda {verb} " in before
-    after = page_of(studied[0])
+    after = page_of(studied.run)
     assert "its place is executed on" in after
     assert "gi-cuda explain" not in after
     assert "A copy of the reference measured beside it as" in after

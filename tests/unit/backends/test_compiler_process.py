@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -62,3 +63,9 @@ def test_a_full_disk_is_no_verdict(tmp_path: Path) -> None:
     compiler = script(tmp_path, f"echo '{said}' >&2; exit 1")
     with pytest.raises(MachineError, match="the disk is full"):
         run([compiler], limit=60)
+
+
+def test_compilers_give_way_with_all_that_they_start() -> None:
+    """What is read comes once the compiler has been told to."""
+    done = run(["sh", "-c", "read go && nice"], limit=60.0, stdin="go\n")
+    assert int(done.stdout) == min(19, os.nice(0) + 5)

@@ -17,7 +17,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
-from gi_cuda.backends.compile.process import giving_way, read_text, write_text
+from gi_cuda.backends.compile.process import read_text, write_text
 from gi_cuda.backends.cuda.ptx.confine import confined_module
 from gi_cuda.backends.leash import everything
 from gi_cuda.backends.processes import Process
@@ -42,11 +42,12 @@ class _Confiner:
         ours, theirs = socket.socketpair()
         with theirs, everything().held():
             self._process = Process(
-                [*giving_way(), sys.executable, "-m", __name__, str(theirs.fileno())],
+                [sys.executable, "-m", __name__, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # what is wrong is said here
             )
+        self._process.give_way()
         self._line = Connection(ours.detach())
 
     def confine(self, path: Path) -> bool:

@@ -26,7 +26,6 @@
 #include "gi_host_api.hpp"
 #include "gi_math.hpp"
 #include "gi_runtime.hpp"
-#include "gi_textures.hpp"
 #include "gi_vectors.hpp"
 #include "gi_warp.hpp"
 

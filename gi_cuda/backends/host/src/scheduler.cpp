@@ -62,7 +62,7 @@ std::vector<Parked> parked, released;
 
 // The fibres. One more than a block has threads: the one that finds all others waiting. Where blocks wait for each other
 // there are more, whose stacks are made when they are needed.
-constexpr unsigned kFibres = kMostThreads + 1, kMostFibres = 16 * kMostThreads + 1;
+constexpr unsigned kMostFibres = 16 * kMostThreads + 1;
 Fibre fibres[kMostFibres];
 unsigned made, usable;
 Fibre *idle;
@@ -473,16 +473,18 @@ void arm(double seconds) {
   setitimer(ITIMER_PROF, &timer, nullptr);
 }
 
-bool prepare_stacks() {
-  if (stacks) return true;
-  size_t bytes = kStride * kMostFibres;
-  void *region = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (region == MAP_FAILED) return refuse("no address space for the stacks of threads");
-  stacks = static_cast<unsigned char *>(region);
-  for (unsigned i = 0; i < kFibres; ++i)
-    if (mprotect(stacks + i * kStride + kStackGuard, kStackBytes, PROT_READ | PROT_WRITE))
-      return refuse("no memory for the stacks of 1024 threads");
-  usable = kFibres;
+// Address space for all stacks, and as many of them as a block of so many threads needs: each is an area of memory to the
+// system, which forking, mapping and ending a process take time for.
+bool prepare_stacks(unsigned threads) {
+  if (!stacks) {
+    size_t bytes = kStride * kMostFibres;
+    void *region = mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (region == MAP_FAILED) return refuse("no address space for the stacks of threads");
+    stacks = static_cast<unsigned char *>(region);
+  }
+  for (; usable <= threads; ++usable)
+    if (mprotect(stacks + usable * kStride + kStackGuard, kStackBytes, PROT_READ | PROT_WRITE))
+      return refuse("no memory for the stacks of a block's threads");
   return true;
 }
 
@@ -599,7 +601,7 @@ unsigned gi_lane(void) { return number % 32; }
 int gi_launch(const gi_kernel *the_kernel, void **the_arguments, const unsigned grid[3], const unsigned block[3],
               size_t dynamic_shared, uint64_t *cpu_nanoseconds) {
   message[0] = 0;
-  if (!acceptable(grid, block, dynamic_shared) || !prepare_stacks()) return GI_BAD_LAUNCH;
+  if (!acceptable(grid, block, dynamic_shared) || !prepare_stacks(block[0] * block[1] * block[2])) return GI_BAD_LAUNCH;
   kernel = the_kernel;
   arguments = the_arguments;
   gi_grid_size = {grid[0], grid[1], grid[2]};

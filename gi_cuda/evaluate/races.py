@@ -295,9 +295,9 @@ class RaceWatch:
         )
 
     def _changed(self, one: Candidate, what: Callable[[str, str], bool]) -> bool:
-        """Whether a candidate, as it is compiled, changes something; of what was made elsewhere
-        that is not known."""
-        if one.binary is not None:
+        """Whether a candidate, as it is compiled, changes something; of what is no variant of the
+        subject's text that is not known."""
+        if one.binary is not None or one.compiler is not None:
             return False
         variants = [unmodified(self.subject).variant(1), one.variant(2)]
         read = self.compiler.preprocess(variants)

@@ -110,7 +110,6 @@ def test_operators_come_with_their_operands(name: str, symbols: list[str]) -> No
         "int first(int), second(int);",
         'static_assert(sizeof(int) == 4, "a\'b");',
         "using namespace std;",
-        "namespace fs = std::filesystem;",
         'asm(".global x");',
         "enum { };",
         "static union { int a; float b; };",
@@ -187,3 +186,9 @@ def test_structured_bindings_are_looked_up_by_the_compiler() -> None:
 def test_names_in_macros_are_said_by_who_uses_the_macro() -> None:
     macros = "#define BIG outer(1)\n#define outer(x) limit + x\n#define SMALL never\n"
     assert expanded(["BIG"], macros) == {"BIG", "outer", "limit", "x"}
+
+
+def test_a_short_name_of_a_namespace_goes_without_those_who_say_it() -> None:
+    declaration = "namespace fs = std::filesystem;"
+    assert kept(declaration).strip() == ""
+    assert kept(declaration, "fs").strip() == declaration

@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
-from gi_cuda.analyze.winner import finalists, select_winner
+from gi_cuda.analyze.finalists import finalists, select_winner
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.evaluate.levels import open_subject

@@ -14,7 +14,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from gi_cuda.analyze.winner import finalists
+from gi_cuda.analyze.finalists import finalists
 from gi_cuda.backends.compile.batch import build_batch
 from gi_cuda.backends.protocol.requests import Measure, Program, Record, Sampling
 from gi_cuda.backends.protocol.variants import Binary

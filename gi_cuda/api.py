@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from gi_cuda import BACKENDS
+from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import (
     GenerationRecord,
     IndividualRecord,
@@ -21,7 +22,7 @@ from gi_cuda.analyze.records import (
     readable_subject,
     run_record,
 )
-from gi_cuda.analyze.winner import predecessor, select_winner
+from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends import cores, set_one_thread
 from gi_cuda.backends.compile.code_cache import open_cache
 from gi_cuda.backends.table import open_backend

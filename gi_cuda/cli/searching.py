@@ -13,8 +13,9 @@ from typing import Annotated, TypeAlias
 
 import typer
 
+from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import winner_record
-from gi_cuda.analyze.winner import how_to_go_on, select_winner, stored_refusal
+from gi_cuda.analyze.winner import how_to_go_on, stored_refusal
 from gi_cuda.cli.clusters import Evaluating
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run

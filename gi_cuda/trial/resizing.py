@@ -22,7 +22,7 @@ BRIEF = 0.00005
 """Seconds below which clocks and what else the machine does are a large part of a launch."""
 
 GPU_GOAL = 0.4
-"""Seconds that a case for a GPU should take on the host, whose processor is ten thousand times
+"""Seconds that a case for a GPU should take on the host, whose processor is some thousand times
 slower. A launch takes a GPU some microseconds, whatever it does."""
 
 GPU_BRIEF = GPU_GOAL / 4

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.honesty import COPY
-from gi_cuda.analyze.winner import select_winner
+from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.backends.protocol.requests import SharedMeasurement
 from gi_cuda.backends.workers.pool import Task
 from gi_cuda.genome import Delete, Genotype

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.winner import FINALISTS, finalists, select_winner, wrong_alone
+from gi_cuda.analyze.finalists import FINALISTS, finalists, select_winner, wrong_alone
 from gi_cuda.cli.evolve import _beginning
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.untested import look_for_untested

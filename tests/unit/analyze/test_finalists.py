@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.winner import different, less_suspect, without
+from gi_cuda.analyze.finalists import different, less_suspect, without
 from gi_cuda.genome import Configuration, Delete, Genotype, Space
 
 

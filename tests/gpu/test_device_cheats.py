@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.validate.acceptance import Entry, accept
+from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.stored import Plan
 from gi_cuda.search.strategies.barracuda import SETTINGS
@@ -33,10 +33,7 @@ def test_no_race_is_certified(tmp_path: Path) -> None:
     data.write_text(text.replace(inexact, "rng.integers(0, 256, n).astype(np.float32) / 256"))
     subject = load_subject(races, "cuda")
     with create_run(subject, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 2)) as run:
-        # Without waste each is faster than the reference, whatever it races for.
-        entries = [
-            Entry(f"CHEAT={number}", None, run.subject.read(f"CHEAT={number} WASTE=0"))
-            for number in RACING
-        ]
-        tried = accept(run, entries, []).tried
-    assert [one.name for one in tried if one.validation.overall is not None] == []
+        cheats = [candidate(subject, subject.read(f"CHEAT={number}")) for number in RACING]
+        read = zip(cheats, run.validate(cheats), strict=True)
+        told = [run.tools.certified(one, validation) for one, validation in read]
+    assert [number for number, one in zip(RACING, told, strict=True) if one.correct] == []

@@ -148,17 +148,18 @@ def test_vectors_of_one_two_and_four_components(host: Any) -> None:
     np.testing.assert_array_equal(found, pairs[[0, 1, 2], 1])
 
 
-def test_layers_end_at_the_first_and_the_last(host: Any) -> None:
+def test_behind_the_layers_is_the_last_and_so_is_before_them(host: Any) -> None:
+    # PTX takes the index of a layer as unsigned.
     layer = np.array([-3, 0, 1, 2, 3, 99], np.float32)
     x, y = np.full(6, 2.5, np.float32), np.full(6, 1.5, np.float32)
     body = "tex2DLayered<float>(t, x, y, (int)z)"
     found = launched(host, body, view(VALUES, layers=3), VALUES, x, y, layer)
-    np.testing.assert_array_equal(found, VALUES[[0, 0, 1, 2, 2, 2], 1, 2])
+    np.testing.assert_array_equal(found, VALUES[[2, 0, 1, 2, 2, 2], 1, 2])
     rows = VALUES[0]
     found = launched(
         host, "tex1DLayered<float>(t, x, (int)y)", view(rows, layers=5), rows, x, layer
     )
-    np.testing.assert_array_equal(found, rows[[0, 0, 1, 2, 3, 4], 2])
+    np.testing.assert_array_equal(found, rows[[4, 0, 1, 2, 3, 4], 2])
 
 
 def test_gather_gives_one_component_of_four_texels(host: Any) -> None:

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <algorithm>
 
 #include "internal.hpp"
 
@@ -185,9 +186,8 @@ uint32_t component_of(const gi_texture &texture, int64_t texel, unsigned compone
   return texel < 0 ? 0 : component_at(texture, size_t(texel) * components_of(texture.format) + component);
 }
 
-int64_t layer_of(const gi_texture &texture, int layer) {
-  return layer < 0 ? 0 : unsigned(layer) < texture.layers ? layer : int64_t(texture.layers) - 1;
-}
+// PTX takes the index as unsigned: below the first layer is the last one.
+int64_t layer_of(const gi_texture &texture, int layer) { return std::min(unsigned(layer), texture.layers - 1); }
 
 }  // namespace
 }  // namespace gi

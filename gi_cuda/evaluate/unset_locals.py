@@ -37,6 +37,10 @@ class UnsetLocals:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does, or its reference does as much."""
+        if told := self._warnings(one) - self._warned_of:
+            return (
+                f"it reads {', '.join(sorted(told))}, which nothing has set, as its compiler warns"
+            )
         if self.of_reference or not (wrong := self._wrong(one)):
             return ""
         return f"it reads locals that nothing sets: with other values there it is wrong: {wrong}"
@@ -45,6 +49,17 @@ class UnsetLocals:
     def of_reference(self) -> str:
         """What is wrong with the reference's answers then; "" where nothing is."""
         return self._wrong(unmodified(self.subject))
+
+    @cached_property
+    def _warned_of(self) -> frozenset[str]:
+        """Those that it warns of in the reference."""
+        return self._warnings(unmodified(self.subject))
+
+    def _warnings(self, one: Candidate) -> frozenset[str]:
+        """The locals that a compiler warns of."""
+        if one.binary is not None:
+            return frozenset()
+        return (one.compiler or self.compiler).reads_unset(one.variant(0))
 
     def _wrong(self, one: Candidate) -> str:
         other = self.compiler.other_locals()

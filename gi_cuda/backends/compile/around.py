@@ -60,6 +60,10 @@ class AroundCompiler:
         """The compiler's: it is needed once."""
         return self.inner.other_locals()
 
+    def reads_unset(self, variant: Variant) -> frozenset[str]:
+        """As the compiler warns."""
+        return self.inner.reads_unset(variant)
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """As the compiler does."""
         return self.inner.inspect(binary, blocks)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,12 +39,25 @@ from gi_cuda.backends.host.prepare import (
     variant_text,
 )
 from gi_cuda.backends.host.static_shared import with_guards
-from gi_cuda.backends.protocol.variants import Binary, BlockSize, Built, Phenotype, code_key
+from gi_cuda.backends.protocol.variants import (
+    Binary,
+    BlockSize,
+    BuildFailure,
+    Built,
+    Phenotype,
+    Variant,
+    code_key,
+)
 
 _MESSAGES = ("-fno-diagnostics-show-caret", "-fmax-errors=0")
 
 _PROCESSOR = re.compile(r" (-m\S+|--param[ =]\S+|-target-\S+ \S+|-tune-cpu \S+)")
 """Words of the command line of the compiler proper that say what it compiles for."""
+
+_WARNED = ("-Wuninitialized", "-Wmaybe-uninitialized")
+
+_UNSET = re.compile(r"'(\w+)' (?:is|may be) (?:used uninitialized|uninitialized when used)")
+"""As g++ and clang++ warn."""
 
 _SAID = "".join(
     f"#undef {word}\n#define {word} {word}\n"
@@ -66,15 +80,17 @@ class HostCompiler(SourceCompiler):
 
     Attributes:
         cxx: path of the compiler.
+        last: options that hold whatever those of a target say.
     """
 
     cxx: str
+    last: tuple[str, ...] = ()
     sizes: Sizes = SIZES
     disturbs: ClassVar[bool] = True
     makes: ClassVar[type[Binary]] = Binary
 
     def _toolchain(self) -> list[str]:
-        return [self.cxx, *compile_options(self.cxx), *OPTIONS, *NVCC_MACROS]
+        return [self.cxx, *compile_options(self.cxx), *OPTIONS, *NVCC_MACROS, *self.last]
 
     def _front(self, options: tuple[str, ...]) -> str | None:
         program, *words = self._toolchain()
@@ -129,10 +145,23 @@ class HostCompiler(SourceCompiler):
         return (self,)
 
     def other_locals(self) -> HostCompiler | None:
-        """This one, with zeros in locals that nothing sets; None where they are not poisoned."""
+        """This one, with zeros in locals that nothing sets; None where they are not poisoned.
+        An optimizer takes for set what one way sets."""
         if not poisons_locals(self.cxx):
             return None
-        return replace(self, options=(*self.options, ZEROED_LOCALS))
+        return replace(self, last=("-O0", ZEROED_LOCALS))
+
+    def reads_unset(self, variant: Variant) -> frozenset[str]:
+        """What nothing has set on any way to where it is read. Without optimization g++ warns of
+        nothing else; with it, also of what it cannot tell."""
+        phenotype = self.preprocess([variant])[variant.ident]
+        if isinstance(phenotype, BuildFailure):
+            return frozenset()
+        warned = replace(self, last=("-O0", *_WARNED))
+        told = [word for word in warned._command(variant.options) if word != "-w"]
+        command = [*told, "-S", "-o", os.devnull, "-x", "c++", "-"]
+        found = run(command, limit=COMPILE_LIMIT, stdin=shard_text(self, [phenotype]))
+        return frozenset(_UNSET.findall(found.stderr))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Nothing that would mean anything on a device."""
@@ -161,7 +190,7 @@ class HostCompiler(SourceCompiler):
 
     def _command(self, options: Sequence[str]) -> list[str | Path]:
         command: list[str | Path] = [*self._toolchain(), *_MESSAGES, f"-I{INCLUDE}"]
-        return [*command, *self.options, *options]
+        return [*command, *self.options, *options, *self.last]
 
 
 def shard_text(compiler: HostCompiler, shard: Sequence[Phenotype]) -> str:

@@ -196,6 +196,10 @@ class Compiler(Protocol):
         """This compiler, making code in which locals that nothing sets hold something else; None
         where it leaves there what happens to be there."""
 
+    def reads_unset(self, variant: Variant) -> frozenset[str]:
+        """Names of locals that a variant reads though nothing can have set them, as the compiler
+        warns; none where it warns of nothing, or cannot compile it."""
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """What a closer look at a binary tells beyond its resources: numbers by their names.
 

@@ -13,7 +13,7 @@ import pytest
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.helpers import build_helpers
 from gi_cuda.backends.cuda.toolkit import Toolkit
-from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure
+from gi_cuda.backends.protocol.variants import BlockSize, BuildFailure, Variant
 
 KERNEL = """\
 #include <stdint.h>
@@ -316,3 +316,15 @@ def test_a_closer_look_counts_instructions_and_warps(nvcc: Any, toolkit: Toolkit
     # Without the tool there is the occupancy alone.
     much = {"k": BlockSize(64, 100 * 1024)}
     assert nvcc.compiler.inspect(one, much) == {"occupancy of k in percent": 6}
+
+
+def test_what_nothing_sets_is_warned_of(nvcc: Any) -> None:
+    unset = KERNEL.replace("twice(threadIdx.x) %", "found %").replace(
+        "    __sh", "    int found;\n    __sh"
+    )
+    for text, names in (
+        (KERNEL, set()),
+        (unset, {"found"}),
+        (unset.replace("nd;", "nd = 1;"), set()),
+    ):
+        assert nvcc.compiler.reads_unset(Variant(1, text, {})) == names

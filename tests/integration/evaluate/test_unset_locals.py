@@ -35,16 +35,28 @@ def changed(tools: Tools, text: str) -> Candidate:
     return replace(whole, text=whole.text.replace(SET, SET + text))
 
 
+def reading(tools: Tools, text: str, read: str) -> Candidate:
+    """The reference with a local more, and something of it in its answers."""
+    unset = changed(tools, text)
+    unset = replace(unset, text=unset.text.replace("mine;\n#", f"mine + {read};\n#"))
+    assert f"+ {read};" in unset.text
+    return unset
+
+
 def test_what_is_right_as_long_as_a_local_is_poison_is_not_certified(tools: Tools) -> None:
-    unset = changed(tools, "    int found;\n")
-    unset = replace(unset, text=unset.text.replace("mine;\n#", "mine + (found == 0);\n#"))
-    assert "(found == 0)" in unset.text
+    unset = reading(tools, "    int found;\n    if (n < 0) found = 1;\n", "(found == 0)")
     complaint = tools.unset_locals.complaint(unset)
     assert complaint.startswith("it reads locals that nothing sets")
     assert "out[0] is " in complaint
     told = tools.certified(unset, Validation(True))
     assert not told.correct
     assert told.message == complaint
+
+
+def test_what_is_right_with_all_that_is_tried_there_is_warned_of(tools: Tools) -> None:
+    unset = reading(tools, "    int found;\n", "found / 2000000000")
+    told = "it reads found, which nothing has set, as its compiler warns"
+    assert tools.unset_locals.complaint(unset) == told
 
 
 def test_what_sets_them_is_not_told(tools: Tools) -> None:

@@ -52,8 +52,10 @@ from gi_cuda.backends.cuda.ptx.module import ShardPtx, join_parts, read_module
 from gi_cuda.backends.protocol.variants import (
     Binary,
     BlockSize,
+    BuildFailure,
     Built,
     Phenotype,
+    Variant,
 )
 from gi_cuda.spec.kernel_names import identifier
 
@@ -85,6 +87,8 @@ TRIED = 4
 compiles is enough."""
 
 _REGISTERS = re.compile(r"--?maxrregcount=")
+
+_UNSET = re.compile(r'"(\w+)" is used before its value is set')
 
 _QUIET = ("-w", "-Xcudafe", "--error_limit=1000000")
 """No warnings, and a message about every faulty variant, not about the first hundred errors."""
@@ -233,6 +237,18 @@ class NvccCompiler(SourceCompiler):
 
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
+
+    def reads_unset(self, variant: Variant) -> frozenset[str]:
+        """What its front end warns of."""
+        phenotype = self.preprocess([variant])[variant.ident]
+        if isinstance(phenotype, BuildFailure):
+            return frozenset()
+        with tempfile.TemporaryDirectory(prefix="gi-cuda-") as scratch:
+            source = Path(scratch) / "variant.cu"
+            write_text(source, shard_text(self.front, [phenotype], self.namespaces))
+            told = [word for word in self.command() if word != "-w"]
+            command = [*told, *variant.options, "-cuda", "-o", Path(scratch) / "variant.ii"]
+            return frozenset(_UNSET.findall(run([*command, source], limit=COMPILE_LIMIT).stderr))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class, where there is a disassembler, and each kernel's occupancy."""

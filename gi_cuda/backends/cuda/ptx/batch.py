@@ -132,6 +132,10 @@ class PtxCompiler:
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
 
+    def reads_unset(self, variant: Variant) -> frozenset[str]:
+        """Nothing: it has no warnings of registers."""
+        return frozenset()
+
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:
         """Instructions by class and occupancy, as of what nvcc makes of a source."""
         return self.nvcc.inspect(binary, blocks)

@@ -70,3 +70,4 @@ GI_ATOMIC_CAS(unsigned short)
 
 #undef GI_ATOMIC_CAS
 #undef GI_ATOMIC_CAS_ONE
+#undef GI_TELL

@@ -66,7 +66,7 @@ class Baseline:
     """What is known of the reference.
 
     Attributes:
-        seconds: its median time over all train cases; of several devices, on the slowest.
+        seconds: its median time over all timed train cases; of several devices, on the slowest.
         floor: the noise floor, as a fraction: how far from 1 the ratio of a copy to it may seem
             to be, by the 95 % intervals of several copies.
         copies: median ratio of each copy to it.
@@ -192,7 +192,7 @@ def establish(
     copied = [source.program(copy, train) for copy in copies]
     timed = time_copies(subject, pool, copied, source.program(base, train))
     floor = floor_of(subject, timed)
-    on_each = tuple(one.seconds(train) for one in timed)
+    on_each = tuple(one.seconds for one in timed)
     seconds = max(on_each)
     limit = max(LEAST_LIMIT, SLACK * seconds)
     tell("running the reference in other orders of threads")
@@ -229,7 +229,7 @@ def as_measured_here(
     base, *copies = _compiled(subject, compiler, [source] * (COPIES + 2), folder)
     programs = [source.program(one, train) for one in (base, *copies)]
     timed = time_copies(subject, pool, programs[1:], programs[0])
-    on_each = tuple(one.seconds(train) for one in timed)
+    on_each = tuple(one.seconds for one in timed)
     seconds = max(on_each)
     return replace(
         baseline,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 
 import numpy as np
 
@@ -60,11 +62,13 @@ class TimedCopies:
         """The median ratio to the reference of each of those."""
         return tuple(float(np.median(ratios(one.samples))) for one in self.found)
 
-    def seconds(self, cases: Sequence[str]) -> float:
-        """The reference's median time over all cases."""
+    @property
+    def seconds(self) -> float:
+        """The reference's median time over all cases that were timed."""
         samples = [sample for one in (*self.found, self.apart) for sample in one.samples]
-        by_case = [[one.reference for one in samples if one.case == case] for case in cases]
-        return sum(float(np.median(times)) for times in by_case)
+        case = attrgetter("case")
+        by_case = groupby(sorted(samples, key=case), key=case)
+        return sum(float(np.median([one.reference for one in some])) for _, some in by_case)
 
 
 def time_copies(

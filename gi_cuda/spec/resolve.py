@@ -214,7 +214,7 @@ def _oracle(oracle: Oracle, files: Files, buffers: Iterable[Buffer]) -> Oracle:
 
 
 def _check_cases(target: Target, places: KeyLines) -> None:
-    """Each back end has some cases of each role."""
+    """Each back end has some cases of each role, and times one of them."""
     for role, purpose in ((CaseRole.TRAIN, "fitness"), (CaseRole.HELD_OUT, "validation")):
         for backend in BACKENDS:
             used: list[Case] = [case for case in target.cases if backend in case.backends]
@@ -224,6 +224,12 @@ def _check_cases(target: Target, places: KeyLines) -> None:
                     f"no case of backend {backend!r} has the role {role.value!r}",
                     f'Add a [[case]] for {purpose}: role = "{role.value}", a `name`, and other'
                     " `args` than the rest, such as another seed.",
+                )
+            if used and not any(case.role is role and case.timed for case in used):
+                raise places.error(
+                    ("case",),
+                    f"no {role.value} case of backend {backend!r} is timed",
+                    "Take `timed = false` out of one of them.",
                 )
 
 

@@ -238,12 +238,14 @@ class Case(Table):
     Attributes:
         args: keyword arguments of the data module's ``case``.
         backends: where it is used.
+        timed: whether what a variant takes counts; its answers always do.
     """
 
     name: key.FileName
     role: CaseRole
     args: dict[str, Any] = field(default_factory=dict)
     backends: key.Backends = BACKENDS
+    timed: bool = True
     line: int = 0
 
 

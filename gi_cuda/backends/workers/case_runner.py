@@ -90,6 +90,7 @@ class CaseRunner:
         self.target = target
         self.cases = cases
         self._folder = folder
+        self._untimed = frozenset(case.name for case in target.cases if not case.timed)
         self._stored: dict[tuple[str, int], Reference] = {}
         self._plans: dict[tuple[str, tuple[Value, ...]], CasePlan] = {}
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
@@ -137,6 +138,14 @@ class CaseRunner:
                 self._plans[key] = self._plan(name, program.configuration)
             plans.append(self._plans[key])
         return plans
+
+    def timed_plans(self, program: Program) -> list[CasePlan]:
+        """The same of the cases that are timed.
+
+        Raises:
+            LaunchRefused: see :meth:`plans`.
+        """
+        return [one for one in self.plans(program) if one.case not in self._untimed]
 
     def plans_to_verify(self, program: Program) -> list[CasePlan]:
         """The same, that first which tells most wrong variants for the least work, by what this
@@ -194,14 +203,14 @@ class CaseRunner:
         return self._reference[1]
 
     def repeats(self, program: Program, limit: float) -> tuple[int, ...]:
-        """Of each case, how many runs in turn are one sample of a time: more where they are short,
-        since what disturbs a launch is a larger part of it then.
+        """Of each timed case, how many runs in turn are one sample of a time: more where they are
+        short, since what disturbs a launch is a larger part of it then.
 
         The reference runs for that wherever it is loaded, the first time to warm up, as variants do
         before they are timed: a first run is slower.
         """
         if not self._repeats:
-            loads, plans = self.references(program), self.plans(program)
+            loads, plans = self.references(program), self.timed_plans(program)
             runs = [TimedRun(one, plan) for plan in plans for one in loads]
             self.device.run_round(runs, limit)
             times = iter(self.device.run_round(runs, limit))

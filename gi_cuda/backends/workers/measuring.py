@@ -108,7 +108,7 @@ class _Runner:
 
     def spread(self) -> None:
         """Load it into more places, and run it once in each, since a first run is slower."""
-        device, plans = self._case_runner.device, self._case_runner.plans(self.program)
+        device, plans = self._case_runner.device, self._case_runner.timed_plans(self.program)
         self._places += [device.load_elsewhere(self.program.binary) for _ in range(LOADS - 1)]
         for plan in plans:
             device.make_room(plan)
@@ -189,8 +189,9 @@ class _Runner:
         return len(values) > 0 and float(np.median(values)) < 1
 
     def run_to_time(self, place: int, number: int) -> TimedRun:
-        """Its run on the case at a place in a draw. What it gives is known of the first draw."""
-        case_plan = self._case_runner.plans(self.program)[place].drawn(number)
+        """Its run on the timed case at a place, in a draw. What it gives is known of the first
+        draw."""
+        case_plan = self._case_runner.timed_plans(self.program)[place].drawn(number)
         known = number == 0 or not case_plan.redrawn
         return TimedRun(
             self.place(number), case_plan, self._answers[case_plan.case] if known else None
@@ -225,7 +226,7 @@ def _time(
     reference's loads take turns."""
     racing, enough = list(runners), (sampling.screen, sampling.floor)
     loads = case_runner.references(base)
-    for case_plan in case_runner.plans(base):
+    for case_plan in case_runner.timed_plans(base):
         case_runner.device.make_room(case_plan)
     with case_runner.device.turn():
         repeats = case_runner.repeats(base, sampling.limit)
@@ -241,7 +242,7 @@ def _time(
                     repeats[place],
                 )
                 for number in range(done, wanted)
-                for place, theirs in enumerate(case_runner.plans(base))
+                for place, theirs in enumerate(case_runner.timed_plans(base))
             ]
             runs = [run for one in repetitions for run in one.runs()]
             done_runs = iter(case_runner.device.run_round(runs, sampling.limit))

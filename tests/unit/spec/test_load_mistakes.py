@@ -365,6 +365,13 @@ MISTAKES = {
         "its signature is case(seed, n, steps=3)",
     ),
     "no train case": ('"train"', '"held-out"', line("[[case]]"), "case", "has the role 'train'"),
+    "no timed case": (
+        'role = "train"',
+        'role = "train"\ntimed = false',
+        line("[[case]]"),
+        "case",
+        "no train case of backend 'host' is timed",
+    ),
     "no held-out case for a backend": (
         'role = "held-out"',
         'role = "held-out"\nbackends = ["cuda"]',

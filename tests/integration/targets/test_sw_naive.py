@@ -194,13 +194,14 @@ def test_configurations_compile_for_the_device(toolkit: Toolkit, tmp_path: Path)
 
 def test_cases_for_the_device_keep_the_limits_of_the_kernels():
     target = subject().target
-    (train,) = cases_for(target, "cuda", CaseRole.TRAIN)
+    train, odd = cases_for(target, "cuda", CaseRole.TRAIN)
+    assert not odd.timed
     held_out = cases_for(target, "cuda", CaseRole.HELD_OUT)
     assert len(held_out) == 2
-    for case in (train, *held_out):
+    for case in (train, odd, *held_out):
         loaded = load_case(target, case)
         fill, _ = plan(target, subject().original.configuration, loaded.scalars)
-        assert fill.grid[0] >= 400
+        assert fill.grid[0] >= 400 or not case.timed
         assert fill.block[0] <= 512
         # A score fits into 16 bits.
         assert loaded.scalars["match"] * loaded.scalars["most_query"] < 2**15

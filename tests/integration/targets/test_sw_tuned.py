@@ -337,11 +337,12 @@ def test_configurations_compile_for_the_device(tmp_path: Path):
 
 
 def test_cases_for_the_device_are_real_sized():
-    (train,) = cases_for(target(), "cuda", CaseRole.TRAIN)
+    train, odd = cases_for(target(), "cuda", CaseRole.TRAIN)
+    assert not odd.timed
     assert train.args["pairs"] == 3000
     held_out = cases_for(target(), "cuda", CaseRole.HELD_OUT)
     assert len(held_out) == 2
-    for case in (train, *held_out):
+    for case in (train, odd, *held_out):
         small = data.case(**{**case.args, "pairs": 40})
         # The kernel's own limit, and a score fits into 16 bits.
         assert small["most_short"] <= 512

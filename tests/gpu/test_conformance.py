@@ -34,7 +34,7 @@ SHARED = {
     ),
     "test_host_images": (
         "test_vectors_of_one_two_and_four_components",
-        "test_layers_end_at_the_first_and_the_last",
+        "test_behind_the_layers_is_the_last_and_so_is_before_them",
         "test_gather_gives_one_component_of_four_texels",
         "test_surfaces_are_read_and_written",
         "test_what_lies_beyond_a_surface",

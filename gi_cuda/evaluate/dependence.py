@@ -1,8 +1,10 @@
-"""Does a variant leave out an input on which the reference's answers depend?
+"""Does a variant do with each input what the reference does?
 
 Where the part of an input in the answers is smaller than what the oracle allows, or a number that a
 kernel gets is never what limits it, a variant that puts a constant in its place is right on all
-cases, and wrong. Nothing that does so is certified.
+cases, and wrong; so is one that takes one of two numbers for the other, where they are the same in
+all cases. With something else in the place of an input, the answers have to become other ones, and
+be those of the reference. Nothing of which that is not so is certified.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import DependsOn, Instead, Program
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Instead, Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
@@ -44,10 +46,11 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
         for one in target.scalars
         if one.name in passed and not one.redraw
     }
-    return {**dict.fromkeys(buffers, _REAL), **scalars}
+    return {**dict.fromkeys(buffers, _BUFFER), **scalars}
 
 
-_REAL = (Instead.ZERO,)
+_BUFFER = (Instead.ZERO,)
+_REAL = (Instead.MORE, Instead.ZERO)
 _WHOLE = (Instead.HALF, Instead.ONE, Instead.ZERO)
 
 
@@ -80,21 +83,28 @@ class Dependence:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        program = self._program(one) if self._inputs else None
+        program = self._program(one, "variant") if self._inputs else None
         if program is None:
             return ""
-        for name, instead in self._inputs.items():
-            if self.pool.one(DependsOn(program, name, instead, LIMIT)) is False:
-                return (
-                    f"its answers are the same with {instead} in place of the input {name}, and the"
-                    " reference's are not: no case tells that it is left out"
-                )
-        return ""
+        return next(filter(None, (self._wrong(program, *one) for one in self._inputs.items())), "")
+
+    def _wrong(self, program: Program, name: str, instead: Instead) -> str:
+        """What is wrong with a program's answers with something in the place of an input."""
+        if self.pool.one(DependsOn(program, name, instead, LIMIT)) is False:
+            return (
+                f"its answers are the same with {instead} in place of the input {name}, and the"
+                " reference's are not: no case tells that it is left out"
+            )
+        assert self._reference is not None, "what it depends on is known"
+        wrong = self.pool.one(AgreesWith(program, self._reference, name, instead, LIMIT))
+        if not isinstance(wrong, str) or not wrong:  # where one does not end, nothing is known
+            return ""
+        return f"with {instead} in place of the input {name} it is wrong: {wrong}"
 
     @cached_property
     def _inputs(self) -> dict[str, Instead]:
         """Those on which the reference's answers depend, and what shows that."""
-        program = self._program(unmodified(self.subject))
+        program = self._reference
         if program is None:
             return {}
         # Where a launch does not end by an answer, that is neither true nor false.
@@ -111,7 +121,15 @@ class Dependence:
         }
         return {name: instead for name, instead in found.items() if instead is not None}
 
-    def _program(self, one: Candidate) -> Program | None:
-        """What to run; None: it does not compile."""
-        (built,) = build_candidates(self.compiler, [one], self.folder)
+    @cached_property
+    def _reference(self) -> Program | None:
+        return self._program(unmodified(self.subject), "reference")
+
+    def _program(self, one: Candidate, name: str) -> Program | None:
+        """What to run; None: it does not compile.
+
+        Args:
+            name: of the folder for its binary.
+        """
+        (built,) = build_candidates(self.compiler, [one], self.folder / name)
         return None if isinstance(built, BuildFailure) else one.program(built, self.cases)

@@ -167,11 +167,18 @@ class Instead(StrEnum):
     ZERO = "zeros"
     ONE = "1"
     HALF = "half of it"
+    MORE = "a quarter more"
 
     def of(self, value: np.generic) -> np.generic:
         """What stands in the place of a scalar, of the same type."""
-        made = {Instead.ZERO: 0, Instead.ONE: 1, Instead.HALF: value.item() // 2}[self]
-        return value.dtype.type(made)
+        given = value.item()
+        made = {
+            Instead.ZERO: 0,
+            Instead.ONE: 1,
+            Instead.HALF: given // 2,
+            Instead.MORE: given * 1.25,
+        }
+        return value.dtype.type(made[self])
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,6 +192,23 @@ class DependsOn:
     """
 
     program: Program
+    input: str
+    instead: Instead
+    limit: float
+
+
+@dataclass(frozen=True, slots=True)
+class AgreesWith:
+    """Run the reference and a program with something else in the place of an input; the answer is
+    why the program's answers are wrong beside the reference's, on some case: "" where they are not,
+    None where the reference's are not even acceptable beside its own.
+
+    Attributes:
+        input, instead: as :class:`DependsOn` has them.
+    """
+
+    program: Program
+    reference: Program
     input: str
     instead: Instead
     limit: float
@@ -352,6 +376,7 @@ Request = (
     | TrySchedule
     | LeaveOut
     | DependsOn
+    | AgreesWith
     | Explore
     | SpoilOutputs
     | TellInputs

@@ -14,14 +14,13 @@ from numpy.typing import NDArray
 from gi_cuda.backends.protocol.device import POISON
 from gi_cuda.backends.protocol.requests import (
     CasePlan,
-    DependsOn,
     LeaveOut,
     SpoilOutputs,
     Spoilt,
     Unseen,
 )
 from gi_cuda.backends.workers.case_runner import CaseRunner, still_poison
-from gi_cuda.spec import Buffer, BufferRole, plan
+from gi_cuda.spec import Buffer, BufferRole
 
 Array = NDArray[Any]
 
@@ -105,48 +104,6 @@ def _parts(case_plan: CasePlan, request: LeaveOut) -> Iterator[CasePlan]:
         yield replace(case_plan, launches=tuple(run))
     if rest := [one for run in runs[MOST_PARTS - 1 :] for one in run]:
         yield replace(case_plan, launches=tuple(rest))
-
-
-_AT_LEAST, _LONGER = 0.5, 20
-"""Seconds that a launch with something else may take, and how many times what it takes without."""
-
-
-def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
-    """Whether a program's answers are other ones with something else in the place of an input."""
-    is_buffer = request.input in {one.name for one in runner.target.buffers}
-    cleared = request.input if is_buffer else ""
-    for given in runner.plans(request.program):
-        changed = given if is_buffer else _with_another_scalar(runner, given, request)
-        runner.device.make_room(given)
-        seconds, answers = _answers(runner, request, given)
-        hurried = replace(request, limit=min(request.limit, _AT_LEAST + _LONGER * seconds))
-        if _answers(runner, hurried, changed, cleared)[1] != answers:
-            return True
-    return False
-
-
-def _with_another_scalar(runner: CaseRunner, given: CasePlan, request: DependsOn) -> CasePlan:
-    scalars = runner.cases[given.case].scalars
-    changes = {request.input: request.instead.of}
-    launches = plan(runner.target, request.program.configuration, scalars, changes)
-    return replace(given, launches=launches)
-
-
-def _answers(
-    runner: CaseRunner, request: DependsOn, case_plan: CasePlan, cleared: str = ""
-) -> tuple[float, dict[str, bytes]]:
-    """How long a program takes on a case, with zeros in one buffer or in none, and its answers."""
-    with runner.device.turn():
-        loaded = runner.device.load(request.program.binary)
-        runner.device.prepare(case_plan)
-        if cleared:
-            runner.device.clear(case_plan, cleared)
-        seconds = runner.device.run(loaded, case_plan, request.limit)
-        found = runner.device.outputs(case_plan)
-        answers = {name: array.tobytes() for name, array in found.items()}
-        runner.device.damaged(case_plan)  # mends the input
-        runner.device.unload(loaded)
-    return seconds, answers
 
 
 def spoil_outputs(runner: CaseRunner, request: SpoilOutputs) -> Spoilt:

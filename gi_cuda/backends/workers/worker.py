@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeAlias
 from gi_cuda.backends.protocol.device import DeviceMaker, LaunchCrashed, LaunchHung, LaunchRefused
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import (
+    AgreesWith,
     CompareAnswers,
     CountLoops,
     DependsOn,
@@ -38,8 +39,9 @@ from gi_cuda.backends.workers.case_runner import (
     try_schedule,
 )
 from gi_cuda.backends.workers.exploring import explore
+from gi_cuda.backends.workers.instead import agrees_with, depends_on
 from gi_cuda.backends.workers.measuring import measure, measure_together
-from gi_cuda.backends.workers.spoiling import depends_on, leave_out, spoil_outputs
+from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.errors import UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, find_case, load_case
 from gi_cuda.spec.own_code import check_code
@@ -52,6 +54,7 @@ _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
     TrySchedule: try_schedule,
     LeaveOut: leave_out,
     DependsOn: depends_on,
+    AgreesWith: agrees_with,
     Explore: explore,
     SpoilOutputs: spoil_outputs,
     TellInputs: tell_inputs,

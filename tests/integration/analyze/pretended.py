@@ -9,6 +9,7 @@ from typing import Any, Generic, TypeVar
 
 from gi_cuda.backends.protocol.backend import Processes
 from gi_cuda.backends.protocol.requests import (
+    AgreesWith,
     CountLoops,
     DependsOn,
     LoopCounts,
@@ -58,6 +59,8 @@ class PretendedPool(Generic[Key]):
                 return None
             case DependsOn():
                 return True
+            case AgreesWith():
+                return ""
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)

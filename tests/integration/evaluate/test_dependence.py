@@ -19,10 +19,27 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Tools]:
         yield opened
 
 
-@pytest.mark.parametrize(("number", "name"), [(1, "kind"), (2, "trail"), (3, "lean"), (4, "gain")])
-def test_an_input_that_is_left_out_is_named(tools: Tools, number: int, name: str) -> None:
+@pytest.mark.parametrize(
+    ("number", "instead", "name"),
+    [
+        (1, "zeros", "kind"),
+        (2, "zeros", "trail"),
+        (3, "a quarter more", "lean"),
+        (4, "a quarter more", "gain"),
+    ],
+)
+def test_an_input_that_is_left_out_is_named(
+    tools: Tools, number: int, instead: str, name: str
+) -> None:
     variant = candidate(tools.subject, tools.subject.read(f"LEFT_OUT={number}"))
-    assert f"zeros in place of the input {name}" in tools.dependence.complaint(variant)
+    told = f"the same with {instead} in place of the input {name}"
+    assert told in tools.dependence.complaint(variant)
+
+
+def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Tools) -> None:
+    variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=6"))
+    told = "with a quarter more in place of the input gain it is wrong: held-out: trail[0] is "
+    assert tools.dependence.complaint(variant).startswith(told)
 
 
 def test_a_limit_that_no_case_reaches_is_not_left_out(tools: Tools) -> None:

@@ -1,4 +1,4 @@
-"""Inputs of which each by itself changes next to nothing, a factor that is always 1, and a
+"""Inputs of which each by itself changes next to nothing, two factors that are always 1, and a
 limit that is never reached."""
 
 import numpy as np
@@ -12,6 +12,7 @@ def case(seed: int, n: int) -> dict[str, object]:
         "trail": rng.random(n, dtype=np.float32) * np.float32(1e-6),
         "gain": 1.0,
         "lean": 1e-6,
+        "scale": 1.0,
         "most": 64,
         "n": n,
     }

@@ -4,9 +4,14 @@
 #endif
 
 __global__ void settle(const float *in, const unsigned char *kind, float *trail, float gain,
-                       float lean, int most, int n) {
+                       float lean, float scale, int most, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
+#if LEFT_OUT == 6
+        float kept = gain;
+        gain = scale;
+        scale = kept;
+#endif
         float part = 0.0f;
 #if LEFT_OUT != 1
         part += 2e-7f * kind[i];
@@ -24,7 +29,7 @@ __global__ void settle(const float *in, const unsigned char *kind, float *trail,
 #if LEFT_OUT == 5
         most = 2;
 #endif
-        float rest = in[i];
+        float rest = in[i] * scale;
         for (int halved = 0; halved < most && rest > 0.25f; ++halved) {
             rest *= 0.5f;
             part += 1.0f;

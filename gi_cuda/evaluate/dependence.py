@@ -10,7 +10,8 @@ be those of the reference. Nothing of which that is not so is certified.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 
 from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Instead, Program
@@ -51,7 +52,7 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
 
 _BUFFER = (Instead.ZERO,)
 _REAL = (Instead.MORE, Instead.ZERO)
-_WHOLE = (Instead.HALF, Instead.ONE, Instead.ZERO)
+_WHOLE = (Instead.HALF, Instead.ONE, Instead.TWO, Instead.ZERO)
 
 
 def real_inputs(target: Target) -> list[str]:
@@ -83,43 +84,59 @@ class Dependence:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        program = self._program(one, "variant") if self._inputs else None
+        program = self._program(one, "variant") if inputs(self.subject.target) else None
         if program is None:
             return ""
-        return next(filter(None, (self._wrong(program, *one) for one in self._inputs.items())), "")
+        left_out = (self._left_out(program, *pair) for pair in self._decisive.items())
+        others = (self._wrong(program, *pair) for pair in self._comparable)
+        return next(filter(None, chain(left_out, others)), "")
+
+    def _left_out(self, program: Program, name: str, instead: Instead) -> str:
+        """Whether a program's answers do not change where the reference's do, in words."""
+        if self.pool.one(DependsOn(program, name, instead, LIMIT)) is not False:
+            return ""
+        return (
+            f"its answers are the same with {instead} in place of the input {name}, and the"
+            " reference's are not: no case tells that it is left out"
+        )
 
     def _wrong(self, program: Program, name: str, instead: Instead) -> str:
         """What is wrong with a program's answers with something in the place of an input."""
-        if self.pool.one(DependsOn(program, name, instead, LIMIT)) is False:
-            return (
-                f"its answers are the same with {instead} in place of the input {name}, and the"
-                " reference's are not: no case tells that it is left out"
-            )
-        assert self._reference is not None, "what it depends on is known"
-        wrong = self.pool.one(AgreesWith(program, self._reference, name, instead, LIMIT))
-        if not isinstance(wrong, str) or not wrong:  # where one does not end, nothing is known
-            return ""
-        return f"with {instead} in place of the input {name} it is wrong: {wrong}"
+        wrong = self._compared(program, name, instead)
+        return f"with {instead} in place of the input {name} it is wrong: {wrong}" if wrong else ""
+
+    def _compared(self, program: Program, name: str, instead: Instead) -> str | None:
+        """As :class:`AgreesWith` answers; None where something does not end."""
+        if self._reference is None:
+            return None
+        answer = self.pool.one(AgreesWith(program, self._reference, name, instead, LIMIT))
+        return answer if isinstance(answer, str) else None
 
     @cached_property
-    def _inputs(self) -> dict[str, Instead]:
-        """Those on which the reference's answers depend, and what shows that."""
-        program = self._reference
-        if program is None:
-            return {}
-        # Where a launch does not end by an answer, that is neither true nor false.
+    def _comparable(self) -> tuple[tuple[str, Instead], ...]:
+        """What may be in the place of which inputs, so that the reference's answers are fit to
+        compare with."""
+        return tuple(
+            (name, instead)
+            for name, possible in inputs(self.subject.target).items()
+            for instead in possible
+            if self._reference and self._compared(self._reference, name, instead) == ""
+        )
+
+    @cached_property
+    def _decisive(self) -> dict[str, Instead]:
+        """The inputs on which the reference's answers depend, and what shows that."""
         found = {
-            name: next(
-                (
-                    instead
-                    for instead in possible
-                    if self.pool.one(DependsOn(program, name, instead, LIMIT)) is True
-                ),
-                None,
-            )
+            name: next(filter(partial(self._decides, name), possible), None)
             for name, possible in inputs(self.subject.target).items()
         }
         return {name: instead for name, instead in found.items() if instead is not None}
+
+    def _decides(self, name: str, instead: Instead) -> bool:
+        # Where a launch does not end by an answer, that is neither true nor false.
+        return self._reference is not None and (
+            self.pool.one(DependsOn(self._reference, name, instead, LIMIT)) is True
+        )
 
     @cached_property
     def _reference(self) -> Program | None:

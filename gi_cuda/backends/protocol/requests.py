@@ -166,6 +166,7 @@ class Instead(StrEnum):
 
     ZERO = "zeros"
     ONE = "1"
+    TWO = "2"
     HALF = "half of it"
     MORE = "a quarter more"
 
@@ -175,6 +176,7 @@ class Instead(StrEnum):
         made = {
             Instead.ZERO: 0,
             Instead.ONE: 1,
+            Instead.TWO: 2,
             Instead.HALF: given // 2,
             Instead.MORE: given * 1.25,
         }
@@ -201,7 +203,7 @@ class DependsOn:
 class AgreesWith:
     """Run the reference and a program with something else in the place of an input; the answer is
     why the program's answers are wrong beside the reference's, on some case: "" where they are not,
-    None where the reference's are not even acceptable beside its own.
+    None where the reference writes where it must not then, or its own answers are not acceptable.
 
     Attributes:
         input, instead: as :class:`DependsOn` has them.

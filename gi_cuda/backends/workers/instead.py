@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,37 +37,48 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
     """Whether a program's answers are other ones with something else in the place of an input."""
     for one in _changed(runner, request.program, request):
         runner.device.make_room(one.given)
-        seconds, before = _answers(runner, request.program, one.given, request.limit)
-        limit = min(request.limit, _AT_LEAST + _LONGER * seconds)
-        _, after = _answers(runner, request.program, one.plan, limit, one.cleared)
-        if any(after[name].tobytes() != array.tobytes() for name, array in before.items()):
+        before = _answers(runner, request.program, one.given, request.limit)
+        limit = min(request.limit, _AT_LEAST + _LONGER * before.seconds)
+        if not _same(before, _answers(runner, request.program, one.plan, limit, one.cleared)):
             return True
     return False
 
 
 def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     """Why a program is wrong with something else in the place of an input, where the reference runs
-    with that is what is right; "" where it is not. None where the oracle does not accept the
-    reference's own answers then."""
+    with that is what is right; "" where it is not. None where the reference writes where it must
+    not then, or the oracle does not accept its own answers."""
     mine = _changed(runner, request.program, request)
     theirs = _changed(runner, request.reference, request)
     for one, right in zip(mine, theirs, strict=True):
         runner.device.make_room(right.given)
-        seconds, _ = _answers(runner, request.reference, right.given, request.limit)
-        limit = min(request.limit, _AT_LEAST + _LONGER * seconds)
-        runs = [
-            _answers(runner, request.reference, right.plan, limit, right.cleared)[1]
-            for _ in range(1 + max(1, runner.target.oracle.runs))
-        ]
-        oracle, values = runner.target.oracle, right.data.values
-        known = oracle.reference(runs[1:])
-        if oracle.judge(values, runs[0], known).penalty:
+        given = _answers(runner, request.reference, right.given, request.limit)
+        limit = min(request.limit, _AT_LEAST + _LONGER * given.seconds)
+        again, *runs = (
+            _answers(runner, request.reference, right.plan, limit, right.cleared)
+            for _ in range(1 + runner.target.oracle.runs)
+        )
+        if _why_wrong(runner, right, again, runs):
             return None
-        _, found = _answers(runner, request.program, one.plan, limit, one.cleared)
-        verdict = oracle.judge(values, found, known)
-        if verdict.penalty:
-            return f"{one.plan.case}: {verdict.reason}"
+        found = _answers(runner, request.program, one.plan, limit, one.cleared)
+        if wrong := _why_wrong(runner, right, found, runs):
+            return f"{one.plan.case}: {wrong}"
     return ""
+
+
+def _why_wrong(
+    runner: CaseRunner, case: _Changed, found: _Answers, runs: Sequence[_Answers]
+) -> str:
+    """What is wrong with answers beside those of the reference's runs; "" where nothing is."""
+    if found.damaged:
+        return f"wrote where it must not: {', '.join(found.damaged)}"
+    if _same(found, runs[0]):
+        return ""
+    oracle = runner.target.oracle
+    verdict = oracle.judge(
+        case.data.values, found.outputs, oracle.reference([run.outputs for run in runs])
+    )
+    return "" if verdict.acceptable else verdict.reason or "its answers are not acceptable"
 
 
 def _changed(
@@ -89,17 +100,39 @@ def _changed(
         yield _Changed(given, replace(given, launches=launches), "", replace(data, scalars=scalars))
 
 
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """What a program answered on a case.
+
+    Attributes:
+        seconds: that it took.
+        damaged: what it wrote to and must not.
+    """
+
+    seconds: float
+    outputs: Outputs
+    damaged: tuple[str, ...]
+
+
+def _same(one: _Answers, other: _Answers) -> bool:
+    """Whether they are the same, bit for bit."""
+    return all(
+        other.outputs[name].tobytes() == array.tobytes() for name, array in one.outputs.items()
+    )
+
+
 def _answers(
     runner: CaseRunner, program: Program, case_plan: CasePlan, limit: float, cleared: str = ""
-) -> tuple[float, Outputs]:
-    """How long a program takes on a case, with zeros in one buffer or in none, and its answers."""
+) -> _Answers:
+    """What a program answers on a case, with zeros in one buffer or in none."""
     with runner.device.turn():
         loaded = runner.device.load(program.binary)
         runner.device.prepare(case_plan)
         if cleared:
             runner.device.clear(case_plan, cleared)
         seconds = runner.device.run(loaded, case_plan, limit)
-        found = {name: np.copy(one) for name, one in runner.device.outputs(case_plan).items()}
-        runner.device.damaged(case_plan)  # mends the input
+        outputs = runner.device.outputs(case_plan)
+        found = {name: np.copy(array) for name, array in outputs.items()}
+        damaged = runner.device.damaged(case_plan)  # mends the input as well
         runner.device.unload(loaded)
-    return seconds, found
+    return _Answers(seconds, found, tuple(one for one in damaged if one != cleared))

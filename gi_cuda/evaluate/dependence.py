@@ -9,16 +9,18 @@ be those of the reference. Nothing of which that is not so is certified.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Instead, Program
+from gi_cuda.backends.protocol.instead import Instead
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Program
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
-from gi_cuda.backends.workers.pool import Pool
-from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
-from gi_cuda.spec import BufferRole, Target
+from gi_cuda.backends.workers.pool import Lost, Pool
+from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
+from gi_cuda.spec import BufferRole, Configuration, Target
 from gi_cuda.subject import Subject
 
 LIMIT = 10.0
@@ -33,24 +35,24 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
     first, and 0 last, with which a kernel may divide.
     """
     read_through = {one.buffer for one in target.textures}
-    buffers = [
-        one.name
+    buffers = {
+        one.name: _CONTENTS if one.dtype.kind == "f" else _CONTENTS[:1]
         for one in target.buffers
         if one.role.given
         and one.symbol is None
         and not one.addresses
         and one.name not in read_through
-    ]
+    }
     passed = {name for one in target.launches for step in one.steps for name in target.passed(step)}
     scalars = {
         one.name: _REAL if one.dtype.kind == "f" else _WHOLE
         for one in target.scalars
         if one.name in passed and not one.redraw
     }
-    return {**dict.fromkeys(buffers, _BUFFER), **scalars}
+    return {**buffers, **scalars}
 
 
-_BUFFER = (Instead.ZERO,)
+_CONTENTS = (Instead.ZERO, Instead.NEGATIVE)
 _REAL = (Instead.MORE, Instead.ZERO)
 _WHOLE = (Instead.HALF, Instead.ONE, Instead.TWO, Instead.ZERO)
 
@@ -67,7 +69,11 @@ def real_inputs(target: Target) -> list[str]:
 
 @dataclass(frozen=True)
 class Dependence:
-    """Looks at what candidates depend on.
+    """Looks at what candidates do with other inputs.
+
+    Parameters are alternatives that the target offers, and may read the same from another buffer,
+    in another layout: candidates are held against the source in their configuration. Where that
+    leaves out an input and takes none in its place, against the source as it is.
 
     Attributes:
         compiler: the back end's.
@@ -81,19 +87,65 @@ class Dependence:
     pool: Pool[int]
     folder: Path
     cases: tuple[str, ...]
+    _others: dict[Configuration, _Original] = field(default_factory=dict, repr=False, compare=False)
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        program = self._program(one, "variant") if inputs(self.subject.target) else None
-        if program is None:
-            return ""
-        left_out = (self._left_out(program, *pair) for pair in self._decisive.items())
+        built = self._built(one, self.folder / "variant") if inputs(self.subject.target) else None
+        return "" if built is None else self._original(one).complaint(built)
+
+    def _original(self, one: Candidate) -> _Original:
+        """What a candidate is held against."""
+        if one.configuration == self.subject.standard:
+            return self._reference
+        if one.configuration not in self._others:
+            text, place = self.subject.reference, self.folder / str(len(self._others))
+            own = as_candidate(self.subject, text, one.configuration)
+            original = self._of(own, place)
+            mine, whole = original.decisive.keys(), self._reference.decisive.keys()
+            self._others[one.configuration] = self._reference if mine < whole else original
+        return self._others[one.configuration]
+
+    @cached_property
+    def _reference(self) -> _Original:
+        return self._of(unmodified(self.subject), self.folder / "reference")
+
+    def _of(self, one: Candidate, folder: Path) -> _Original:
+        otherwise = replace(one, compiler=self.compiler.other_rounding())
+        programs = self._built(one, folder / "as-it-is"), self._built(otherwise, folder / "rounded")
+        return _Original(self.pool, inputs(self.subject.target), *programs)
+
+    def _built(self, one: Candidate, folder: Path) -> Program | None:
+        """What to run; None: it does not compile."""
+        (built,) = build_candidates(self.compiler, [one], folder)
+        return None if isinstance(built, BuildFailure) else one.program(built, self.cases)
+
+
+@dataclass(frozen=True)
+class _Original:
+    """The source without edits in some configuration.
+
+    Attributes:
+        pool: as :class:`Dependence` has it.
+        inputs: as :func:`inputs` gives them.
+        program: what it is compiled to; None: it does not compile.
+        rounded: the same, rounding otherwise.
+    """
+
+    pool: Pool[int]
+    inputs: Mapping[str, tuple[Instead, ...]]
+    program: Program | None
+    rounded: Program | None
+
+    def complaint(self, program: Program) -> str:
+        """What is wrong with a program's answers where something is in the place of an input."""
+        left_out = (self._left_out(program, *pair) for pair in self.decisive.items())
         others = (self._wrong(program, *pair) for pair in self._comparable)
         return next(filter(None, chain(left_out, others)), "")
 
     def _left_out(self, program: Program, name: str, instead: Instead) -> str:
-        """Whether a program's answers do not change where the reference's do, in words."""
-        if self.pool.one(DependsOn(program, name, instead, LIMIT)) is not False:
+        """Whether a program's answers do not change where the original's do, in words."""
+        if self._depends(program, name, instead) is not False:
             return ""
         return (
             f"its answers are the same with {instead} in place of the input {name}, and the"
@@ -101,52 +153,44 @@ class Dependence:
         )
 
     def _wrong(self, program: Program, name: str, instead: Instead) -> str:
-        """What is wrong with a program's answers with something in the place of an input."""
-        wrong = self._compared(program, name, instead)
-        return f"with {instead} in place of the input {name} it is wrong: {wrong}" if wrong else ""
+        """What is wrong with a program's answers; nothing is known where a launch does not end."""
+        assert self.program is not None, "there is something to compare with"
+        wrong = self.pool.one(AgreesWith(program, self.program, name, instead, LIMIT))
+        if not isinstance(wrong, str) or not wrong:
+            return ""
+        return f"with {instead} in place of the input {name} it is wrong: {wrong}"
 
-    def _compared(self, program: Program, name: str, instead: Instead) -> str | None:
-        """As :class:`AgreesWith` answers; None where something does not end."""
-        if self._reference is None:
-            return None
-        answer = self.pool.one(AgreesWith(program, self._reference, name, instead, LIMIT))
-        return answer if isinstance(answer, str) else None
+    @cached_property
+    def decisive(self) -> dict[str, Instead]:
+        """The inputs on which its answers depend, and what shows that first."""
+        found: dict[str, Instead] = {}
+        for name, instead, _ in self._tried:
+            if name not in found and self.program and self._depends(self.program, name, instead):
+                found[name] = instead
+        return found
 
     @cached_property
     def _comparable(self) -> tuple[tuple[str, Instead], ...]:
-        """What may be in the place of which inputs, so that the reference's answers are fit to
-        compare with."""
-        return tuple(
-            (name, instead)
-            for name, possible in inputs(self.subject.target).items()
-            for instead in possible
-            if self._reference and self._compared(self._reference, name, instead) == ""
-        )
+        return tuple((name, instead) for name, instead, fit in self._tried if fit)
 
     @cached_property
-    def _decisive(self) -> dict[str, Instead]:
-        """The inputs on which the reference's answers depend, and what shows that."""
-        found = {
-            name: next(filter(partial(self._decides, name), possible), None)
-            for name, possible in inputs(self.subject.target).items()
-        }
-        return {name: instead for name, instead in found.items() if instead is not None}
+    def _tried(self) -> tuple[tuple[str, Instead, bool], ...]:
+        """What may be in the place of which inputs, and whether its answers are fit to compare with
+        then: acceptable where it rounds otherwise. Of an input no more is tried once a launch does
+        not end by itself."""
+        if self.rounded is None or self.program is None:
+            return ()
+        found = []
+        for name, possible in self.inputs.items():
+            for instead in possible:
+                request = AgreesWith(self.rounded, self.program, name, instead, LIMIT)
+                answer = self.pool.one(request)
+                if isinstance(answer, Lost):
+                    break
+                found.append((name, instead, answer == ""))
+        return tuple(found)
 
-    def _decides(self, name: str, instead: Instead) -> bool:
-        # Where a launch does not end by an answer, that is neither true nor false.
-        return self._reference is not None and (
-            self.pool.one(DependsOn(self._reference, name, instead, LIMIT)) is True
-        )
-
-    @cached_property
-    def _reference(self) -> Program | None:
-        return self._program(unmodified(self.subject), "reference")
-
-    def _program(self, one: Candidate, name: str) -> Program | None:
-        """What to run; None: it does not compile.
-
-        Args:
-            name: of the folder for its binary.
-        """
-        (built,) = build_candidates(self.compiler, [one], self.folder / name)
-        return None if isinstance(built, BuildFailure) else one.program(built, self.cases)
+    def _depends(self, program: Program, name: str, instead: Instead) -> bool | None:
+        """As :class:`DependsOn` answers; None where a launch does not end."""
+        answer = self.pool.one(DependsOn(program, name, instead, LIMIT))
+        return answer if isinstance(answer, bool) else None

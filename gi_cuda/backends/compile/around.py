@@ -60,6 +60,10 @@ class AroundCompiler:
         """The compiler's: it is needed once."""
         return self.inner.other_locals()
 
+    def other_rounding(self) -> Compiler:
+        """The compiler's: it is needed once."""
+        return self.inner.other_rounding()
+
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """As the compiler warns."""
         return self.inner.reads_unset(variant)

@@ -151,6 +151,10 @@ class HostCompiler(SourceCompiler):
             return None
         return replace(self, last=("-O0", ZEROED_LOCALS))
 
+    def other_rounding(self) -> HostCompiler:
+        """This one; it joins products and sums where the processor can."""
+        return replace(self, last=(*self.last, "-ffp-contract=off"))
+
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """What nothing has set on any way to where it is read. Without optimization g++ warns of
         nothing else; with it, also of what it cannot tell."""

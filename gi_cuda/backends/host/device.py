@@ -169,9 +169,9 @@ class HostDevice:
         array = self._buffer(plan, buffer)
         array.view(np.uint8)[:] = _pattern(array.nbytes)
 
-    def clear(self, plan: CasePlan, buffer: str) -> None:
-        """Make one input zero, until it is mended."""
-        self._buffer(plan, buffer).view(np.uint8)[:] = 0
+    def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
+        """Give one input other contents, until it is mended."""
+        self._buffer(plan, buffer)[:] = contents
 
     def run(self, loaded: HostProgram, plan: CasePlan, limit: float) -> float:
         """Run the launches of a plan; seconds of this thread's CPU time.

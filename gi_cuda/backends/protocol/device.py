@@ -7,6 +7,8 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
+from numpy.typing import NDArray
+
 from gi_cuda.backends.protocol.device_lock import WorkerSlot
 from gi_cuda.backends.protocol.requests import Beyond, CasePlan, Outputs
 from gi_cuda.backends.protocol.schedules import Schedule
@@ -130,8 +132,8 @@ class Device(Protocol):
     def poison(self, plan: CasePlan, buffer: str) -> None:
         """Make one scratch buffer, no variable of the source, what no launch has written."""
 
-    def clear(self, plan: CasePlan, buffer: str) -> None:
-        """Make one input, no variable of the source, zero, until it is mended: see
+    def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
+        """Give one input, no variable of the source, other contents, until it is mended: see
         :meth:`damaged`."""
 
     def run(self, loaded: Loaded, plan: CasePlan, limit: float) -> float:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
 from pathlib import Path
 
 import numpy as np
 
+from gi_cuda.backends.protocol.instead import Instead
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.verdict import LEAST_FLOOR
@@ -161,36 +161,15 @@ class LeaveOut:
     input: str = ""
 
 
-class Instead(StrEnum):
-    """What stands in the place of an input."""
-
-    ZERO = "zeros"
-    ONE = "1"
-    TWO = "2"
-    HALF = "half of it"
-    MORE = "a quarter more"
-
-    def of(self, value: np.generic) -> np.generic:
-        """What stands in the place of a scalar, of the same type."""
-        given = value.item()
-        made = {
-            Instead.ZERO: 0,
-            Instead.ONE: 1,
-            Instead.TWO: 2,
-            Instead.HALF: given // 2,
-            Instead.MORE: given * 1.25,
-        }
-        return value.dtype.type(made[self])
-
-
 @dataclass(frozen=True, slots=True)
 class DependsOn:
     """Run a program with an input, and with something else in its place; the answer is whether its
     answers are other bits then, on some case.
 
     Attributes:
-        input: a buffer, in whose place are zeros, or a scalar, of which kernels get another value;
-            as much is launched as with its own.
+        input: a buffer, or a scalar, of which kernels get another value; as much is launched as
+            with its own.
+        instead: what stands in its place.
     """
 
     program: Program
@@ -202,8 +181,8 @@ class DependsOn:
 @dataclass(frozen=True, slots=True)
 class AgreesWith:
     """Run the reference and a program with something else in the place of an input; the answer is
-    why the program's answers are wrong beside the reference's, on some case: "" where they are not,
-    None where the reference writes where it must not then, or its own answers are not acceptable.
+    why the program's answers are wrong beside the reference's, on the smallest case: "" where they
+    are not, None where the reference's are not even acceptable beside its own.
 
     Attributes:
         input, instead: as :class:`DependsOn` has them.

@@ -196,6 +196,9 @@ class Compiler(Protocol):
         """This compiler, making code in which locals that nothing sets hold something else; None
         where it leaves there what happens to be there."""
 
+    def other_rounding(self) -> Compiler:
+        """This compiler, making code that rounds products and sums apart, where it may choose."""
+
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """Names of locals that a variant reads though nothing can have set them, as the compiler
         warns; none where it warns of nothing, or cannot compile it."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gi_cuda.backends.protocol.requests import AgreesWith, CasePlan, DependsOn, Program
 from gi_cuda.backends.workers.case_runner import CaseRunner
@@ -23,13 +26,13 @@ class _Changed:
     Attributes:
         given: how the program runs the case.
         plan: how it runs with that.
-        cleared: the buffer in whose place are zeros; "" for a scalar.
+        contents: what the buffer holds then, by its name; nothing for a scalar.
         data: what the case holds then, as oracles get it.
     """
 
     given: CasePlan
     plan: CasePlan
-    cleared: str
+    contents: Mapping[str, NDArray[Any]]
     data: CaseData
 
 
@@ -39,7 +42,7 @@ def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
         runner.device.make_room(one.given)
         before = _answers(runner, request.program, one.given, request.limit)
         limit = min(request.limit, _AT_LEAST + _LONGER * before.seconds)
-        if not _same(before, _answers(runner, request.program, one.plan, limit, one.cleared)):
+        if not _same(before, _answers(runner, request.program, one.plan, limit, one.contents)):
             return True
     return False
 
@@ -48,22 +51,25 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     """Why a program is wrong with something else in the place of an input, where the reference runs
     with that is what is right; "" where it is not. None where the reference writes where it must
     not then, or the oracle does not accept its own answers."""
-    mine = _changed(runner, request.program, request)
-    theirs = _changed(runner, request.reference, request)
-    for one, right in zip(mine, theirs, strict=True):
-        runner.device.make_room(right.given)
-        given = _answers(runner, request.reference, right.given, request.limit)
-        limit = min(request.limit, _AT_LEAST + _LONGER * given.seconds)
-        again, *runs = (
-            _answers(runner, request.reference, right.plan, limit, right.cleared)
-            for _ in range(1 + runner.target.oracle.runs)
-        )
-        if _why_wrong(runner, right, again, runs):
-            return None
-        found = _answers(runner, request.program, one.plan, limit, one.cleared)
-        if wrong := _why_wrong(runner, right, found, runs):
-            return f"{one.plan.case}: {wrong}"
-    return ""
+    pairs = zip(
+        _changed(runner, request.program, request),
+        _changed(runner, request.reference, request),
+        strict=True,
+    )
+    # One case tells as much as several, as what is in the place of an input is the same.
+    one, right = min(pairs, key=lambda pair: sum(pair[1].given.sizes.values()))
+    runner.device.make_room(right.given)
+    given = _answers(runner, request.reference, right.given, request.limit)
+    limit = min(request.limit, _AT_LEAST + _LONGER * given.seconds)
+    again, *runs = (
+        _answers(runner, request.reference, right.plan, limit, right.contents)
+        for _ in range(1 + runner.target.oracle.runs)
+    )
+    if _why_wrong(runner, right, again, runs):
+        return None
+    found = _answers(runner, request.program, one.plan, limit, one.contents)
+    wrong = _why_wrong(runner, right, found, runs)
+    return f"{one.plan.case}: {wrong}" if wrong else ""
 
 
 def _why_wrong(
@@ -89,15 +95,16 @@ def _changed(
     for given in runner.plans(program):
         data = runner.cases[given.case]
         if name in data.buffers:
-            zeros = np.zeros_like(data.buffers[name])
-            yield _Changed(given, given, name, replace(data, buffers={**data.buffers, name: zeros}))
+            contents = {name: request.instead.contents(data.buffers[name])}
+            buffers = {**data.buffers, **contents}
+            yield _Changed(given, given, contents, replace(data, buffers=buffers))
             continue
         changes = {name: request.instead.of}
         launches = plan(runner.target, program.configuration, data.scalars, changes)
         scalars = dict(data.scalars)
         if name in scalars:
             scalars[name] = request.instead.of(scalars[name])
-        yield _Changed(given, replace(given, launches=launches), "", replace(data, scalars=scalars))
+        yield _Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,17 +129,21 @@ def _same(one: _Answers, other: _Answers) -> bool:
 
 
 def _answers(
-    runner: CaseRunner, program: Program, case_plan: CasePlan, limit: float, cleared: str = ""
+    runner: CaseRunner,
+    program: Program,
+    case_plan: CasePlan,
+    limit: float,
+    contents: Mapping[str, NDArray[Any]] = MappingProxyType({}),
 ) -> _Answers:
-    """What a program answers on a case, with zeros in one buffer or in none."""
+    """What a program answers on a case, where some buffers hold something else."""
     with runner.device.turn():
         loaded = runner.device.load(program.binary)
         runner.device.prepare(case_plan)
-        if cleared:
-            runner.device.clear(case_plan, cleared)
+        for name, array in contents.items():
+            runner.device.put(case_plan, name, array)
         seconds = runner.device.run(loaded, case_plan, limit)
         outputs = runner.device.outputs(case_plan)
         found = {name: np.copy(array) for name, array in outputs.items()}
-        damaged = runner.device.damaged(case_plan)  # mends the input as well
+        damaged = runner.device.damaged(case_plan)  # mends the inputs as well
         runner.device.unload(loaded)
-    return _Answers(seconds, found, tuple(one for one in damaged if one != cleared))
+    return _Answers(seconds, found, tuple(one for one in damaged if one not in contents))

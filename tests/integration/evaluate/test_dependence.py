@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
-from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import load_subject
 from tests.conftest import TARGETS
@@ -36,9 +37,26 @@ def test_an_input_that_is_left_out_is_named(
     assert told in tools.dependence.complaint(variant)
 
 
+def edited(tools: Tools, number: int) -> Candidate:
+    """The source as if it had been edited in one of its ways."""
+    whole = unmodified(tools.subject)
+    return replace(whole, text=whole.text.replace(f"#if LEFT_OUT == {number}\n", "#if 1\n"))
+
+
+def test_a_parameter_may_read_the_same_from_elsewhere(tools: Tools) -> None:
+    variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=8"))
+    assert tools.dependence.complaint(variant) == ""
+
+
 def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Tools) -> None:
-    variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=6"))
+    variant = edited(tools, 6)
     told = "with a quarter more in place of the input gain it is wrong: held-out: trail[0] is "
+    assert tools.dependence.complaint(variant).startswith(told)
+
+
+def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> None:
+    variant = edited(tools, 7)
+    told = "with its negative in place of the input in it is wrong: held-out: trail[0] is "
     assert tools.dependence.complaint(variant).startswith(told)
 
 

@@ -6,8 +6,10 @@ import numpy as np
 
 def case(seed: int, n: int) -> dict[str, object]:
     rng = np.random.default_rng(seed)
+    values = rng.random(n, dtype=np.float32)
     return {
-        "in": rng.random(n, dtype=np.float32),
+        "in": values,
+        "copy": values,
         "kind": rng.integers(1, 9, n, dtype=np.uint8),
         "trail": rng.random(n, dtype=np.float32) * np.float32(1e-6),
         "gain": 1.0,

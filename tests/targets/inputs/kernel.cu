@@ -3,7 +3,7 @@
 #define LEFT_OUT 0
 #endif
 
-__global__ void settle(const float *in, const unsigned char *kind, float *trail, float gain,
+__global__ void settle(const float *in, const unsigned char *kind, const float *copy, float *trail, float gain,
                        float lean, float scale, int most, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -22,14 +22,20 @@ __global__ void settle(const float *in, const unsigned char *kind, float *trail,
 #if LEFT_OUT != 3
         part += lean;
 #endif
+#if LEFT_OUT == 7
+        part += fabsf(in[i]);
+#elif LEFT_OUT == 8
+        part += copy[i];
+#else
         part += in[i];
+#endif
 #if LEFT_OUT != 4
         part *= gain;
 #endif
 #if LEFT_OUT == 5
         most = 2;
 #endif
-        float rest = in[i] * scale;
+        float rest = (LEFT_OUT == 8 ? copy[i] : in[i]) * scale;
         for (int halved = 0; halved < most && rest > 0.25f; ++halved) {
             rest *= 0.5f;
             part += 1.0f;

@@ -238,6 +238,10 @@ class NvccCompiler(SourceCompiler):
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
 
+    def other_rounding(self) -> NvccCompiler:
+        """This one, without the instruction that rounds a product and a sum once."""
+        return replace(self, options=(*self.options, "-fmad=false"))
+
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """What its front end warns of."""
         phenotype = self.preprocess([variant])[variant.ident]

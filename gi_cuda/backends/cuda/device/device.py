@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.device.answers import Answers
@@ -202,9 +203,9 @@ class CudaDevice(Solid):
         """Make one scratch buffer what no launch has written. Does not wait."""
         self._memory.restore(self._buffers.region(plan, buffer))
 
-    def clear(self, plan: CasePlan, buffer: str) -> None:
-        """Make one input zero, until it is mended. Does not wait."""
-        self._memory.clear(self._buffers.region(plan, buffer))
+    def put(self, plan: CasePlan, buffer: str, contents: NDArray[Any]) -> None:
+        """Give one input other contents, until it is mended."""
+        self._memory.put(self._buffers.region(plan, buffer), contents)
 
     # -- launches ----------------------------------------------------------------------------
 

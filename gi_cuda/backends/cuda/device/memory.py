@@ -198,9 +198,10 @@ class Memory:
         stream = self._context.stream
         self._drv.memset_d32_async(region.address, POISON, region.size // 4, stream)
 
-    def clear(self, region: Region) -> None:
-        """Fill a region with zeros."""
-        self._drv.memset_d8_async(region.address, 0, region.size, self._context.stream)
+    def put(self, region: Region, contents: NDArray[Any]) -> None:
+        """Fill a region with other contents than are kept for it."""
+        whole = np.ascontiguousarray(contents)
+        self._drv.memcpy_htod_async(region.address, whole, self._context.stream)
 
     def restore_guards(self, region: Region) -> None:
         """Poison the guard zones of a buffer, and the buffer with them, then fill it again."""

@@ -1,0 +1,38 @@
+"""What stands in the place of an input, to see what a program does with it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Instead(StrEnum):
+    """What stands in the place of an input."""
+
+    ZERO = "zeros"
+    ONE = "1"
+    TWO = "2"
+    HALF = "half of it"
+    NEGATIVE = "its negative"
+    MORE = "a quarter more"
+
+    def contents(self, array: NDArray[Any]) -> NDArray[Any]:
+        """What stands in the place of a buffer's contents; of numbers without a sign only zeros
+        can."""
+        return -array if self is Instead.NEGATIVE else np.zeros_like(array)
+
+    def of(self, value: np.generic) -> np.generic:
+        """What stands in the place of a scalar, of the same type."""
+        given = value.item()
+        made = {
+            Instead.ZERO: 0,
+            Instead.ONE: 1,
+            Instead.TWO: 2,
+            Instead.HALF: given // 2,
+            Instead.NEGATIVE: -given,
+            Instead.MORE: given * 1.25,
+        }
+        return value.dtype.type(made[self])

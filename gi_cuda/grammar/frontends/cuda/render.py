@@ -71,6 +71,7 @@ def _splices(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
 ) -> list[Splice]:
     """All that the expansions do to the text."""
+    expansions = without_lost_names(grammar, expansions)
     gone = _gone(expansions)
     splices = edits(grammar, expansions, limits)
     if limits is not None:
@@ -105,10 +106,8 @@ def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expan
 
     After edits were made, another configuration may leave their place or donor out, or give a
     donor's names another meaning where it went. Such an edit does nothing until a configuration
-    brings it back: an insert is left out, a replaced rule stays as it was. So does a fission that
-    others keep from compiling.
+    brings it back: an insert is left out, a replaced rule stays as it was.
     """
-    grammar = view.grammar
     found = {}
     for name, expansion in expansions.items():
         if not view.is_active(name):
@@ -119,7 +118,7 @@ def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expan
             body = None
         if before or body is not None:
             found[name] = Expansion(before, body)
-    return without_lost_names(grammar, found)
+    return found
 
 
 def _edit(

@@ -62,14 +62,21 @@ def divided(text: str, rule: Rule, seam: Seam, guard: Sequence[Splice] = ()) -> 
     header = splice(text[start:end], inside)
     gap = newline(text, rule.start)
     if rule.start == line_start(text, rule.start):
-        margin = indent(text, start)
-        put = f"{margin}}}{gap}{margin}{header} {{{gap}"
+        put = f"{_margin(text, start)}}}{gap}{indent(text, start)}{header} {{{gap}"
     elif header.startswith("#"):
         put = f"}}{gap}{header} {{{gap}"
     else:
         put = f"}} {header} {{ "
     yield opening(rule.start, rule.start, put)
     yield from (one for one in guard if one.end > end)
+
+
+def _margin(text: str, start: int) -> str:
+    """The white space in front of a loop's keyword, where the loop begins, perhaps with a pragma."""
+    if not text.startswith("#", start):
+        return indent(text, start)
+    margin = _MARGIN.match(text, text.index("\n", start) + 1)
+    return "" if margin is None else margin[0]
 
 
 def without_lost_names(

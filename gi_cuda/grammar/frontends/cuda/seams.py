@@ -165,9 +165,12 @@ class _SeamReader:
 
     def _between(self, run: Sequence[_ForLoop]) -> Iterator[RuleDraft]:
         """The seams between neighbours of one header, each of which can go with any others."""
-        parts = [run]
-        if not self._can_be_renamed(run):
-            parts = [list(part) for _, part in groupby(run, key=lambda loop: loop.counter)]
+        parts: list[list[_ForLoop]] = []
+        for loop in run:
+            if parts and self._have_one_counter([*parts[-1], loop]):
+                parts[-1].append(loop)
+            else:
+                parts.append([loop])
         for part in parts:
             in_one_block = self._share_block(part)
             for one, other in pairwise(part):
@@ -190,8 +193,9 @@ class _SeamReader:
         )
         return RuleDraft(RuleType.SEAM, start, end, self.function, seam=seam)
 
-    def _can_be_renamed(self, run: Sequence[_ForLoop]) -> bool:
-        """Whether the counters of some loops can stand in one block, each for the one before it."""
+    def _have_one_counter(self, run: Sequence[_ForLoop]) -> bool:
+        """Whether some loops have one counter, or theirs can stand in one block, each declared to be
+        the one before it."""
         counters = [counter for counter, _ in groupby(loop.counter for loop in run)]
         if len(counters) < 2:
             return True

@@ -27,10 +27,9 @@ def fused(text: str, rule: Rule, seam: Seam, rest: re.Pattern[str]) -> Iterator[
     Args:
         rest: what may follow on a line that goes with what it holds.
     """
-    yield _second_counter(text, removing(text, seam.header[0], rule.end, rest), rule.end, seam)
-    if seam.first is None:
-        return
+    assert seam.first is not None, "what holds one loop cannot be deleted"
     first, last = seam.first
+    yield _second_counter(text, removing(text, seam.header[0], rule.end, rest), rule.end, seam)
     if rule.start < last:
         yield removing(text, rule.start, last, rest)
     else:  # the bodies keep their braces, if they have any
@@ -72,7 +71,7 @@ def divided(text: str, rule: Rule, seam: Seam, guard: Sequence[Splice] = ()) -> 
 
 
 def _margin(text: str, start: int) -> str:
-    """The white space in front of a loop's keyword, where the loop begins, perhaps with a pragma."""
+    """The white space before the keyword of a loop that begins at a place, perhaps with a pragma."""
     if not text.startswith("#", start):
         return indent(text, start)
     margin = _MARGIN.match(text, text.index("\n", start) + 1)

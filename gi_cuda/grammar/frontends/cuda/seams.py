@@ -194,8 +194,8 @@ class _SeamReader:
         return RuleDraft(RuleType.SEAM, start, end, self.function, seam=seam)
 
     def _have_one_counter(self, run: Sequence[_ForLoop]) -> bool:
-        """Whether some loops have one counter, or theirs can stand in one block, each declared to be
-        the one before it."""
+        """Whether some loops have one counter, or theirs can stand in one block, each declared to
+        be the one before it."""
         counters = [counter for counter, _ in groupby(loop.counter for loop in run)]
         if len(counters) < 2:
             return True

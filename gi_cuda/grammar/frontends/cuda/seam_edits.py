@@ -71,7 +71,7 @@ def divided(text: str, rule: Rule, seam: Seam, guard: Sequence[Splice] = ()) -> 
 
 
 def _margin(text: str, start: int) -> str:
-    """The white space before the keyword of a loop that begins at a place, perhaps with a pragma."""
+    """The white space before the keyword of a loop that begins at a place, with its pragma."""
     if not text.startswith("#", start):
         return indent(text, start)
     margin = _MARGIN.match(text, text.index("\n", start) + 1)

@@ -91,7 +91,7 @@ def test_what_is_right_on_one_kind_alone_is_wrong(meeting: Meeting, run: Run) ->
         batch = {1: run.subject.original, 2: wrong, 3: waste}
         found = dict(evaluator.evaluate(evaluator.prepare(batch)))
         candidates = [unmodified(run.subject), *(candidate(run.subject, g) for g in (wrong, waste))]
-        same, fails, faster = replace(run, others=evaluator).validate(candidates)
+        same, fails, faster = replace(run, others=evaluator).glance(candidates)
     assert "of another kind" in other
     assert [one.partition(": worker")[0] for one in said] == [
         f"evaluating on {own}",
@@ -113,7 +113,7 @@ def test_what_is_right_on_one_kind_alone_is_wrong(meeting: Meeting, run: Run) ->
     assert faster.cases.keys() == {f"held-out on {own}", f"held-out on {other}"}
     assert faster.overall is not None
     assert faster.overall.value == min(one.value for one in faster.cases.values())
-    assert run.validate([candidate(run.subject, wrong)])[0].correct, "on its own kind"
+    assert run.glance([candidate(run.subject, wrong)])[0].correct, "on its own kind"
 
 
 def test_a_run_goes_on_with_the_kinds_that_it_began_with(meeting: Meeting, run: Run) -> None:

@@ -11,7 +11,6 @@ import dask
 import pytest
 from distributed import Nanny, Scheduler, SpecCluster
 
-from gi_cuda.backends.host.library import find_compiler
 from gi_cuda.cluster.kinds import kinds_of
 from gi_cuda.cluster.meeting import Meeting, meeting_at
 from gi_cuda.cluster.package import package_of
@@ -28,30 +27,17 @@ from gi_cuda.search import find_preset
 from tests.command import ensure_running, gi_cuda
 from tests.integration.runs.conftest import copy_scale
 
+OTHER = Path(__file__).with_name("other-compiler")
 TRUE_THERE = "tile[threadIdx.x] = mine;"
 PLAN = Plan("random", find_preset("random", "").settings.having(8, 1), 5, 1, 1)
 
 
 @pytest.fixture(scope="module")
-def other_compiler(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiler, with another name for itself and another macro."""
-    path = tmp_path_factory.mktemp("other") / "g++"
-    real = find_compiler()
-    path.write_text(
-        "#!/bin/sh\n"
-        'if [ "$1" = --version ]; then echo "g++ of another kind"; exit; fi\n'
-        f'exec {real} -DOTHER "$@"\n'
-    )
-    path.chmod(0o755)
-    return path
-
-
-@pytest.fixture(scope="module")
-def meeting(other_compiler: Path) -> Iterator[Meeting]:
+def meeting() -> Iterator[Meeting]:
     """A cluster of two workers of two kinds."""
     ensure_running()
     worker = {"cls": Nanny, "options": {"nthreads": 1}}
-    other = {"cls": Nanny, "options": {"nthreads": 1, "env": {"CXX": str(other_compiler)}}}
+    other = {"cls": Nanny, "options": {"nthreads": 1, "env": {"CXX": str(OTHER)}}}
     scheduler = {"cls": Scheduler, "options": {"dashboard_address": ":0"}}
     with (
         dask.config.set({"distributed.worker.multiprocessing-method": "forkserver"}),

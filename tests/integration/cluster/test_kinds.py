@@ -11,6 +11,7 @@ import dask
 import pytest
 from distributed import Nanny, Scheduler, SpecCluster
 
+from gi_cuda.analyze.winner import how_to_go_on
 from gi_cuda.cluster.kinds import kinds_of
 from gi_cuda.cluster.meeting import Meeting, meeting_at
 from gi_cuda.cluster.package import package_of
@@ -111,6 +112,7 @@ def test_a_run_goes_on_with_the_kinds_that_it_began_with(meeting: Meeting, run: 
     ):
         pass
     run.store.put(kinds=kinds)
+    assert how_to_go_on(run.store, run.folder) == f"gi-cuda resume {run.folder} --cluster ADDRESS"
 
 
 def test_the_kinds_of_a_cluster(meeting: Meeting, run: Run) -> None:
@@ -146,6 +148,8 @@ def test_a_search_from_the_command_line(meeting: Meeting, run: Run, tmp_path: Pa
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("evaluating on ") == 2
     assert "generation 0: 6 evaluated" in done.stdout
+    shown = gi_cuda("show", tmp_path / "run", "--json")
+    assert "--objective geomean --cluster ADDRESS" in shown.stdout
     more = gi_cuda("resume", tmp_path / "run", "--generations", 2)
     assert more.returncode == 2
     assert "geomean takes machines of several kinds that measure" in more.stderr

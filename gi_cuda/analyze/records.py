@@ -12,12 +12,19 @@ import gi_cuda
 from gi_cuda.analyze.explain.explanation import sentences
 from gi_cuda.analyze.milestones import milestones
 from gi_cuda.analyze.validate.acceptance import Acceptance
-from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_minimized, stored_winner
+from gi_cuda.analyze.winner import (
+    Winner,
+    how_to_go_on,
+    stored_minimized,
+    stored_winner,
+    what_it_takes,
+)
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
 from gi_cuda.grammar import Untested
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
 from gi_cuda.results.generation import Generation, Individual, Phases
+from gi_cuda.results.kinds import Objective
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import (
     Plan,
@@ -331,6 +338,8 @@ def commands(
         words += [option, place(file)]
     if plan.untested:
         words.append("--untested")
+    if plan.objective is not Objective.EACH:
+        words += ["--objective", plan.objective, *what_it_takes(plan)]
     if (start := stored_start(store)) is not None and start.run:
         words += ["--from", place(start.run)]
     if stored_winner(store) is None:

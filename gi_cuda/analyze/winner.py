@@ -15,11 +15,18 @@ from gi_cuda.errors import UserError
 from gi_cuda.genome import Changed, Genotype, canonical
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.generation import Individual
+from gi_cuda.results.kinds import Objective
 from gi_cuda.results.verdict import is_certainly_slower
-from gi_cuda.runs.stored import open_store, stored_subject
+from gi_cuda.runs.stored import Plan, open_store, stored_plan, stored_subject
 from gi_cuda.spec import load_target
 from gi_cuda.store import Store
 from gi_cuda.subject import Start, Subject
+
+
+def what_it_takes(plan: Plan) -> tuple[str, ...]:
+    """What is said besides to a command that measures for a run: one on several kinds of machines
+    takes a cluster, and which one is not stored."""
+    return () if plan.objective is Objective.EACH else ("--cluster", "ADDRESS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +192,14 @@ def refuse_wrong(chosen: ChosenIndividual, folder: Path) -> Iterator[None]:
 
 
 def how_to_go_on(store: Store, folder: Path) -> str:
-    """The command that searches further in a stored run: one that is done needs generations."""
-    planned: int = store.get("plan")["settings"]["generations"]
+    """The command that searches further in a stored run: one that is done needs generations, one
+    that is for several kinds of machines a cluster."""
+    plan = stored_plan(store)
+    planned = plan.settings.generations
     generations = store.generations()
     done = len(generations) >= planned and all(one.finished for one in generations)
     more = ["--generations", str(2 * planned)] if done else []
-    return shlex.join(["gi-cuda", "resume", str(folder), *more])
+    return shlex.join(["gi-cuda", "resume", str(folder), *more, *what_it_takes(plan)])
 
 
 def _find(store: Store, folder: Path, individual: int | None) -> Individual:

@@ -12,7 +12,7 @@ import typer
 from gi_cuda import BACKENDS
 from gi_cuda.analyze.winner import predecessor
 from gi_cuda.backends.table import idle_gpu, open_backend
-from gi_cuda.cli.clusters import ClusterCompiles, OnCluster, evaluating
+from gi_cuda.cli.clusters import ClusterCompiles, ObjectiveChoice, OnCluster, evaluating
 from gi_cuda.cli.console import console
 from gi_cuda.cli.options import (
     LARGEST,
@@ -39,6 +39,7 @@ from gi_cuda.report.progress import Steps
 from gi_cuda.report.tables import counted, say
 from gi_cuda.report.untested import untested_words
 from gi_cuda.report.winner import device_words, several_words
+from gi_cuda.results.kinds import Objective
 from gi_cuda.runs.create import create_run, default_folder
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan, stored_untested
@@ -98,6 +99,7 @@ def command(
     devices: Devices = "all",
     cluster: OnCluster = None,
     cluster_compiles: ClusterCompiles = False,
+    objective: ObjectiveChoice = Objective.EACH,
     workers: Workers = 0,
     jobs: Jobs = 0,
     no_cache: NoCache = False,
@@ -113,10 +115,11 @@ def command(
     cases."""
     chosen = find_preset(preset, "--preset")
     check_level(level, backend)
+    aim = Objective(objective)
     cache = cache_unless(no_cache)
     with ExitStack() as stack:
         with Steps(console) as tell:
-            where = evaluating(cluster, compiles=cluster_compiles)
+            where = evaluating(cluster, aim, compiles=cluster_compiles)
             tell("reading the target and its source")
             begun = None if start is None else predecessor(start, target)
             subject = open_subject(
@@ -126,7 +129,8 @@ def command(
             settings = chosen.settings.having(population, generations)
             chosen_devices = devices_of(backend, devices)
             most = open_backend(backend, chosen_devices).workers(workers, cores())
-            plan = Plan(preset, settings, seed, most, jobs or cores(), chosen_devices, untested)
+            numbers = preset, settings, seed, most, jobs or cores(), chosen_devices
+            plan = Plan(*numbers, untested, aim)
             folder = run or default_folder(subject.target.name)
             stack.enter_context(saying_how_to_go_on(folder))
             opened = stack.enter_context(

@@ -23,10 +23,15 @@ from gi_cuda.cli.options import (
 from gi_cuda.evaluate.candidates import candidate
 from gi_cuda.report.as_json import MinimizedWinner
 from gi_cuda.report.minimize import print_minimized
-from gi_cuda.report.tables import counted
+from gi_cuda.report.tables import counted, say
 from gi_cuda.results.verdict import LEAST_GAIN
 from gi_cuda.runs.run import open_run
 from gi_cuda.spec import CaseRole
+
+ONE_KIND = (
+    "warning: the search was for {}; this measures on this machine alone, and what pays on another"
+    " kind alone will go"
+)
 
 
 def command(
@@ -51,6 +56,8 @@ def command(
         subject = opened.subject
         winner = choose_individual(opened.store, subject, run, individual, as_found=True)
         changes = winner.changes(subject)
+        if kinds := opened.store.get("kinds", ()):
+            say(console, ONE_KIND.format(" and ".join(kinds)))
         with (
             working(f"minimizing {winner}: {counted(len(changes.changes), 'change')}"),
             refuse_wrong(winner, run),

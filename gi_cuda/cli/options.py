@@ -73,8 +73,8 @@ Edits: TypeAlias = Annotated[
         "--edits",
         EDIT_SETS,
         "What may change: the nine rule types of the paper; operands, right-hand sides and parts of"
-        " conditions as well; these, and numbers in headers, sizes and indices by a step; these and"
-        " statements before loops; all.",
+        " conditions as well; these, and numbers in headers, sizes and indices by a step; these,"
+        " statements before loops, and loops made one or two; all.",
         "set of edits",
     ),
 ]

@@ -15,6 +15,7 @@ from gi_cuda.cli.searching import TimeLimit, saying_how_to_go_on, search
 from gi_cuda.errors import UserError
 from gi_cuda.report.tables import say
 from gi_cuda.runs.run import open_run
+from gi_cuda.runs.stored import open_store, stored_plan
 
 
 def command(
@@ -30,7 +31,9 @@ def command(
 ) -> None:
     """Go on with a run where it was stopped or killed; nothing finished is done again."""
     follow(run, target)
-    where = evaluating(cluster, compiles=cluster_compiles)
+    with open_store(run) as store:
+        aim = stored_plan(store).objective
+    where = evaluating(cluster, aim, compiles=cluster_compiles)
     with saying_how_to_go_on(run), open_run(run, cache_unless(no_cache)) as opened:
         bred = len(opened.store.generations())
         if generations is not None and generations < bred:

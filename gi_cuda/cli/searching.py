@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import time as clock
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -15,8 +15,8 @@ import typer
 
 from gi_cuda.analyze.finalists import select_winner
 from gi_cuda.analyze.records import winner_record
-from gi_cuda.analyze.winner import how_to_go_on, stored_refusal
-from gi_cuda.cli.clusters import Evaluating
+from gi_cuda.analyze.winner import Winner, how_to_go_on, stored_refusal, what_it_takes
+from gi_cuda.cli.clusters import Evaluating, Place
 from gi_cuda.cli.console import console, working
 from gi_cuda.cli.next_steps import command_line, say_next_of_run
 from gi_cuda.cli.stopping import STATUS, heeded
@@ -53,29 +53,26 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
     Args:
         where: individuals are evaluated.
     """
-    end = winner = None
-    resume = command_line("resume", run.folder)
-    with suppress(_Overdue), _stopping(seconds) as stop:
-        end = _evolve(run, seconds, stop, where)
-    if stop.asked:
-        kept = len(run.store.evaluations())
-        say(console, f"stopped; {kept} evaluations are kept. Go on with:")
-        say_whole(console, f"  {resume}")
-        raise typer.Exit(STATUS)
-    if end is None:
-        say(console, "time is up, and what was being done did not stop; go on with:")
-        say_whole(console, f"  {resume}")
-        raise typer.Exit(1)
-    say_whole(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
-    try:
-        # Who gave the search a time waits no longer than this for what comes after it.
-        with _limited(VALIDATING if stop.late else None), working(_VALIDATES):
-            winner = select_winner(run)
-    except _Overdue:
-        say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
-        say_whole(console, f"  {command_line('validate', run.folder)}")
-        raise typer.Exit(1) from None
+    end = place = None
+    resume = command_line("resume", run.folder, *what_it_takes(run.plan))
+    with ExitStack() as stack:  # who evaluated may have a say in what holds
+        with suppress(_Overdue), _stopping(seconds) as stop:
+            place = stack.enter_context(where(run, stop))
+            end = _evolve(place, seconds, stop)
+        if stop.asked:
+            kept = len(run.store.evaluations())
+            say(console, f"stopped; {kept} evaluations are kept. Go on with:")
+            say_whole(console, f"  {resume}")
+            raise typer.Exit(STATUS)
+        if end is None or place is None:
+            say(console, "time is up, and what was being done did not stop; go on with:")
+            say_whole(console, f"  {resume}")
+            raise typer.Exit(1)
+        say_whole(console, f"time is up; go on with: {resume}" if end is End.STOPPED else str(end))
+        winner = _validated(place.run, VALIDATING if stop.late else None)
     on = device_words(run.subject.backend, run.store.get("device"))
+    if others := run.store.get("kinds", ()):
+        on = " and ".join(others)
     print_winner(console, winner_record(winner, run.subject) if winner else None, on)
     if winner is None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
@@ -83,17 +80,32 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
     say_next_of_run(run.store, run.folder)
 
 
-def _evolve(
-    run: Run, seconds: float | None, stop: Callable[[], bool], where: Evaluating
-) -> End | None:
+def _evolve(place: Place, seconds: float | None, stop: Callable[[], bool]) -> End | None:
     """Search, show how it goes, and say why it ended."""
-    with where(run, stop) as evaluator, display(console) as shown:
+    run = place.run
+    with display(console) as shown:
         score = Score(run.plan.settings.generations, seconds, *_so_far(run))
-        evolution = run.evolution(stop, evaluator)
+        evolution = run.evolution(stop, place.evaluator)
         for progress in evolution.run():
             score.take(progress)
             shown.show(score)
     return evolution.end
+
+
+def _validated(run: Run, limit: float | None) -> Winner | None:
+    """Validate the best.
+
+    Args:
+        limit: who gave the search a time waits no longer than so many seconds for what comes after
+            it.
+    """
+    try:
+        with _limited(limit), working(_VALIDATES):
+            return select_winner(run)
+    except _Overdue:
+        say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
+        say_whole(console, f"  {command_line('validate', run.folder)}")
+        raise typer.Exit(1) from None
 
 
 def _next_steps(run: Run) -> Iterator[str]:

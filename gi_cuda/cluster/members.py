@@ -19,6 +19,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 from gi_cuda.cluster import machine
+from gi_cuda.cluster.kinds import Among, everyone
 from gi_cuda.cluster.machine import Joined, News, Opening, Refused
 from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.package import Package
@@ -72,13 +73,18 @@ class Members:
         meeting: where they are found.
         opening: makes one ready.
         package: what travels to each of them, once.
+        among: which of them are to take part.
 
     Attributes:
         lost: how much had to be given to others, since those that had it were lost.
     """
 
-    def __init__(self, meeting: Meeting, opening: Opening, package: Package) -> None:
+    def __init__(
+        self, meeting: Meeting, opening: Opening, package: Package, among: Among = everyone
+    ) -> None:
         self._meeting, self._opening, self._package = meeting, opening, package
+        self._among = among
+        self._others: set[str] = set()
         self._key = os.urandom(8).hex()
         self._waiting: dict[int, Any] = {}
         self._members: dict[str, _Member] = {}
@@ -92,6 +98,7 @@ class Members:
         self._loop = asyncio.new_event_loop()
         self._closing, self._more = asyncio.Event(), asyncio.Event()
         self.lost = 0
+        self._floor = 0.0
         self._thread = Thread(target=self._run, name="gi-cuda-cluster", daemon=True)
 
     # -- for the search's thread --------------------------------------------------------------
@@ -121,6 +128,11 @@ class Members:
     def threads(self) -> int:
         """How many processors all of them may use."""
         return sum(one.threads for one in list(self._members.values()))
+
+    @property
+    def floor(self) -> float:
+        """The largest noise floor that one of them has had, as a fraction."""
+        return self._floor
 
     def give(self, work: Mapping[int, Any]) -> None:
         """Have something done, by its numbers."""
@@ -189,8 +201,10 @@ class Members:
             there: Mapping[str, int] = await client.nthreads()
             for gone in self._tasks.keys() - there.keys():
                 self._tasks.pop(gone).cancel()
-            if new := there.keys() - self._tasks.keys() - self._refused.keys():
-                await self._invite(client, {address: there[address] for address in sorted(new)})
+            new = there.keys() - self._tasks.keys() - self._refused.keys() - self._others
+            if invited := set(await self._among(client, sorted(new))):
+                await self._invite(client, {address: there[address] for address in sorted(invited)})
+            self._others |= new - invited
             self._check_there(there)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._closing.wait(), LOOKED)
@@ -224,6 +238,7 @@ class Members:
                 self._refuse(address, answer)
                 return
             member = self._members[address] = _Member(address, threads, answer, has)
+            self._floor = max(self._floor, answer.floor)
             self._joining.discard(address)
             if self._settled.is_set():
                 _say(f"one more joins: {_words([member])}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeAlias
 
 from gi_cuda.backends.leftovers import REMOVE, afterwards
 from gi_cuda.backends.table import open_backend
@@ -14,21 +15,36 @@ from gi_cuda.cluster.package import Package, tools_of
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import as_measured_here
 from gi_cuda.evaluate.batch import PastResults
+from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.evaluate.passes import Record, Trial
-from gi_cuda.runs.run import open_run
-from gi_cuda.subject import Subject
+from gi_cuda.results.speed_up import Reading
+from gi_cuda.runs.run import Look, Run, open_run
+
+
+@dataclass(frozen=True, slots=True)
+class ToRead:
+    """Candidates that are to be read on the held-out cases; see :meth:`Run.read_held_out`."""
+
+    candidates: tuple[Candidate, ...]
+    look: Look
+    beside: Candidate | None = None
+
+
+Work: TypeAlias = str | ToRead
+"""An individual in notation, or candidates to be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replica:
-    """What evaluates individuals of a search that goes on elsewhere.
+    """What evaluates individuals of a search that goes on elsewhere, and reads candidates for it.
 
     Attributes:
+        run: a copy of its run.
         seconds: what the reference takes here.
     """
 
-    subject: Subject
+    run: Run
     evaluator: Evaluator
     seconds: float
 
@@ -39,21 +55,29 @@ class Replica:
 
     def results(
         self,
-        share: Mapping[int, str],
+        share: Mapping[int, Work],
         stop: Callable[[], bool],
-        more: Callable[[], Mapping[int, str]],
-    ) -> Iterator[Record]:
-        """Evaluate individuals, given in notation by their numbers.
+        more: Callable[[], Mapping[int, Work]],
+    ) -> Iterator[Record | tuple[int, list[Reading]]]:
+        """Evaluate individuals, given in notation by their numbers; then read what is to be read.
 
         Args:
             stop, more: see :meth:`gi_cuda.cluster.machine.Helper.results`.
         """
-        yield from self.evaluator.evaluate(
-            self._prepared(share), stop, lambda: self._prepared(more())
-        )
+        asked: dict[int, ToRead] = {}
+
+        def individuals(work: Mapping[int, Work]) -> dict[int, Trial]:
+            asked.update((n, one) for n, one in work.items() if isinstance(one, ToRead))
+            return self._prepared({n: one for n, one in work.items() if isinstance(one, str)})
+
+        if trials := individuals(share):
+            yield from self.evaluator.evaluate(trials, stop, lambda: individuals(more()))
+        for number, one in asked.items():
+            if not stop():
+                yield number, self.run.read_held_out(one.candidates, one.look, one.beside)
 
     def _prepared(self, share: Mapping[int, str]) -> dict[int, Trial]:
-        read = self.subject.read
+        read = self.run.subject.read
         genotypes = {ident: read(genotype) for ident, genotype in share.items()}
         return self.evaluator.prepare(genotypes) if genotypes else {}
 
@@ -93,7 +117,8 @@ def replica(package: Package, threads: int) -> Iterator[Replica]:
                     hint="are the inputs that data.py makes or reads the same, and its libraries?",
                 ) from None
             evaluator = tools.evaluator(baseline, PastResults())
-            yield Replica(run.subject, evaluator, baseline.seconds)
+            measured = replace(run, baseline=baseline)
+            yield Replica(measured, evaluator, baseline.seconds)
 
 
 def check_alike(theirs: Mapping[str, str], ours: Mapping[str, str]) -> None:

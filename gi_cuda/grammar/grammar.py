@@ -116,12 +116,12 @@ class Grammar(Rules):
 
     @cached_property
     def loop_holders(self) -> Mapping[int, frozenset[str]]:
-        """By ident of a loop, the names of the rules that it is a part of."""
+        """By ident of a loop, the names of the rules that its beginning is a part of."""
         return {
             loop.ident: frozenset(
                 rule.name
                 for rule in self.rules
-                if rule.start <= loop.start and loop.end <= rule.end
+                if rule.start <= loop.start < rule.end and rule.type is not RuleType.PRAGMA
             )
             for loop in self.loops
         }
@@ -300,10 +300,14 @@ class View:
         return needs
 
 
+_SWITCHES = frozenset({RuleType.RESTRICT, RuleType.SEAM})
+"""Types of what is there or is not: where it is, nothing of its type can take its place."""
+
+
 def special_donors(grammar: Grammar, place: Rule) -> tuple[str, ...]:
     """The special donors of a place's type that would change it; of numbers, its own steps."""
     own = grammar.source.text[place.start : place.end]
-    if place.type is RuleType.RESTRICT and own:
+    if place.type in _SWITCHES and own:
         return ()
     near = frozenset(steps(own)) if place.type.kind.stepped else None
     return tuple(

@@ -8,6 +8,28 @@ from gi_cuda.grammar.rule_types import RuleType
 
 
 @dataclass(frozen=True, slots=True)
+class Seam:
+    """Where two loops of one header meet, so that they can be one; or where a loop can be two.
+
+    Attributes:
+        loop: where the loop begins, with its pragma: the first of the two, or the one.
+        header: span of the header that goes, or comes once more: from its pragma to its ``)``.
+        end: where the second of the two ends, or the one.
+        first: span of the body of the first of the two; None of one loop.
+        instead: what comes in the place of the header that goes: the second counter, if it has a
+            name of its own.
+        hidden: of one loop, the names that cannot be used any more behind the place.
+    """
+
+    loop: int
+    header: tuple[int, int]
+    end: int
+    first: tuple[int, int] | None = None
+    instead: str = ""
+    hidden: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """One nonterminal: a typed place in the source that edits may change.
 
@@ -23,6 +45,7 @@ class Rule:
             vanish altogether and take neighbours without braces.
         sites: for ``optrestrict`` only: where the keyword stands, or is to be put (an empty span),
             for each pointer parameter that the switch sets.
+        seam: for ``seam`` only: what meets there, or can be made to.
     """
 
     name: str
@@ -34,6 +57,7 @@ class Rule:
     function: str
     block: bool = True
     sites: tuple[tuple[int, int], ...] = ()
+    seam: Seam | None = None
 
 
 @dataclass(frozen=True, slots=True)

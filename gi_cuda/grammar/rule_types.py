@@ -120,6 +120,15 @@ class RuleType(StrEnum):
     RHS = "rhs", _value("a right-hand side", tight=False)
     OP = "op", _value("an operand", tight=True)
     LOOP = "loop", Kind("a loop", "loops", Join.STATEMENTS, deleted=None, gap=True)
+    SEAM = (
+        "seam",
+        Kind(
+            "the seam of two loops of one header",
+            "loops",
+            specials={"seam_K": "} for (...) {"},
+            added="with the header of the loop that it divides",
+        ),
+    )
     NUMBER = "num", Kind("a number", "numbers", deleted=None, stepped=True)
     JUMP = "jump", Kind("a jump", "ptx", Join.STATEMENTS, deleted=None)
     PRED = "pred", _operand("a predicate")
@@ -152,8 +161,8 @@ EDIT_SETS: dict[str, frozenset[RuleType]] = {
     "paper": PAPER_TYPES,
     "full": ALL_TYPES,
     "numbers": ALL_TYPES | {RuleType.NUMBER},
-    "loops": ALL_TYPES | {RuleType.LOOP},
-    "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP},
+    "loops": ALL_TYPES | {RuleType.LOOP, RuleType.SEAM},
+    "all": ALL_TYPES | {RuleType.NUMBER, RuleType.LOOP, RuleType.SEAM},
 }
 """The rule types that a grammar may be asked for, by name."""
 

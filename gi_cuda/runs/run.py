@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -28,6 +28,7 @@ from gi_cuda.evaluate.replicates import (
 from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Validation, validation
 from gi_cuda.results.generation import Phases
+from gi_cuda.results.speed_up import Reading
 from gi_cuda.runs.lock import locked
 from gi_cuda.runs.stored import (
     Plan,
@@ -68,6 +69,41 @@ class Confirmer:
         return self.measurer.beside(genotype)
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How candidates are read on the held-out cases.
+
+    Attributes:
+        name: of the folder for binaries.
+        repeats: how often each is measured.
+        fresh: whether each is so in processes that ran nothing before.
+    """
+
+    name: str
+    repeats: Repeats
+    fresh: bool
+
+
+VALIDATION = Look("validate", THOROUGH, fresh=True)
+"""What a winner's speed-up is said from."""
+
+GLANCE = Look("glance", Repeats(builds=1), fresh=False)
+"""Enough to tell most apart."""
+
+
+class OtherKinds(Protocol):
+    """Machines of other kinds than a run's own, which have a say in what holds."""
+
+    def validations(
+        self,
+        here: Sequence[Reading],
+        candidates: Sequence[Candidate],
+        look: Look,
+        beside: Candidate | None,
+    ) -> list[Validation]:
+        """What all kinds together say of candidates, given what was read of them here."""
+
+
 class RunEvaluator(FitnessEvaluator[Any], Protocol):
     """Where a run's individuals are evaluated."""
 
@@ -77,13 +113,18 @@ class RunEvaluator(FitnessEvaluator[Any], Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """An opened run."""
+    """An opened run.
+
+    Attributes:
+        others: whose readings count besides those of this machine, where there are such.
+    """
 
     folder: Path
     plan: Plan
     baseline: Baseline
     store: Store
     tools: Tools
+    others: OtherKinds | None = None
 
     @property
     def subject(self) -> Subject:
@@ -159,20 +200,32 @@ class Run:
         Args:
             beside: what they are timed beside, if that is not the reference.
         """
-        replicates = replace(
-            self._replicates(CaseRole.HELD_OUT, "validate"),
-            run=in_fresh_processes(self.tools.pool),
-            repeats=THOROUGH,
-            beside=beside,
-        )
-        return [validation(reading) for reading in replicates.read(candidates)]
+        return self._validations(candidates, VALIDATION, beside)
 
     def glance(self, candidates: list[Candidate]) -> list[Validation]:
         """The same of one build each, in processes that are there: enough to tell most apart."""
-        replicates = replace(
-            self._replicates(CaseRole.HELD_OUT, "glance"), repeats=Repeats(builds=1)
-        )
-        return [validation(reading) for reading in replicates.read(candidates)]
+        return self._validations(candidates, GLANCE)
+
+    def read_held_out(
+        self, candidates: Sequence[Candidate], look: Look, beside: Candidate | None = None
+    ) -> list[Reading]:
+        """Read sources on the held-out cases, on this machine.
+
+        Args:
+            beside: what they are timed beside, if that is not the reference.
+        """
+        replicates = self._replicates(CaseRole.HELD_OUT, look.name)
+        run = in_fresh_processes(self.tools.pool) if look.fresh else replicates.run
+        replicates = replace(replicates, run=run, repeats=look.repeats, beside=beside)
+        return replicates.read(candidates)
+
+    def _validations(
+        self, candidates: Sequence[Candidate], look: Look, beside: Candidate | None = None
+    ) -> list[Validation]:
+        here = self.read_held_out(candidates, look, beside)
+        if self.others is None:
+            return [validation(reading) for reading in here]
+        return self.others.validations(here, candidates, look, beside)
 
     def measurer(
         self, role: CaseRole, *, builds: int = BUILDS, pairs: int = PAIRS

@@ -12,6 +12,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.grammar import Untested
+from gi_cuda.results.kinds import Objective
 from gi_cuda.runs.folder import restored
 from gi_cuda.runs.lock import locked
 from gi_cuda.search import Settings
@@ -35,6 +36,7 @@ class Plan:
         jobs: compiler processes at a time.
         devices: the numbers of those that measure; none: all of one kind.
         untested: whether changes that no case tests are made as well.
+        objective: what it is for, of several kinds of devices.
     """
 
     preset: str
@@ -44,6 +46,7 @@ class Plan:
     jobs: int
     devices: tuple[int, ...] = ALL
     untested: bool = False
+    objective: Objective = Objective.EACH
 
 
 def stored_subject(store: Store, folder: Path) -> Subject:

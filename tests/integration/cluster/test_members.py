@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Collection
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from distributed import LocalCluster
+from distributed import Client, LocalCluster
 
 from gi_cuda.cluster.evaluator import ClusterEvaluator
+from gi_cuda.cluster.kinds import Among, everyone
 from gi_cuda.cluster.machine import Opening
 from gi_cuda.cluster.meeting import meeting_at
 from gi_cuda.cluster.members import Members
 from gi_cuda.cluster.package import Package
+from gi_cuda.cluster.portable import KindsEvaluator
 from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.results.generation import Individual, Phases
+from gi_cuda.results.kinds import Objective
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.tools import Tools
 from gi_cuda.search import find_preset
@@ -28,9 +33,11 @@ from tests.integration.cluster.pretended import Here, choosy, outcome, pretendin
 POPULATION, GENERATIONS = 60, 4
 
 
-def _members(cluster: LocalCluster, opening: Opening, folder: Path) -> Members:
+def _members(
+    cluster: LocalCluster, opening: Opening, folder: Path, among: Among = everyone
+) -> Members:
     package = Package({}, {}, {}, str(folder), (), None, {}, {})
-    return Members(meeting_at(cluster.scheduler_address), opening, package)
+    return Members(meeting_at(cluster.scheduler_address), opening, package, among)
 
 
 def _prepares(tools: Tools) -> Here:
@@ -81,6 +88,43 @@ def test_the_same_search_though_workers_die(
     assert times.keys() == evaluations.keys()
     assert members.lost > 0
     assert sum(times.values()) - len(times) <= members.lost, "no more than what the dead had"
+
+
+def test_the_same_search_on_two_kinds_though_workers_die(
+    cluster: LocalCluster, scale_tools: Tools, tmp_path: Path
+) -> None:
+    here = _prepares(scale_tools)
+    with Store(Path(":memory:"), create=True) as store:
+        expected = _searched(here, scale_tools, store)
+    for number in range(2):
+        (tmp_path / f"death-{number}").touch()
+    kinds: dict[str, str] = {}
+
+    def of(kind: str) -> Among:
+        """Each worker is of the kind that has fewer when it comes."""
+
+        async def among(client: Client, addresses: Collection[str]) -> Collection[str]:
+            for address in addresses:
+                kinds.setdefault(address, min("ab", key=list(kinds.values()).count))
+            return [address for address in addresses if kinds[address] == kind]
+
+        return among
+
+    members = {kind: _members(cluster, pretending, tmp_path, of(kind)) for kind in "ab"}
+    with ExitStack() as stack, Store(tmp_path / "run.db", create=True) as store:
+        for one in members.values():
+            stack.enter_context(closing(one))
+            assert one.open(lambda: False).startswith("2 workers with")
+        evaluator = KindsEvaluator(here, members, Objective.WORST)
+        assert _searched(evaluator, scale_tools, store) == expected
+        evaluations = store.evaluations()
+    assert not list(tmp_path.glob("death-*")), "two have died"
+    assert sum(one.lost for one in members.values()) > 0
+    assert evaluations.keys() == {one.ident for one in expected}
+    for one in expected:
+        found, said = evaluations[one.ident], outcome(one.genotype)
+        assert (found.outcome, found.ratio) == (said.outcome, said.ratio)
+        assert found.message in (said.message, f"on a: {said.message}", f"on b: {said.message}")
 
 
 def test_who_cannot_evaluate_is_left_out(

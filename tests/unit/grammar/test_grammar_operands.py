@@ -76,7 +76,8 @@ def test_asking_for_more_changes_nothing_for_the_paper(file: Path) -> None:
 
 
 def test_the_sets_by_name() -> None:
-    numbers, loops = ALL_TYPES | {RuleType.NUMBER}, ALL_TYPES | {RuleType.LOOP}
+    numbers = ALL_TYPES | {RuleType.NUMBER}
+    loops = ALL_TYPES | {RuleType.LOOP, RuleType.SEAM}
     sets = {"paper": PAPER_TYPES, "full": ALL_TYPES, "numbers": numbers, "loops": loops}
     assert sets | {"all": numbers | loops} == EDIT_SETS
     assert EDIT_SETS[LARGEST_SET] == frozenset().union(*EDIT_SETS.values())

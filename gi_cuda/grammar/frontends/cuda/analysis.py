@@ -17,6 +17,7 @@ from gi_cuda.grammar.frontends.cuda.macros import study
 from gi_cuda.grammar.frontends.cuda.numbers import read_numbers
 from gi_cuda.grammar.frontends.cuda.operands import OperandReader
 from gi_cuda.grammar.frontends.cuda.reading import read
+from gi_cuda.grammar.frontends.cuda.seams import read_seams
 from gi_cuda.grammar.frontends.cuda.syntax import parse
 from gi_cuda.grammar.frontends.cuda.toplevel import declare_file_level, read_head
 from gi_cuda.grammar.frontends.cuda.types import TypeBook, read_types
@@ -66,6 +67,9 @@ def analyse(
     if types - PAPER_TYPES:
         book = types_in(source, root, [b for _, b in _bodies(chosen)])
         _read_operands(chosen, findings, book)
+    if RuleType.SEAM in types:
+        for number, body in _bodies(chosen):
+            read_seams(body, number, findings)
     if RuleType.NUMBER in types:
         for number, definition in enumerate(chosen):
             read_numbers(definition.node, number, findings)

@@ -18,6 +18,7 @@ from gi_cuda.grammar.frontends.cuda.syntax import (
     structured_binding,
 )
 from gi_cuda.grammar.presence import Presence
+from gi_cuda.grammar.rule import Seam
 from gi_cuda.grammar.rule_types import RuleType
 from gi_cuda.grammar.scope import FILE_LEVEL, Declaration
 from gi_cuda.grammar.values import Value
@@ -45,6 +46,7 @@ class RuleDraft:
     value: Value | None = None
     at: int | None = None
     """Where the names of what is put there are looked up; None: where it starts."""
+    seam: Seam | None = None
 
 
 @dataclass(frozen=True, slots=True)

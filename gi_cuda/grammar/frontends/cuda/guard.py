@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 from gi_cuda.grammar.grammar import Grammar
@@ -84,14 +85,29 @@ def guards(
     expansions: Mapping[str, Expansion],
     limits: Mapping[int, int],
 ) -> Iterator[Splice]:
-    """What ends each loop after ``limits[ident]`` iterations."""
+    """What ends each loop after ``limits[ident]`` iterations.
+
+    Args:
+        expansions: what is made of the loops' headers, and of their seams.
+    """
     for loop in loops:
         counter = f"gi_guard_{loop.ident}"
         test = f"({counter}++ < {limits.get(loop.ident, UNSEEN_LIMIT)} || {LATE}())"
         shape = _Shape(
             _has_condition(grammar, loop, expansions), _has_pragma(grammar, loop, expansions)
         )
-        yield from _wrap(grammar, loop, counter, f"{BEGIN}()", test, shape)
+        fused = replace(loop, end=_end(grammar, loop, expansions))
+        yield from _wrap(grammar, fused, counter, f"{BEGIN}()", test, shape)
+
+
+def _end(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> int:
+    """Where a loop ends once the expansions are made: with the last one that it is fused with."""
+    touched = (grammar.rule(name).seam for name, one in expansions.items() if one.body == "")
+    seams = {seam.loop: seam for seam in touched if seam is not None}
+    start, end = loop.start, loop.end
+    while start in seams:
+        start, end = seams[start].header[0], seams[start].end
+    return end
 
 
 def _has_condition(grammar: Grammar, loop: Loop, expansions: Mapping[str, Expansion]) -> bool:

@@ -35,7 +35,7 @@ def marked(grammar: Grammar, name: str) -> str:
 
 def _mark_number(grammar: Grammar, number: Rule) -> Iterable[Splice]:
     around = [grammar.rule(name) for name in grammar.holders[number.name] - {number.name}]
-    held = [one for one in around if one.type is not RuleType.NUMBER]
+    held = [one for one in around if one.type not in (RuleType.NUMBER, RuleType.SEAM)]
     if held:
         return _mark(grammar, min(held, key=lambda one: one.end - one.start))
     function = _function_of(grammar, number)

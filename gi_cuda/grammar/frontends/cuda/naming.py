@@ -38,6 +38,7 @@ def assemble(
             analysis.functions[draft.function].name,
             draft.block,
             draft.sites,
+            draft.seam,
         )
         for name, draft in ordered
     )
@@ -123,6 +124,7 @@ def _loops(
         wanted = set(draft.header)
         header = frozenset(r.name for r in inside if (r.type, r.start) in wanted)
         header |= _parts_of(draft.parts, inside)
+        header |= {r.name for r in inside if r.seam and r.seam.loop == draft.start}
         assigned = frozenset(r.name for r in inside if effects[r.name] & controls)
         assigned |= _exits(draft, inside, findings)
         assigned |= _parts_of([(r.start, r.end) for r in inside if r.name in assigned], inside)

@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 
 from gi_cuda.grammar.frontends.cuda.guard import guards, loops_in, touched_loops
+from gi_cuda.grammar.frontends.cuda.seam_edits import divided, fused, without_lost_names
 from gi_cuda.grammar.grammar import Grammar, View
-from gi_cuda.grammar.rule import Expansion, Rule
+from gi_cuda.grammar.rule import Expansion, Rule, Seam
 from gi_cuda.grammar.rule_types import Join, RuleType
 from gi_cuda.grammar.source import Source
 from gi_cuda.grammar.splice import (
@@ -70,6 +71,7 @@ def _splices(
     grammar: Grammar, expansions: Mapping[str, Expansion], limits: Mapping[int, int] | None
 ) -> list[Splice]:
     """All that the expansions do to the text."""
+    expansions = without_lost_names(grammar, expansions)
     gone = _gone(expansions)
     splices = edits(grammar, expansions, limits)
     if limits is not None:
@@ -88,9 +90,9 @@ def edits(
     gone = _gone(expansions)
     return [
         one
-        for name, expansion in expansions.items()
+        for name in expansions
         if gone.isdisjoint(grammar.holders[name])
-        for one in _edit(grammar, grammar.rule(name), expansion, limits)
+        for one in _edit(grammar, grammar.rule(name), expansions, limits)
     ]
 
 
@@ -120,12 +122,18 @@ def in_force(view: View, expansions: Mapping[str, Expansion]) -> dict[str, Expan
 
 
 def _edit(
-    grammar: Grammar, rule: Rule, expansion: Expansion, limits: Mapping[int, int] | None
+    grammar: Grammar,
+    rule: Rule,
+    expansions: Mapping[str, Expansion],
+    limits: Mapping[int, int] | None,
 ) -> Iterator[Splice]:
-    """What one expansion does to the text."""
-    text = grammar.source.text
+    """What the expansion of one rule does to the text."""
+    text, expansion = grammar.source.text, expansions[rule.name]
     if rule.type is RuleType.RESTRICT:
         yield from _switch(grammar, rule, expansion)
+        return
+    if rule.seam is not None:
+        yield from _at_seam(grammar, rule, rule.seam, expansions, limits)
         return
     parts = [_donor(grammar, donor, rule, limits) for donor in expansion.before]
     if expansion.body is None:
@@ -140,6 +148,23 @@ def _edit(
     elif rule.type.kind.deleted:
         parts.append(rule.type.kind.deleted or "")
     yield replacing(rule.start, rule.end, _join(text, rule, parts))
+
+
+def _at_seam(
+    grammar: Grammar,
+    rule: Rule,
+    seam: Seam,
+    expansions: Mapping[str, Expansion],
+    limits: Mapping[int, int] | None,
+) -> Iterator[Splice]:
+    """A fusion, or a fission: the second loop has a guard where others may have one."""
+    text = grammar.source.text
+    if not expansions[rule.name].body:
+        return fused(text, rule, seam, _REST_OF_LINE)
+    seams = {name: one for name, one in expansions.items() if grammar.rule(name).seam}
+    loops = [loop for loop in grammar.loops if loop.start == seam.loop]
+    guard = () if limits is None else tuple(guards(grammar, loops, seams, limits))
+    return divided(text, rule, seam, guard)
 
 
 def _join(text: str, rule: Rule, parts: list[str]) -> str:

@@ -21,14 +21,17 @@ CHOSEN = "gi_chosen"
 
 _SILENT = frozenset({RuleType.PRAGMA, RuleType.RESTRICT, RuleType.BOUNDS})
 """Rules that say how fast a program is, not what it answers."""
+_NO_PLACE = _SILENT | {RuleType.ELSE, RuleType.SEAM}
+"""Rules in which nothing is chosen as a whole."""
 _HEADERS = frozenset({RuleType.FOR1, RuleType.FOR3})
 
 
 def in_schema(grammar: Grammar, expansions: Mapping[str, Expansion]) -> bool:
-    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs, nor a
-    number that is in no other rule, such as an array's size."""
+    """Whether a variant can be one of a schema: a declaration cannot be chosen as it runs, nor
+    which loops there are, nor a number that is in no other rule, such as an array's size."""
     return not any(
         grammar.facts[name].declares
+        or grammar.rule(name).type is RuleType.SEAM
         or (grammar.rule(name).type is RuleType.NUMBER and _place(grammar, name) == name)
         for name in expansions
     )
@@ -71,7 +74,7 @@ def _place(grammar: Grammar, name: str) -> str:
     around = [
         rule
         for rule in map(grammar.rule, grammar.holders[name])
-        if rule.type not in _SILENT | {RuleType.ELSE} and not grammar.facts[rule.name].declares
+        if rule.type not in _NO_PLACE and not grammar.facts[rule.name].declares
     ]
     return min(around, key=lambda rule: (rule.start, -rule.end)).name if around else name
 

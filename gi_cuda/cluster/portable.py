@@ -1,0 +1,191 @@
+"""A search on several kinds of machines: what all of them say of an individual is what counts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import count
+
+from gi_cuda.cluster.evaluator import Prepares
+from gi_cuda.cluster.kinds import Kind, kinds_of, of_kind
+from gi_cuda.cluster.meeting import Meeting
+from gi_cuda.cluster.members import Members
+from gi_cuda.cluster.package import package_of
+from gi_cuda.cluster.replica import ToRead, replica
+from gi_cuda.errors import UserError
+from gi_cuda.evaluate.batch import STOP_ASKED
+from gi_cuda.evaluate.candidates import Candidate
+from gi_cuda.evaluate.passes import Record, Trial
+from gi_cuda.genome import Genotype
+from gi_cuda.results.evaluation import Evaluation, Validation
+from gi_cuda.results.generation import Phases
+from gi_cuda.results.kinds import Objective, on_all_kinds, validated_on_all_kinds
+from gi_cuda.results.speed_up import Reading
+from gi_cuda.runs.run import Look, Run
+
+READ = -1
+"""The number of what is read first; what follows counts down, since individuals count up."""
+
+
+@dataclass(slots=True)
+class KindsEvaluator:
+    """Evaluates each individual on every kind of machine.
+
+    Attributes:
+        local: renders and preprocesses them, for what is tabu.
+        kinds: who evaluates on each, by name; the search's own kind is the first.
+        objective: how what they say becomes one evaluation.
+    """
+
+    local: Prepares
+    kinds: Mapping[str, Members]
+    objective: Objective
+    _waited: float = field(default=0.0, init=False)
+    _reads: Iterator[int] = field(default_factory=lambda: count(READ, -1), init=False)
+
+    def take_phases(self) -> Phases:
+        """Wall time spent since the last call, by phase; what others do with it is not known."""
+        waited, self._waited = self._waited, 0.0
+        return self.local.take_phases() + Phases(run=waited)
+
+    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
+        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
+        return self.local.prepare(batch)
+
+    def evaluate(
+        self,
+        batch: Mapping[int, Trial],
+        stop: Callable[[], bool] = lambda: False,
+        more: Callable[[], Mapping[int, Trial]] = dict,
+    ) -> Generator[Record, None, None]:
+        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.evaluate`. What is not right on one kind
+        is not evaluated any further on the others.
+
+        Raises:
+            UserError: there are no workers of some kind any more.
+        """
+        known: dict[int, dict[str, Evaluation]] = {ident: {} for ident in batch}
+        self._give(batch)
+        try:
+            while known and not stop():
+                for kind, ident, evaluation in self._news():
+                    if ident not in known:
+                        continue  # it was wrong on another kind
+                    known[ident][kind] = evaluation
+                    if evaluation.right and len(known[ident]) < len(self.kinds):
+                        continue
+                    yield ident, self._together(known.pop(ident))
+                    self._take_back([ident])
+                    if known and (added := more()):
+                        known |= {one: {} for one in added}
+                        self._give(added)
+        finally:
+            self._take_back(known)
+
+    def validations(
+        self,
+        here: Sequence[Reading],
+        candidates: Sequence[Candidate],
+        look: Look,
+        beside: Candidate | None,
+    ) -> list[Validation]:
+        """See :class:`gi_cuda.runs.run.OtherKinds`.
+
+        Raises:
+            UserError: there are no workers of some kind any more.
+        """
+        own, *others = self.kinds
+        number, order = next(self._reads), {}
+        order[number] = ToRead(tuple(candidates), look, beside)
+        for kind in others:
+            self.kinds[kind].give(order)
+        found = {own: here}
+        for kind in others:
+            while kind not in found:
+                news = self.kinds[kind].news(STOP_ASKED)
+                if number in news:
+                    found[kind] = news[number]
+        return [
+            validated_on_all_kinds(self.objective, dict(zip(self.kinds, one, strict=True)))
+            for one in zip(*(found[kind] for kind in self.kinds), strict=True)
+        ]
+
+    def _news(self) -> Iterator[tuple[str, int, Evaluation]]:
+        """What was evaluated on some kind."""
+        for kind, members in self.kinds.items():
+            begun = time.perf_counter()
+            news = members.news(STOP_ASKED / len(self.kinds))
+            self._waited += time.perf_counter() - begun
+            for ident, evaluation in news.items():
+                yield kind, ident, evaluation
+
+    def _together(self, known: Mapping[str, Evaluation]) -> Evaluation:
+        floors = {kind: members.floor for kind, members in self.kinds.items()}
+        return on_all_kinds(self.objective, known, floors)
+
+    def _give(self, batch: Mapping[int, Trial]) -> None:
+        work = {ident: str(one.genotype) for ident, one in batch.items()}
+        for members in self.kinds.values():
+            members.give(work)
+
+    def _take_back(self, idents: Sequence[int] | Mapping[int, object]) -> None:
+        for members in self.kinds.values():
+            members.take_back(list(idents))
+
+
+@contextmanager
+def evaluated_on_kinds(
+    meeting: Meeting,
+    tell: Callable[[str], None],
+    run: Run,
+    stop: Callable[[], bool] = lambda: False,
+) -> Iterator[KindsEvaluator]:
+    """Where a run's individuals are evaluated on all kinds of machines that the workers of a
+    cluster are; they are let go at the end of the context.
+
+    Args:
+        meeting: where they are found.
+        tell: is told who takes part.
+        stop: if true, nobody is waited for.
+
+    Raises:
+        UserError: there are not several kinds, others than the run began with, or the search's own
+            is not among them; or it evolves what was compiled for one kind.
+    """
+    if run.subject.compiled:
+        raise UserError(
+            "what is compiled for one kind of device is not measured on another",
+            where="--objective",
+            hint="evolve the source: leave --level out",
+        )
+    package = package_of(run)
+    kinds = kinds_of(meeting, run.subject.backend, package.tools)
+    _check_the_same(run, kinds, meeting)
+    with ExitStack() as stack:
+        members: dict[str, Members] = {}
+        for kind in kinds:
+            # Its times are of its own; only the answers must be those of the search's machine.
+            theirs = replace(package, tools=kind.tools)
+            one = Members(meeting, replica, theirs, of_kind(kind, run.subject.backend))
+            members[kind.name] = stack.enter_context(closing(one))
+            tell(f"evaluating on {kind.name}: {one.open(stop)}")
+        yield KindsEvaluator(run.evaluator(), members, run.plan.objective)
+
+
+def _check_the_same(run: Run, kinds: Sequence[Kind], meeting: Meeting) -> None:
+    """Remember a run's kinds; what was measured on others is not to be compared with.
+
+    Raises:
+        UserError: they are others.
+    """
+    now = sorted(kind.name for kind in kinds)
+    before = run.store.get("kinds", now)
+    if before != now:
+        raise UserError(
+            f"the run is for {' and '.join(before)}; the workers are {' and '.join(now)}",
+            where=meeting.where,
+            hint="start the workers that are missing, and end the others",
+        )
+    run.store.put(kinds=now)

@@ -2,31 +2,44 @@
 
 Where answers are yes or no, or of few values, or hold for most data anyway, a variant that computes
 something else may be right on all cases of a target by chance. What is to be certified runs on
-these cases once more, with other seeds, and nothing of it is timed. Where the reference writes one
-value everywhere, whatever the seed, nothing tells what is right, and nothing is certified.
+these cases once more, with other seeds, as many as there is time to make data for, and nothing of
+it is timed. Where the reference writes one value everywhere, whatever the seed, nothing tells what
+is right, and nothing is certified.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from gi_cuda.backends.protocol.requests import Measure, Record, Recorded, Refused, Sampling
+from gi_cuda.backends.protocol.requests import (
+    Measure,
+    Program,
+    Record,
+    Recorded,
+    Refused,
+    Sampling,
+)
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.replicates import why_wrong
 from gi_cuda.results.measurement import Measurement
+from gi_cuda.spec import Case
 from gi_cuda.spec.cases import reseeded
 from gi_cuda.subject import Subject
 
 SEEDS: Final = 8
 """Other seeds for each case: with so many, what is wrong for one in five is seen."""
+
+ENOUGH: Final = 10.0
+"""Seconds of making data after which no more is made."""
 
 LIMIT: Final = 10.0
 """Seconds after which a launch counts as hung."""
@@ -38,6 +51,20 @@ _ALWAYS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Round:
+    """Cases with other seeds, in a worker that has them.
+
+    Attributes:
+        base: the reference on them, whose answers are recorded.
+        only: as :class:`Recorded` has it.
+    """
+
+    pool: Pool[int]
+    base: Program
+    only: frozenset[str]
+
+
 @dataclass(frozen=True)
 class OtherData:
     """Runs candidates on the cases of a subject with other seeds.
@@ -47,6 +74,7 @@ class OtherData:
         session: that of the workers.
         folder: for binaries, and the reference's answers.
         alone: opens a worker of a session.
+        opened: closes those that were opened.
     """
 
     subject: Subject
@@ -54,40 +82,55 @@ class OtherData:
     session: Session
     folder: Path
     alone: Callable[[Session], AbstractContextManager[Pool[int]]]
+    opened: ExitStack
 
     def complaint(self, one: Candidate) -> str:
         """What is wrong with a candidate; "" where nothing is, the cases have no seeds, or the
         reference itself fails with others."""
-        if not self._session.cases:
+        (built,) = build_candidates(self.compiler, [one], self.folder / "variant")
+        if isinstance(built, BuildFailure) or not self._rounds:
             return ""
-        reference, variant = build_candidates(
-            self.compiler, [unmodified(self.subject), one], self.folder
-        )
-        if isinstance(reference, BuildFailure) or isinstance(variant, BuildFailure):
-            return ""
-        cases = self._session.cases
-        base = unmodified(self.subject).program(reference, cases)
-        with self.alone(self._session) as pool:
-            runs = max(2, self.subject.target.oracle.runs)
-            recorded = pool.one(Record(base, self._session.reference, runs, LIMIT))
-            if not isinstance(recorded, Recorded) or any(recorded.penalties.values()):
-                return ""
-            if len(values := {*recorded.only.values()}) == 1 and "" not in values:
-                return _ALWAYS
-            asked = Measure(one.program(variant, cases), base, Sampling(limit=LIMIT).untimed())
-            answer = pool.one(asked)
-        assert isinstance(answer, Measurement | Lost | Refused)
-        wrong = why_wrong(answer)
-        return f"with other random numbers in its inputs it is {wrong}" if wrong else ""
+        values = frozenset[str]().union(*(some.only for some in self._rounds))
+        if len(values) == 1 and "" not in values:
+            return _ALWAYS
+        for some in self._rounds:
+            program = one.program(built, some.base.cases)
+            answer = some.pool.one(Measure(program, some.base, Sampling(limit=LIMIT).untimed()))
+            assert isinstance(answer, Measurement | Lost | Refused)
+            if wrong := why_wrong(answer):
+                return f"with other random numbers in its inputs it is {wrong}"
+        return ""
 
     @cached_property
-    def _session(self) -> Session:
-        """The one whose workers have the cases with other seeds."""
-        target = self.session.target
-        others = reseeded(target, self.session.cases, SEEDS)
-        return replace(
+    def _rounds(self) -> tuple[_Round, ...]:
+        """First one other seed for each case, then as many as there is time for. None where the
+        reference fails with one of them."""
+        others = reseeded(self.session.target, self.session.cases, SEEDS)
+        reference = unmodified(self.subject)
+        (built,) = build_candidates(self.compiler, [reference], self.folder / "reference")
+        if not others or isinstance(built, BuildFailure):
+            return ()
+        begun = time.monotonic()
+        rounds = [self._recorded(reference.program(built, ()), others[::SEEDS])]
+        each = time.monotonic() - begun
+        if more := min(SEEDS - 1, int((ENOUGH - each) / each)):
+            rest = [case for at, case in enumerate(others) if 0 < at % SEEDS <= more]
+            rounds.append(self._recorded(reference.program(built, ()), rest))
+        return tuple(one for one in rounds if one is not None) if all(rounds) else ()
+
+    def _recorded(self, reference: Program, cases: Sequence[Case]) -> _Round | None:
+        """A worker that has these cases, and the reference's answers; None where it fails."""
+        target, names = self.session.target, tuple(case.name for case in cases)
+        session = replace(
             self.session,
-            target=replace(target, cases=(*target.cases, *others)),
-            cases=tuple(case.name for case in others),
-            reference=self.folder / "reference",
+            target=replace(target, cases=(*target.cases, *cases)),
+            cases=names,
+            reference=self.folder / "recorded",
         )
+        base = replace(reference, cases=names)
+        pool = self.opened.enter_context(self.alone(session))
+        runs = max(2, target.oracle.runs)
+        recorded = pool.one(Record(base, session.reference, runs, LIMIT))
+        if not isinstance(recorded, Recorded) or any(recorded.penalties.values()):
+            return None
+        return _Round(pool, base, frozenset(recorded.only.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -165,7 +165,7 @@ def open_tools(
     compiler = keeping(uncached, cache)
     busy, extra, reserve = backend.processes(workers)
     crew = Crew(busy, backend.depth, extra, reserve)
-    with Pool[int](session, crew, backend.devices) as pool:
+    with Pool[int](session, crew, backend.devices) as pool, ExitStack() as opened:
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)
@@ -175,7 +175,7 @@ def open_tools(
             place = folder / "build" / "inputs"
             inputs = Dependence(subject, compiler, pool, place, subject.cases(CaseRole.HELD_OUT))
             place = folder / "build" / "other-data"
-            other = OtherData(subject, compiler, session, place, _alone)
+            other = OtherData(subject, compiler, session, place, _alone, opened)
             place = folder / "build" / "locals"
             unset = UnsetLocals(subject, compiler, pool, place, session.cases)
             looks = (races, inputs, other, unset)

@@ -251,7 +251,7 @@ class NvccCompiler(SourceCompiler):
             source = Path(scratch) / "variant.cu"
             write_text(source, shard_text(self.front, [phenotype], self.namespaces))
             told = [word for word in self.command() if word != "-w"]
-            command = [*told, *variant.options, "-cuda", "-o", Path(scratch) / "variant.ii"]
+            command = [*told, *variant.options, "-ptx", "-o", Path(scratch) / "variant.ptx"]
             return frozenset(_UNSET.findall(run([*command, source], limit=COMPILE_LIMIT).stderr))
 
     def inspect(self, binary: Binary, blocks: Mapping[str, BlockSize]) -> dict[str, int]:

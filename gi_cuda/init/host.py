@@ -86,12 +86,13 @@ def _constants(code: CudaFile) -> Iterator[tuple[str, str]]:
 
 
 def _enumerators(code: CudaFile, listed: Node) -> Iterator[tuple[str, str]]:
-    value = "-1"
+    last, behind = "-1", 0
     for node in listed.named_children:
         name = node.child_by_field_name("name")
         if node.type == "enumerator" and name is not None:
             given = node.child_by_field_name("value")
-            value = f"{value} + 1" if given is None else code.of(given)
+            last, behind = (last, behind + 1) if given is None else (code.of(given), 0)
+            value = f"{last} + {behind}" if behind else last
             with suppress(ExpressionError):
                 value = str(parse(value).evaluate({}))
             yield code.of(name), bracketed(value)

@@ -22,7 +22,7 @@ from gi_cuda.init.host import (
     without_casts,
 )
 from gi_cuda.init.host_calls import value_of_call
-from gi_cuda.init.sizes import bare, bracketed, is_count_name
+from gi_cuda.init.sizes import LONGEST, bare, bracketed, is_count_name
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 
@@ -33,6 +33,8 @@ _LISTS = ("argument_list", "initializer_list", "parameter_list")
 _EXTENTS = ("dim3", "uint3", "auto")
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _DEPTH = 12
+"""Expressions and names within each other that are followed; two names may hold each other."""
+
 _CALLERS = 3
 """Callers of callers that are asked what they pass."""
 
@@ -56,6 +58,9 @@ class Resolver:
         self._known = known
         self._locals = host.before(at, starts=known.starts)
         self._function = enclosing_function(at)
+        # What names stand for at each depth: whatever holds whatever, each is read once.
+        self._names: dict[tuple[str, int], str | None] = {}
+        self._extents: dict[tuple[str, int], tuple[str, ...] | None] = {}
 
     @cached_property
     def _caller(self) -> tuple[Resolver, Node] | None:
@@ -142,8 +147,10 @@ class Resolver:
         declared = self._locals.declared.get(self._code.of(node))
         return None if declared is None else self._template(declared) or declared
 
-    def number(self, node: Node) -> int | float | None:
+    def number(self, node: Node, depth: int = 0) -> int | float | None:
         """The value of a constant."""
+        if depth > _DEPTH:
+            return None
         text = self.expression(node)
         if text is not None:
             try:
@@ -151,10 +158,10 @@ class Resolver:
             except ExpressionError:
                 return None
         if node.type == "identifier" and (value := self._value(self._code.of(node))) is not None:
-            return self.number(value)
+            return self.number(value, depth + 1)
         shown = self._code.of(node).strip()
         if node.type == "identifier" and (passed := self._passed(shown)) is not None:
-            return passed[0].number(passed[1])
+            return passed[0].number(passed[1], depth + 1)
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
         return float(shown.rstrip("fFlL")) if _REAL.fullmatch(shown) else None
@@ -165,27 +172,36 @@ class Resolver:
             return None
         own = self._code.of(node).strip()
         if node.type == "identifier":
-            if self._is_set_by_parts(own):
-                return self._by_parts(own, depth)
-            value = self._value(own)
-            if value is not None and self._locals.declared.get(own) in _EXTENTS:
-                return self.extent(value, depth + 1)
-            passed = self._passed(own)
-            if passed is not None:
-                return passed[0].extent(passed[1], depth + 1)
+            key = own, depth
+            if key not in self._extents:
+                self._extents[key] = self._named_extent(node, own, depth)
+            return self._extents[key]
         if node.type in ("call_expression", "compound_literal_expression"):
             called = node.child_by_field_name("function") or node.child_by_field_name("type")
             given = node.child_by_field_name("arguments") or node.child_by_field_name("value")
             if called is not None and given is not None and self._code.of(called) in _EXTENTS:
                 return self.extent(given, depth + 1)
         if node.type in _LISTS:
-            return self.extents(node.named_children)
+            return self.extents(node.named_children, depth)
         text = self.expression(node, depth)
         return None if text is None else (bare(text),)
 
-    def extents(self, nodes: Sequence[Node]) -> tuple[str, ...] | None:
+    def _named_extent(self, node: Node, own: str, depth: int) -> tuple[str, ...] | None:
+        """What a name stands for as a grid or a block."""
+        if self._is_set_by_parts(own):
+            return self._by_parts(own, depth)
+        value = self._value(own)
+        if value is not None and self._locals.declared.get(own) in _EXTENTS:
+            return self.extent(value, depth + 1)
+        passed = self._passed(own)
+        if passed is not None:
+            return passed[0].extent(passed[1], depth + 1)
+        text = self.expression(node, depth)
+        return None if text is None else (bare(text),)
+
+    def extents(self, nodes: Sequence[Node], depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block of which the numbers stand beside each other."""
-        parts = [self.expression(child) for child in nodes if child.type != "comment"]
+        parts = [self.expression(child, depth) for child in nodes if child.type != "comment"]
         known = tuple(bare(part) for part in parts if part is not None)
         return known if len(known) == len(parts) and 1 <= len(parts) <= 3 else None
 
@@ -215,8 +231,10 @@ class Resolver:
 
     def expression(self, node: Node, depth: int = 0) -> str | None:
         """An integer expression over scalars and parameters, None if it is none."""
-        if depth > _DEPTH:
-            return None
+        text = None if depth > _DEPTH else self._expression(node, depth)
+        return None if text is None or len(text) > LONGEST else text
+
+    def _expression(self, node: Node, depth: int) -> str | None:
         kind, own = node.type, self._code.of(node).strip()
         if own in self._known.scalars:
             return self._known.scalars[own]
@@ -251,6 +269,13 @@ class Resolver:
         return None
 
     def _name(self, name: str, depth: int) -> str | None:
+        key = name, depth
+        if key not in self._names:
+            self._names[key] = self._named(name, depth)
+        return self._names[key]
+
+    def _named(self, name: str, depth: int) -> str | None:
+        """What a name stands for."""
         if name in self._known.scalars:
             return self._known.scalars[name]
         if name in self._known.kept:
@@ -311,6 +336,8 @@ class Resolver:
             if inner is None:
                 return None
             body = re.sub(rf"\b{word}\b", lambda _, text=inner: text, body)  # type: ignore[misc]
+            if len(body) > LONGEST:
+                return None
         try:
             parse_expression(_INTEGER.sub(r"\1", body))
         except ExpressionError:

@@ -14,6 +14,7 @@ from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
 from gi_cuda.init.arguments import Arguments, read_arguments
 from gi_cuda.init.buffers import ProposedBuffer, judged
+from gi_cuda.init.cases import Second, second_of
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
 from gi_cuda.init.geometry import Launching, launching, with_room
@@ -64,6 +65,7 @@ class Proposal:
         headers: what else is included.
         use: the launch that it was read from.
         further: launches of other kernels behind that of the first.
+        second: how much data there is in the second case of each role.
         left_out: where the mask of a warp function leaves out a thread that calls it; "" where that
             was not seen.
         mark: what stands where something was assumed.
@@ -88,6 +90,7 @@ class Proposal:
     launching: Launching
     use: LaunchSite | None = None
     further: tuple[Step, ...] = ()
+    second: Second = Second.NONE
     left_out: str = ""
     mark: str = MARK
 
@@ -142,6 +145,7 @@ def propose(
         frozenset(s.name for s in data.scalars if "int" in s.element.type) | active,
         data.extents,
     )
+    sizes = with_room(data.extents, [launch], _known(data.buffers), defaults)
     places = LineIndex(source.code.source)
     define = {name: text for name, text in compilation.define.items() if name not in active}
     return Proposal(
@@ -160,9 +164,10 @@ def propose(
         scalars=data.scalars,
         structs=given.structs,
         arguments=given.names,
-        extents=with_room(data.extents, [launch], _known(data.buffers), defaults),
+        extents=sizes,
         launching=launch,
         use=data.launches.use,
+        second=second_of(sizes),
     )
 
 

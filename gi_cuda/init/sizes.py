@@ -68,12 +68,6 @@ class Extent:
     blocks: bool = False
 
 
-def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
-    """What each extent is in the held-out case on a GPU: of the first of data half as much."""
-    first = next((one for one in extents if not one.blocks), None)
-    return [max(1, one.device // (2 if one is first else 1)) for one in extents]
-
-
 def is_count_name(name: str, *, compared: bool) -> bool:
     """Whether a scalar of this name says how much data there is."""
     if _NOT_COUNT.fullmatch(name) or is_of_window(name):
@@ -333,6 +327,8 @@ def elements(bytes_: str, size: int) -> str | None:
 
     None where that does not come out even, or where Python would calculate otherwise than C.
     """
+    with suppress(ExpressionError):
+        bytes_ = str(parse(bytes_).evaluate({}))
     if not re.fullmatch(r"[\w\s()+\-*/]+", bytes_):
         return None
     if bytes_.isdigit():

@@ -15,6 +15,7 @@ from gi_cuda.trial.blocks import with_several_blocks
 from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
+from gi_cuda.trial.second import with_second_cases
 
 BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
@@ -62,7 +63,8 @@ class ProposalTrials:
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
         until = time.monotonic() + LARGE
-        return with_large_cases(outcome, attempts.attempt, attempts.large, until)
+        outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
+        return with_second_cases(outcome, attempts.attempt)
 
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]

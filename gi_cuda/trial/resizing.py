@@ -186,7 +186,8 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
     shrinking = [e for e in proposal.extents if not e.blocks and max(e.train, e.held_out) > _LEAST]
     if not shrinking:
         return proposal
-    each: int = max(2, round(factor ** (1 / len(shrinking))))
+    # What was a multiple of blocks and tiles, which are powers of two, still is.
+    each = 2 ** max(1, round(math.log2(factor) / len(shrinking)))
 
     def change(_: Extent, size: int) -> int:
         return max(min(size, _LEAST), size // each)

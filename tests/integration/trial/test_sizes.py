@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from gi_cuda.init import files, from_options, propose
+from gi_cuda.init import Proposal, files, from_options, propose
+from gi_cuda.init.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
 from gi_cuda.trial.facts import plan
+from gi_cuda.trial.second import with_second_cases
+from gi_cuda.trial.troubles import Trouble, Unjudged
 
 from .conftest import INDEX, LAUNCH, host, sizes
 
@@ -176,3 +180,31 @@ def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
     before, after = outcome.proposal.extents, found.proposal.extents
     assert [b.train > a.train for b, a in zip(before, after, strict=True)] == [False, *[True] * 3]
     assert several_blocks(found.proposal) is None
+
+
+def test_a_second_case_has_another_size_where_that_runs(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    kernel = (
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} __shared__ float s[128]; s[threadIdx.x] = a[i]; __syncthreads();"
+        " b[i] = s[127 - threadIdx.x]; }\n"
+    )
+    outcome = trial(kernel + host("k<<<n / 128, 128>>>(a, b, n);", "n", "n"))
+    attempts = Attempts(tmp_path / "attempts" / "second", 1, None)
+    assert attempts.attempt(outcome.proposal, 1.0) is None
+    refused = {Second.WHOLE}
+
+    def attempt(proposal: Proposal, patience: float) -> Trouble | None:
+        done.append(proposal.second)
+        return Unjudged() if proposal.second in refused else None
+
+    done: list[Second] = []
+    found = with_second_cases(outcome, attempt)
+    assert (found.proposal.second, done) == (Second.NEARLY, [Second.WHOLE, Second.NEARLY])
+    refused = set(Second)
+    assert with_second_cases(outcome, attempt).proposal == outcome.proposal
+    # With seeds of their own.
+    text = files(found.proposal, tmp_path)["target.toml"]
+    seeds = [case["args"]["seed"] for case in tomllib.loads(text)["case"]]
+    assert len(set(seeds)) == len(seeds) == 8

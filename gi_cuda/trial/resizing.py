@@ -187,7 +187,7 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
     if not shrinking:
         return proposal
     # What was a multiple of blocks and tiles, which are powers of two, still is.
-    each = 2 ** max(1, round(math.log2(factor) / len(shrinking)))
+    each = 1 << max(1, round(math.log2(factor) / len(shrinking)))
 
     def change(_: Extent, size: int) -> int:
         return max(min(size, _LEAST), size // each)

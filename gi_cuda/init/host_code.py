@@ -31,7 +31,7 @@ _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
 _OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
 _LISTS = ("argument_list", "initializer_list", "parameter_list")
 _EXTENTS = ("dim3", "uint3", "auto")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 _DEPTH = 12
 """Expressions and names within each other that are followed; two names may hold each other."""
 
@@ -115,7 +115,19 @@ class Resolver:
             own = self._code.of(node).strip()
             # A name alone is read as a type.
             text = self._name(own, 0) if own.isidentifier() else self.expression(node)
-            yield text or self._template(own) or own
+            yield text or self._type(own)
+
+    def _type(self, text: str, depth: int = 0) -> str:
+        """A type without the names that the function gives to types."""
+
+        def meant(match: re.Match[str]) -> str:
+            alias = self._locals.aliases.get(match[0]) if depth < _DEPTH else None
+            if alias is not None:
+                return self._type(alias, depth + 1)
+            return self._template(match[0]) or match[0]
+
+        found = _UNSCOPED.sub(meant, text)
+        return found if len(found) <= LONGEST else text
 
     def bytes(self, node: Node) -> str | None:
         """The bytes that are allocated for a pointer."""
@@ -145,7 +157,7 @@ class Resolver:
         if node.type != "identifier":
             return None
         declared = self._locals.declared.get(self._code.of(node))
-        return None if declared is None else self._template(declared) or declared
+        return None if declared is None else self._type(declared)
 
     def number(self, node: Node, depth: int = 0) -> int | float | None:
         """The value of a constant."""

@@ -290,6 +290,20 @@ def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], C
     assert launch(read, host).block == ("48",)
 
 
+def test_types_that_a_function_has_names_for(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "template <typename T, typename A, typename V> __global__ void k(T *a, V v, int n) { }\n"
+        "template <typename scalar> void run(scalar *a, int n) {"
+        " using wide = double; typedef std::pair<wide, scalar> both; both v;"
+        " [&] { k<scalar, both, wide><<<1, 64>>>(a, v, n); }(); }\n"
+        "void main() { run<half>(0, 1); }"
+    )
+    types = read_element_types([code])
+    (use,) = launch_sites(read_host_code(code), kernels(code)[0], types, KnownNames())
+    assert use.templates == ("half", "std::pair<double, half>", "double")
+    assert use.types["v"] == "std::pair<double, half>"
+
+
 @pytest.mark.parametrize(("kind", "expected"), [("int", {"n": "(s / 2) + 1"}), ("float", {})])
 def test_only_whole_numbers_are_what_others_are_computed_from(
     read: Callable[[str], CudaFile], kind: str, expected: dict[str, str]

@@ -32,6 +32,9 @@ REACH = 10.0
 LARGE = 8.0
 """The same of the sizes for a GPU."""
 
+SECOND = 5.0
+"""The same of buffers that are too small for other random numbers."""
+
 
 @dataclass(frozen=True, slots=True)
 class ProposalTrials:
@@ -64,7 +67,7 @@ class ProposalTrials:
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
         until = time.monotonic() + LARGE
         outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
-        return with_second_cases(outcome, attempts.attempt)
+        return with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
 
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]

@@ -177,8 +177,10 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
     for buffer in fixed:
         size = _fixed_size(buffer)
         first = buffer.grown or str(size)
-        note = f"less than the {first} of the source, so that a launch takes milliseconds"
         smaller = str(max(_LARGE, int(size // factor)))
+        note = f"less than the {size} before, so that a launch takes milliseconds"
+        if not buffer.grown:
+            note = f"less than the {size} of the source, so that a launch takes milliseconds"
         notes = replace(buffer.notes, size=note)
         proposal = with_buffer(
             proposal, replace(buffer, elements=smaller, grown=first, notes=notes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 import tomllib
 from collections.abc import Callable
@@ -200,10 +201,10 @@ def test_a_second_case_has_another_size_where_that_runs(
         return Unjudged() if proposal.second in refused else None
 
     done: list[Second] = []
-    found = with_second_cases(outcome, attempt)
+    found = with_second_cases(outcome, attempt, math.inf)
     assert (found.proposal.second, done) == (Second.NEARLY, [Second.WHOLE, Second.NEARLY])
     refused = set(Second)
-    assert with_second_cases(outcome, attempt).proposal == outcome.proposal
+    assert with_second_cases(outcome, attempt, math.inf).proposal == outcome.proposal
     # With seeds of their own.
     text = files(found.proposal, tmp_path)["target.toml"]
     seeds = [case["args"]["seed"] for case in tomllib.loads(text)["case"]]

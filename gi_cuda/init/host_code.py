@@ -145,6 +145,15 @@ class Resolver:
         passed = self._passed(own) if node.type == "identifier" else None
         return own if passed is None else passed[0].origin(passed[1])
 
+    def other_names(self, node: Node) -> Iterator[str]:
+        """The variables that a name is set to one after the other, as far as that is all."""
+        for _ in range(_DEPTH):
+            value = self._value(self._code.of(node)) if node.type == "identifier" else None
+            if value is None or without_casts(value).type != "identifier":
+                return
+            node = without_casts(value)
+            yield self._code.of(node)
+
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""
         if node.type != "identifier":
@@ -257,6 +266,8 @@ class Resolver:
             return self._name(own.rpartition("::")[2], depth)
         if kind == "field_expression":
             return self._component(node, depth)
+        if kind == "subscript_expression":
+            return self._item(node, depth)
         if kind == "parenthesized_expression":
             inner = self.expression(node.named_children[0], depth + 1)
             return None if inner is None else bracketed(inner)
@@ -369,6 +380,16 @@ class Resolver:
         if extent is None:
             return None
         return bracketed(extent[index]) if index < len(extent) else "1"
+
+    def _item(self, node: Node, depth: int) -> str | None:
+        """``grid[0]`` of an array whose items are set one by one, or where it is declared."""
+        value = self._value(self._code.of(node).strip())
+        base, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if value is None and base is not None and index is not None:
+            at, listed = self._code.of(index)[1:-1].strip(), self._value(self._code.of(base))
+            if at.isdigit() and listed is not None and listed.type == "initializer_list":
+                value = next(iter(listed.named_children[int(at) :]), None)
+        return None if value is None else self.expression(value, depth + 1)
 
     def _binary(self, node: Node, depth: int) -> str | None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

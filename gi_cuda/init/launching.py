@@ -124,6 +124,9 @@ def _site(
         own = known.members.get(argument.name, {})
         here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
     plain = Resolver(host, node, types, KnownNames(starts=True))
+    for argument, passes in passed:
+        for other in plain.other_names(passes) if not argument.pointers else ():
+            here.setdefault(other, argument.name)
     resolver = Resolver(host, node, types, replace(known, scalars=here))
     # How many threads a block has is no matter of how much data there is.
     of_block = Resolver(host, node, types, replace(known, scalars=here, own=False))

@@ -23,12 +23,14 @@ from gi_cuda.init.hidden import as_headers_have
 from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
+from gi_cuda.init.member_counts import with_member_counts
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, written_members
 from gi_cuda.init.sizes import (
     Extent,
     elements,
     extents,
     is_count_name,
+    is_few,
     is_looped,
     is_of_window,
     rounds_down,
@@ -160,7 +162,7 @@ def propose(
         headers=source.headers,
         compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=_all(source, data.buffers, symbols),
+        buffers=with_member_counts(_all(source, data.buffers, symbols), data.extents, source.texts),
         scalars=data.scalars,
         structs=given.structs,
         arguments=given.names,
@@ -377,10 +379,14 @@ def _counting(
     numbers = [s for s in numbers if "int" in s.element.type and not s.element.truth]
     whole = [s.name for s in numbers]
     told: set[str] = set()
+    fixed: set[str] = set()
     if use is not None:
         further = [*use.allocated.values(), *use.computed.values()]
         said = set(_words([], [*(use.grid or ()), *further]))
         told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
+        if use.grid is not None and use.allocated:
+            # What host code has few of, and neither launches nor allocates by, is no data.
+            fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         apart = not any(s.member for s in scalars)
         if told and use.grid is not None and apart and pointers <= use.allocated.keys():
@@ -391,7 +397,10 @@ def _counting(
         s.name
         for s in numbers
         if s.name in told
-        or is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
+        or (
+            s.name not in fixed
+            and is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
+        )
     ]
 
 

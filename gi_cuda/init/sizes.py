@@ -132,7 +132,13 @@ def _small(names: Sequence[str], host: Mapping[str, int | float]) -> dict[str, i
     known = {name: value for name in names if isinstance(value := host.get(name), int)}
     if not any(map(_whole, known.values())):
         return {}
-    return {name: value for name, value in known.items() if 0 < value < _LARGE}
+    return {name: value for name, value in known.items() if is_few(host, name)}
+
+
+def is_few(host: Mapping[str, int | float], name: str) -> bool:
+    """Whether host code has a number so small that it is hardly one of much data."""
+    value = host.get(name)
+    return isinstance(value, int) and 0 < value < _LARGE
 
 
 def _whole(value: int | float | None) -> int | None:
@@ -226,6 +232,8 @@ def small_enough(
         return sizes
     train = _shrunk({e.name: e.train for e in sizes}, largest, _ELEMENTS)
     held_out = _shrunk({e.name: e.held_out for e in sizes}, largest, _ELEMENTS)
+    if train == held_out and any(e.train != e.held_out for e in sizes):
+        held_out = {name: max(1, value // 2) for name, value in held_out.items()}
     device = _shrunk({e.name: e.device for e in sizes}, largest, _DEVICE_ELEMENTS)
     return tuple(
         replace(e, train=train[e.name], held_out=held_out[e.name], device=device[e.name])

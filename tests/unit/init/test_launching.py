@@ -290,6 +290,36 @@ def test_a_macro_is_what_it_is_in_the_branch_that_counts(read: Callable[[str], C
     assert launch(read, host).block == ("48",)
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("int rows = atoi(v[1]); const int N = rows;", ("(n + 63) / 64", "2")),
+        ("int rows = atoi(v[1]); int m = rows; size_t N = (size_t)m;", ("(n + 63) / 64", "2")),
+        ("int rows = atoi(v[1]), N = rows + 1;", None),
+    ],
+)
+def test_what_an_argument_is_set_to_is_the_scalar(
+    read: Callable[[str], CudaFile], text: str, expected: tuple[str, ...] | None
+) -> None:
+    host = f"void run(float *a, char **v) {{ {text} k<<<dim3((rows + 63) / 64, 2), 64>>>(a, N); }}"
+    assert launch(read, host).grid == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "int g[2]; g[0] = (n + 63) / 64; g[1] = 2;",
+        "int g[2] = {(n + 63) / 64, 2};",
+        "int g[] = {7, 2}; g[0] = (n + 63) / 64;",
+    ],
+)
+def test_items_of_an_array_are_what_they_are_set_to(
+    read: Callable[[str], CudaFile], text: str
+) -> None:
+    host = f"void run(float *a, int n) {{ {text} k<<<dim3(g[0], g[1]), 64>>>(a, n, 1.0f); }}"
+    assert launch(read, host).grid == ("(n + 63) / 64", "2")
+
+
 def test_types_that_a_function_has_names_for(read: Callable[[str], CudaFile]) -> None:
     code = read(
         "template <typename T, typename A, typename V> __global__ void k(T *a, V v, int n) { }\n"

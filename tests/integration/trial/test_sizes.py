@@ -14,6 +14,7 @@ from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
 from gi_cuda.trial.facts import plan
 from gi_cuda.trial.second import with_second_cases
+from gi_cuda.trial.tight import with_tight_buffers
 from gi_cuda.trial.troubles import Trouble, Unjudged
 
 from .conftest import INDEX, LAUNCH, host, sizes
@@ -209,3 +210,34 @@ def test_a_second_case_has_another_size_where_that_runs(
     text = files(found.proposal, tmp_path)["target.toml"]
     seeds = [case["args"]["seed"] for case in tomllib.loads(text)["case"]]
     assert len(set(seeds)) == len(seeds) == 8
+
+
+PRODUCT = """
+__global__ void k(const float *a, const float *b, float *c, int m, int n, int l) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= n || y >= m) return;
+  float sum = 0;
+  for (int i = 0; i < l; i++) sum += a[y * l + i] * b[i * n + x];
+  c[y * n + x] = sum;
+}
+void run(float *a, float *b, float *c, int m, int n, int l) {
+  dim3 block(8, 8), grid((n + 7) / 8, (m + 7) / 8);
+  k<<<grid, block>>>(a, b, c, m, n, l);
+}
+"""
+
+
+def test_a_buffer_has_an_item_for_those_sizes_alone_that_the_kernel_needs(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    outcome = trial(PRODUCT)
+    assert set(sizes(outcome.proposal).values()) == {"m * n * l"}
+    attempt = Attempts(tmp_path / "attempts" / "tight", 1, None).attempt
+    found = with_tight_buffers(outcome, attempt, math.inf)
+    assert sizes(found.proposal) == {"a": "m * l", "b": "n * l", "c": "m * n"}
+    assert "as far as the kernel goes" in files(found.proposal, tmp_path)["target.toml"]
+    # What passes stays where nothing smaller does, and where how far it goes is up to the data.
+    assert with_tight_buffers(outcome, lambda *_: Unjudged(), math.inf) == outcome
+    (tmp_path / "attempts").rename(tmp_path / "before")
+    led = trial(PRODUCT.replace("const float *b", "const int *b"))
+    assert with_tight_buffers(led, attempt, math.inf) == led

@@ -15,6 +15,9 @@ _SHARE = 0.5
 """Of the data of a first case, what the second one of its role has."""
 
 _NEARLY = 0.9
+_WHOLE = 8
+"""Sizes that are no multiples of this are none of blocks or tiles."""
+
 _GRANULES = 4
 """Parts into which the largest power of two in a size is cut, of which another size has several."""
 
@@ -45,9 +48,9 @@ class CaseSizes:
 
 
 def second_of(extents: Sequence[Extent]) -> Second:
-    """The second cases where nothing can be tried: odd sizes where those of the first are free."""
-    free = any(one.train % 2 or one.held_out % 2 for one in extents if _is_free(one))
-    return Second.ODD if free else Second.WHOLE
+    """The second cases where nothing was tried: odd sizes where those of the first are free."""
+    sizes = [size for one in extents if _is_free(one) for size in (one.train, one.held_out)]
+    return Second.ODD if any(size % _WHOLE for size in sizes) else Second.WHOLE
 
 
 def cases(extents: Sequence[Extent], second: Second) -> tuple[CaseSizes, ...]:

@@ -136,7 +136,8 @@ _ROLES = {
 
 
 def _buffers(proposal: Proposal) -> Iterator[str]:
-    comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
+    comment = "Sizes are in elements of a buffer's type, as the host code allocates them"
+    comment += ", or as it says." if any(b.notes.size for b in proposal.buffers) else "."
     if any(not buffer.elements for buffer in proposal.buffers):
         comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed"
         comment += f" where it says so:\none item for each {' x '.join(proposal.counts)}."

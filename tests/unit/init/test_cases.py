@@ -38,6 +38,11 @@ def test_the_second_case_has_about_half_of_the_data_in_odd_sizes() -> None:
     assert 0.4 < math.prod(second) / math.prod(first) < 0.6
 
 
+def test_what_was_free_is_so_where_it_was_doubled() -> None:
+    doubled = [Extent(one.name, True, 2 * one.train, 2 * one.held_out, 4096) for one in FREE]
+    assert second_of(doubled) is Second.ODD
+
+
 def test_sizes_that_are_multiples_are_so_in_the_second_case() -> None:
     assert second_of(WHOLE) is Second.WHOLE
     assert [one.sizes for one in cases(WHOLE, Second.WHOLE)[:4]] == [

@@ -12,6 +12,7 @@ from gi_cuda.init import Proposal, files, from_options, propose
 from gi_cuda.init.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
+from gi_cuda.trial.changes import resized
 from gi_cuda.trial.facts import plan
 from gi_cuda.trial.second import with_second_cases
 from gi_cuda.trial.tight import with_tight_buffers
@@ -241,3 +242,13 @@ def test_a_buffer_has_an_item_for_those_sizes_alone_that_the_kernel_needs(
     (tmp_path / "attempts").rename(tmp_path / "before")
     led = trial(PRODUCT.replace("const float *b", "const int *b"))
     assert with_tight_buffers(led, attempt, math.inf) == led
+
+
+def test_sizes_that_differ_do_so_where_all_get_as_small_as_they_may(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(f"__global__ void k(float *a, int n) {{ {INDEX} if (i < n) a[i] = i; }}")
+    proposal = propose(source, None, from_options((), ()))
+    (size,) = resized(proposal, lambda *_: 16, "").extents
+    assert (size.train, size.held_out) == (16, 32)
+    (same,) = resized(proposal, lambda _, size: size, "").extents
+    assert same == proposal.extents[0]

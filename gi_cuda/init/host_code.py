@@ -145,14 +145,14 @@ class Resolver:
         passed = self._passed(own) if node.type == "identifier" else None
         return own if passed is None else passed[0].origin(passed[1])
 
-    def other_names(self, node: Node) -> Iterator[str]:
-        """The variables that a name is set to one after the other, as far as that is all."""
+    def other_names(self, name: str) -> Iterator[str]:
+        """The variables that one, or a member, is set to: that to which it is, and so on."""
         for _ in range(_DEPTH):
-            value = self._value(self._code.of(node)) if node.type == "identifier" else None
+            value = self._value(name)
             if value is None or without_casts(value).type != "identifier":
                 return
-            node = without_casts(value)
-            yield self._code.of(node)
+            name = self._code.of(without_casts(value))
+            yield name
 
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""
@@ -186,6 +186,11 @@ class Resolver:
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
         return float(shown.rstrip("fFlL")) if _REAL.fullmatch(shown) else None
+
+    def number_of(self, name: str) -> int | float | None:
+        """The number that a variable, or a member, is set to."""
+        value = self._value(name)
+        return None if value is None else self.number(value)
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""

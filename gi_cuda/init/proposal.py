@@ -12,7 +12,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
-from gi_cuda.init.arguments import Arguments, read_arguments
+from gi_cuda.init.arguments import Arguments, read_arguments, with_members_set
 from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.cases import Second, second_of
 from gi_cuda.init.compilation import Compilation
@@ -256,6 +256,7 @@ def _data(
 
     if members:
         launches = read()
+        given = replace(given, scalars=with_members_set(given.scalars, launches.use))
     saying = _counting(source, given.scalars, launches.use)
     scalars = consistent(given.scalars, saying, source.body)
     counting = counted = _counting(source, scalars, launches.use)

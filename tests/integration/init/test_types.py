@@ -415,3 +415,36 @@ def test_members_in_memory_that_count_are_sizes(tmp_path: Path) -> None:
         ages = np.frombuffer(found["cells"].tobytes(), np.dtype("f4, i4"))["f1"]
         assert len(ages) == case.args["num_cells"]
         assert len(set(ages.tolist())) > 10
+
+
+BY_VALUE = """
+struct Params { float dt; int num_particles, max_neighbors; };
+__global__ void step(float4 *at, const float4 *speed, Params p) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= p.num_particles) return;
+  at[i].x += speed[i].x * p.dt;
+  for (int k = 0; k < p.max_neighbors; k++) at[i].y += k;
+}
+int main(int argc, char **argv) {
+  int N = atoi(argv[1]);
+  Params p;
+  p.num_particles = N; p.dt = 0.1f; p.max_neighbors = 32;
+  float4 *at, *speed;
+  cudaMalloc(&at, N * sizeof(float4));
+  cudaMalloc(&speed, N * sizeof(float4));
+  step<<<(N + 255) / 256, 256>>>(at, speed, p);
+}
+"""
+
+
+def test_members_are_what_host_code_sets_them_to(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(BY_VALUE)
+    target = init(str(source), tmp_path / "t")
+    (step,) = target.launches[0].steps
+    assert [e.text for e in step.grid] == ["(p_num_particles + 255) / 256"]
+    assert sizes(target) == {"at": "p_num_particles * 4", "speed": "p_num_particles * 4"}
+    case = next(one for one in target.cases if "host" in one.backends)
+    found = load_case(target, case).scalars
+    assert case.args.keys() == {"seed", "p_num_particles"}
+    assert (found["p_max_neighbors"], found["p_dt"]) == (32, np.float32(0.1))

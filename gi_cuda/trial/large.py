@@ -121,9 +121,11 @@ def _smaller(proposal: Proposal, factor: int) -> Proposal:
     if impossible(proposal, LARGE_CASES):
         return _halved(proposal)
     most = _bytes(proposal) / factor
-    # Between what is too much and what the host has, at most half way at a time.
-    ratio = max(e.device / e.train for e in proposal.extents if e.device > e.train)
-    steps = min(math.ceil(math.log2(factor)), max(1, math.ceil(math.log2(ratio) / 2)))
+    steps = math.ceil(math.log2(factor))
+    ratio = max(one.device / one.train for one in proposal.extents if one.device > one.train)
+    if factor >= ratio:
+        # Between what is too much and what the host has there may be something.
+        steps = max(1, math.ceil(math.log2(ratio) / 2))
     for _ in range(steps):
         if _bytes(proposal) > most:
             proposal = _halved(proposal)

@@ -53,8 +53,7 @@ def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outc
         if isinstance(trouble, Bearable) and borne is None:
             borne = borne_with(attempt(outcome.proposal, PATIENCE))
         if trouble is None or isinstance(trouble, borne or ()):
-            done = (*outcome.done, "buffers as large as the kernel goes")
-            return replace(outcome, proposal=tried, done=done)
+            return replace(outcome, proposal=tried)
         if not isinstance(trouble, Beside):
             break
         further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}

@@ -178,9 +178,10 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
         size = _fixed_size(buffer)
         first = buffer.grown or str(size)
         smaller = str(max(_LARGE, int(size // factor)))
-        note = f"less than the {size} before, so that a launch takes milliseconds"
-        if not buffer.grown:
-            note = f"less than the {size} of the source, so that a launch takes milliseconds"
+        # It may have grown beyond what the source says.
+        less = first.isdigit() and int(first) >= size
+        was = f"{first} of the source" if less else f"{size} before"
+        note = f"less than the {was}, so that a launch takes milliseconds"
         notes = replace(buffer.notes, size=note)
         proposal = with_buffer(
             proposal, replace(buffer, elements=smaller, grown=first, notes=notes)

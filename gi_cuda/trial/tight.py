@@ -14,6 +14,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.trial.changes import with_buffer
 from gi_cuda.trial.facts import names, on_host
@@ -72,9 +73,10 @@ def _loose(proposal: Proposal) -> tuple[str, ...]:
 
 
 def _may_lead(buffer: ProposedBuffer) -> bool:
-    """Whether how far the kernel goes may depend on what a buffer holds."""
+    """Whether how far the kernel goes may depend on what a buffer holds; counters begin at zero."""
     whole = not buffer.element.floating and not buffer.element.truth
-    return buffer.role in ("input", "inout") and (whole or bool(buffer.element.fields))
+    given = buffer.role in ("input", "inout") and buffer.access is not Access.ATOMIC
+    return given and (whole or bool(buffer.element.fields))
 
 
 def _products(proposal: Proposal) -> tuple[str, ...]:

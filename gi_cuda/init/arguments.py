@@ -164,6 +164,26 @@ class _Reader:
         return name
 
 
+def with_members_set(
+    scalars: Sequence[ProposedScalar], use: LaunchSite | None
+) -> tuple[ProposedScalar, ...]:
+    """The scalars; members of structs are what host code sets them to, where that is a number.
+
+    Args:
+        use: a launch that was read with the names of members.
+    """
+    values = {} if use is None else use.values
+    return tuple(
+        replace(one, value=values[one.name], source=True)
+        if one.member
+        and one.name in values
+        and one.count == 1
+        and not (isinstance(values[one.name], float) and not one.element.floating)
+        else one
+        for one in scalars
+    )
+
+
 def _cannot(source: Chosen, what: str, argument: Argument, shape: Shape | None) -> UserError:
     kind = argument.text + ("&" if argument.reference else "")
     said = f"{what} of {source.kernel.name} is of type `{kind}`, which no target can pass"

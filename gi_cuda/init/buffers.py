@@ -89,6 +89,7 @@ class ProposedBuffer:
         addresses: buffers into which its items point, and at which byte of an item.
         const: whether the source says that nothing is written to it.
         copied: whether host code sets the variable.
+        known: members of its structs of which there is an expression of sizes, each with that.
     """
 
     name: str
@@ -107,6 +108,7 @@ class ProposedBuffer:
     addresses: tuple[tuple[str, int], ...] = ()
     const: bool = False
     copied: bool = False
+    known: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_whole(self) -> bool:

@@ -130,7 +130,8 @@ def _made(proposal: Proposal, buffer: ProposedBuffer) -> str:
     if _zeros(buffer):
         return f"np.zeros({size}, dtype=np.{_numpy(element)})"
     if element.fields:
-        return f"random_items({_layout_name(buffer)}, {items}, seed)"
+        known = ", ".join(f"{_quoted(name)}: {_in_python(text)}" for name, text in buffer.known)
+        return f"random_items({_layout_name(buffer)}, {items}, seed, {{{known}}})"
     if _same(buffer) and buffer.fill is not None:
         low = buffer.fill.low
         made = f"full({size}, {low}" if low else f"zeros({size}"
@@ -177,13 +178,18 @@ def times(items: str, parts: int) -> str:
 
 _RANDOM_ITEMS = '''
 
-def random_items(layout: np.dtype, items: int, seed: int) -> np.ndarray:
-    """Random structs as bytes: real numbers in [0, 1), whole ones below 100."""
+def random_items(
+    layout: np.dtype, items: int, seed: int, known: dict[str, int]
+) -> np.ndarray:
+    """Structs as bytes: members that are known, random real numbers in [0, 1), whole ones below
+    100."""
     rng = np.random.default_rng(seed)
     found = np.zeros(items, dtype=layout)
     for name in layout.names:
         part = found[name]
         real = np.issubdtype(part.dtype, np.floating)
         part[...] = rng.random(part.shape) if real else rng.integers(0, 100, part.shape)
+    for name, value in known.items():
+        found[name] = value
     return found.view(np.uint8)
 '''

@@ -97,7 +97,7 @@ def _including(file: Path, repository: Repository) -> Iterator[Path]:
                     seen.add(other)
                     further.append(other)
         yield from (one for one in further if one.suffix in _COMPILED)
-        frontier = [one for one in further if one.suffix not in _COMPILED]
+        frontier = further
 
 
 def _leads(includer: Path, name: str, file: Path) -> bool:

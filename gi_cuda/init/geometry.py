@@ -155,11 +155,12 @@ def _assumed(
     block = tuple(bare(_with(text, numbers)) for text in block)
     if not _can_be(("1",), block):
         return None
+    grid = tuple(bare(_with(text, numbers)) for text in grid)
     if any(_names((text,)) <= usable for text in grid):
         # How many there are of what lies along another dimension: some.
-        several = {text: _SEVERAL for text in grid if _WORD.fullmatch(text) and text not in usable}
+        several = {text: _SEVERAL for text in grid if not _names((text,)) <= usable}
+        grid = tuple(several.get(text, text) for text in grid)
         numbers = {**several, **numbers}
-    grid = tuple(bare(_with(text, numbers)) for text in grid)
     shared = bare(_with(shared, numbers))
     if not shared or not _names((shared,)) <= usable:
         shared = _shared(source, block)

@@ -86,12 +86,13 @@ def _constants(code: CudaFile) -> Iterator[tuple[str, str]]:
 
 
 def _enumerators(code: CudaFile, listed: Node) -> Iterator[tuple[str, str]]:
-    value = "-1"
+    last, behind = "-1", 0
     for node in listed.named_children:
         name = node.child_by_field_name("name")
         if node.type == "enumerator" and name is not None:
             given = node.child_by_field_name("value")
-            value = f"{value} + 1" if given is None else code.of(given)
+            last, behind = (last, behind + 1) if given is None else (code.of(given), 0)
+            value = f"{last} + {behind}" if behind else last
             with suppress(ExpressionError):
                 value = str(parse(value).evaluate({}))
             yield code.of(name), bracketed(value)
@@ -179,6 +180,7 @@ class Locals:
         declared: types, without qualifiers.
         pointers: how many ``*`` or ``[]`` a declaration puts on a name.
         allocated: the bytes of what a pointer points to.
+        aliases: what types the function gives names of its own.
     """
 
     def __init__(self, code: CudaFile, at: Node, *, starts: bool) -> None:
@@ -187,6 +189,7 @@ class Locals:
         self.declared: dict[str, str] = {}
         self.pointers: dict[str, int] = {}
         self.allocated: dict[str, Node] = {}
+        self.aliases: dict[str, str] = {}
         for child in code.root.children:
             if child.type == "declaration":
                 self._note(child)
@@ -200,6 +203,8 @@ class Locals:
             self._note_declaration(node)
         elif node.type == "call_expression":
             self._note_call(node)
+        elif node.type in ("alias_declaration", "type_definition"):
+            self._note_alias(node)
         elif node.type == "assignment_expression":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             operator = node.child_by_field_name("operator")
@@ -210,6 +215,12 @@ class Locals:
                     values.clear()
                 # Set more than once, perhaps conditionally: nobody knows to what.
                 values.append(right if plain else None)
+
+    def _note_alias(self, node: Node) -> None:
+        name = node.child_by_field_name("name") or node.child_by_field_name("declarator")
+        kind = node.child_by_field_name("type")
+        if name is not None and kind is not None and name.type == "type_identifier":
+            self.aliases[self._code.of(name)] = " ".join(self._code.of(kind).split())
 
     def _always_before(self, assignment: Node, left: Node, right: Node) -> bool:
         """Whether what a name held before an assignment is never what it holds at the place."""

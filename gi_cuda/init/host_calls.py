@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, first_macro
 from gi_cuda.init.host import HostCode, parameters, plain_name
-from gi_cuda.init.sizes import bracketed, divided_up
+from gi_cuda.init.sizes import LONGEST, bracketed, divided_up
 from gi_cuda.spec.expression import ExpressionError, parse
 
 _DIVIDED_UP = re.compile(r"(?i)i?div_?(round_?)?up|ceil_?div|div_?ceil|cdiv|.*_?divup|updiv")
@@ -86,6 +86,8 @@ def _filled(text: str, given: Mapping[str, str], named: Callable[[str], str | No
             return None
         known[word] = bracketed(value)
     filled = _WORD.sub(lambda match: known[match[0]], text)
+    if len(filled) > LONGEST:
+        return None
     try:
         parse(filled)
     except ExpressionError:

@@ -22,7 +22,7 @@ from gi_cuda.init.host import (
     without_casts,
 )
 from gi_cuda.init.host_calls import value_of_call
-from gi_cuda.init.sizes import bare, bracketed, is_count_name
+from gi_cuda.init.sizes import LONGEST, bare, bracketed, is_count_name
 from gi_cuda.spec.expression import ExpressionError
 from gi_cuda.spec.expression import parse as parse_expression
 
@@ -31,8 +31,10 @@ _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
 _OPERATORS = re.compile(r"[-+*/%&|^<>]|<<|>>|[<>=!]=|&&|\|\|")
 _LISTS = ("argument_list", "initializer_list", "parameter_list")
 _EXTENTS = ("dim3", "uint3", "auto")
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_UNSCOPED = re.compile(r"(?<!::)\b[A-Za-z_]\w*")
 _DEPTH = 12
+"""Expressions and names within each other that are followed; two names may hold each other."""
+
 _CALLERS = 3
 """Callers of callers that are asked what they pass."""
 
@@ -56,6 +58,9 @@ class Resolver:
         self._known = known
         self._locals = host.before(at, starts=known.starts)
         self._function = enclosing_function(at)
+        # What names stand for at each depth: whatever holds whatever, each is read once.
+        self._names: dict[tuple[str, int], str | None] = {}
+        self._extents: dict[tuple[str, int], tuple[str, ...] | None] = {}
 
     @cached_property
     def _caller(self) -> tuple[Resolver, Node] | None:
@@ -110,7 +115,19 @@ class Resolver:
             own = self._code.of(node).strip()
             # A name alone is read as a type.
             text = self._name(own, 0) if own.isidentifier() else self.expression(node)
-            yield text or self._template(own) or own
+            yield text or self._type(own)
+
+    def _type(self, text: str, depth: int = 0) -> str:
+        """A type without the names that the function gives to types."""
+
+        def meant(match: re.Match[str]) -> str:
+            alias = self._locals.aliases.get(match[0]) if depth < _DEPTH else None
+            if alias is not None:
+                return self._type(alias, depth + 1)
+            return self._template(match[0]) or match[0]
+
+        found = _UNSCOPED.sub(meant, text)
+        return found if len(found) <= LONGEST else text
 
     def bytes(self, node: Node) -> str | None:
         """The bytes that are allocated for a pointer."""
@@ -128,6 +145,15 @@ class Resolver:
         passed = self._passed(own) if node.type == "identifier" else None
         return own if passed is None else passed[0].origin(passed[1])
 
+    def other_names(self, name: str) -> Iterator[str]:
+        """The variables that one, or a member, is set to: that to which it is, and so on."""
+        for _ in range(_DEPTH):
+            value = self._value(name)
+            if value is None or without_casts(value).type != "identifier":
+                return
+            name = self._code.of(without_casts(value))
+            yield name
+
     def made_from_others(self, node: Node) -> str | None:
         """What a local, or an expression, is computed from; None for a plain name of its own."""
         if node.type != "identifier":
@@ -140,10 +166,12 @@ class Resolver:
         if node.type != "identifier":
             return None
         declared = self._locals.declared.get(self._code.of(node))
-        return None if declared is None else self._template(declared) or declared
+        return None if declared is None else self._type(declared)
 
-    def number(self, node: Node) -> int | float | None:
+    def number(self, node: Node, depth: int = 0) -> int | float | None:
         """The value of a constant."""
+        if depth > _DEPTH:
+            return None
         text = self.expression(node)
         if text is not None:
             try:
@@ -151,13 +179,18 @@ class Resolver:
             except ExpressionError:
                 return None
         if node.type == "identifier" and (value := self._value(self._code.of(node))) is not None:
-            return self.number(value)
+            return self.number(value, depth + 1)
         shown = self._code.of(node).strip()
         if node.type == "identifier" and (passed := self._passed(shown)) is not None:
-            return passed[0].number(passed[1])
+            return passed[0].number(passed[1], depth + 1)
         if node.type == "identifier" and (macro := first_macro(self._codes, shown)) is not None:
             shown = macro.body
         return float(shown.rstrip("fFlL")) if _REAL.fullmatch(shown) else None
+
+    def number_of(self, name: str) -> int | float | None:
+        """The number that a variable, or a member, is set to."""
+        value = self._value(name)
+        return None if value is None else self.number(value)
 
     def extent(self, node: Node, depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block: a ``dim3``, or a number."""
@@ -165,27 +198,36 @@ class Resolver:
             return None
         own = self._code.of(node).strip()
         if node.type == "identifier":
-            if self._is_set_by_parts(own):
-                return self._by_parts(own, depth)
-            value = self._value(own)
-            if value is not None and self._locals.declared.get(own) in _EXTENTS:
-                return self.extent(value, depth + 1)
-            passed = self._passed(own)
-            if passed is not None:
-                return passed[0].extent(passed[1], depth + 1)
+            key = own, depth
+            if key not in self._extents:
+                self._extents[key] = self._named_extent(node, own, depth)
+            return self._extents[key]
         if node.type in ("call_expression", "compound_literal_expression"):
             called = node.child_by_field_name("function") or node.child_by_field_name("type")
             given = node.child_by_field_name("arguments") or node.child_by_field_name("value")
             if called is not None and given is not None and self._code.of(called) in _EXTENTS:
                 return self.extent(given, depth + 1)
         if node.type in _LISTS:
-            return self.extents(node.named_children)
+            return self.extents(node.named_children, depth)
         text = self.expression(node, depth)
         return None if text is None else (bare(text),)
 
-    def extents(self, nodes: Sequence[Node]) -> tuple[str, ...] | None:
+    def _named_extent(self, node: Node, own: str, depth: int) -> tuple[str, ...] | None:
+        """What a name stands for as a grid or a block."""
+        if self._is_set_by_parts(own):
+            return self._by_parts(own, depth)
+        value = self._value(own)
+        if value is not None and self._locals.declared.get(own) in _EXTENTS:
+            return self.extent(value, depth + 1)
+        passed = self._passed(own)
+        if passed is not None:
+            return passed[0].extent(passed[1], depth + 1)
+        text = self.expression(node, depth)
+        return None if text is None else (bare(text),)
+
+    def extents(self, nodes: Sequence[Node], depth: int = 0) -> tuple[str, ...] | None:
         """A grid or a block of which the numbers stand beside each other."""
-        parts = [self.expression(child) for child in nodes if child.type != "comment"]
+        parts = [self.expression(child, depth) for child in nodes if child.type != "comment"]
         known = tuple(bare(part) for part in parts if part is not None)
         return known if len(known) == len(parts) and 1 <= len(parts) <= 3 else None
 
@@ -215,8 +257,10 @@ class Resolver:
 
     def expression(self, node: Node, depth: int = 0) -> str | None:
         """An integer expression over scalars and parameters, None if it is none."""
-        if depth > _DEPTH:
-            return None
+        text = None if depth > _DEPTH else self._expression(node, depth)
+        return None if text is None or len(text) > LONGEST else text
+
+    def _expression(self, node: Node, depth: int) -> str | None:
         kind, own = node.type, self._code.of(node).strip()
         if own in self._known.scalars:
             return self._known.scalars[own]
@@ -227,6 +271,8 @@ class Resolver:
             return self._name(own.rpartition("::")[2], depth)
         if kind == "field_expression":
             return self._component(node, depth)
+        if kind == "subscript_expression":
+            return self._item(node, depth)
         if kind == "parenthesized_expression":
             inner = self.expression(node.named_children[0], depth + 1)
             return None if inner is None else bracketed(inner)
@@ -251,6 +297,13 @@ class Resolver:
         return None
 
     def _name(self, name: str, depth: int) -> str | None:
+        key = name, depth
+        if key not in self._names:
+            self._names[key] = self._named(name, depth)
+        return self._names[key]
+
+    def _named(self, name: str, depth: int) -> str | None:
+        """What a name stands for."""
         if name in self._known.scalars:
             return self._known.scalars[name]
         if name in self._known.kept:
@@ -311,6 +364,8 @@ class Resolver:
             if inner is None:
                 return None
             body = re.sub(rf"\b{word}\b", lambda _, text=inner: text, body)  # type: ignore[misc]
+            if len(body) > LONGEST:
+                return None
         try:
             parse_expression(_INTEGER.sub(r"\1", body))
         except ExpressionError:
@@ -330,6 +385,16 @@ class Resolver:
         if extent is None:
             return None
         return bracketed(extent[index]) if index < len(extent) else "1"
+
+    def _item(self, node: Node, depth: int) -> str | None:
+        """``grid[0]`` of an array whose items are set one by one, or where it is declared."""
+        value = self._value(self._code.of(node).strip())
+        base, index = node.child_by_field_name("argument"), node.child_by_field_name("indices")
+        if value is None and base is not None and index is not None:
+            at, listed = self._code.of(index)[1:-1].strip(), self._value(self._code.of(base))
+            if at.isdigit() and listed is not None and listed.type == "initializer_list":
+                value = next(iter(listed.named_children[int(at) :]), None)
+        return None if value is None else self.expression(value, depth + 1)
 
     def _binary(self, node: Node, depth: int) -> str | None:
         left, right = node.child_by_field_name("left"), node.child_by_field_name("right")

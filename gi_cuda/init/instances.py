@@ -58,6 +58,9 @@ def instance_of(
         elif text is None or not _is_constant(types, text, active):
             text = made.get(index) or _enumerator(source, parameter, text)
             text = text or _number(parameter, types)
+        elif text.isdigit() and _last(parameter.type) in types.enums:
+            # A number alone is no value of an enumeration.
+            text = f"{parameter.type}({text})"
         words.append(text)
     # Those left out have their defaults.
     name = f"{kernel.name}<{', '.join(words)}>"

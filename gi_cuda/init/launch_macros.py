@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from gi_cuda.grammar.frontends.cuda.file import CudaFile, of_source
 from gi_cuda.grammar.presence import TOKENS, Macro
@@ -16,6 +17,16 @@ _QUOTED = re.compile(r"(?<!#)#(?!#)\s*\w+")
 _OPENING, _CLOSING = "([{", ")]}"
 _DEPTH = 8
 """Macros within macros that are written out."""
+
+_MOST = 1 << 17
+"""Characters that macros of a file stand for, at most: one of ten others can have any number."""
+
+
+@dataclass
+class _Room:
+    """How many more characters may be written out in a file."""
+
+    left: int = _MOST
 
 
 def written_out(code: CudaFile, around: Sequence[CudaFile] = ()) -> CudaFile:
@@ -41,7 +52,8 @@ def written_out(code: CudaFile, around: Sequence[CudaFile] = ()) -> CudaFile:
     if not usable and "<<<" not in code.text:
         return code
     texts = [code.text[part.start : part.end] for part in code.source.stretches]
-    new = [_replaced(text, usable, takes) for text in texts]
+    room = _Room()
+    new = [_replaced(text, usable, takes, room) for text in texts]
     if new == texts:
         return code
     return of_source(code.path, code.source.with_texts(new))
@@ -56,9 +68,13 @@ def _plain(body: str) -> str:
 
 
 def _replaced(
-    text: str, usable: Mapping[str, Macro], takes: Mapping[str, Macro], depth: int = 0
+    text: str,
+    usable: Mapping[str, Macro],
+    takes: Mapping[str, Macro],
+    room: _Room,
+    depth: int = 0,
 ) -> str:
-    """A text with its calls of macros written out.
+    """A text with its calls of macros written out, as long as there is room.
 
     Args:
         usable: macros that are always.
@@ -88,7 +104,11 @@ def _replaced(
             if match[0] not in usable and not any("<<<" in one for one in given):
                 continue
         inner = {name: one for name, one in usable.items() if name != match[0]}
-        new = _replaced(_filled(macro, given), inner, takes, depth + 1)
+        filled = _filled(macro, given)
+        room.left -= len(filled)
+        if room.left < 0:
+            break
+        new = _replaced(filled, inner, takes, room, depth + 1)
         pieces += [text[done:start], new, "\n" * text.count("\n", start, end)]
         done = end
     return "".join([*pieces, text[done:]])

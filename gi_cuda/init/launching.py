@@ -33,7 +33,8 @@ class LaunchSite:
             can be said.
         branch: what names are in the branch of a switch that the launch is in.
         templates: template arguments, as the host code writes them.
-        values: what the host code passes for a parameter, where that is a number.
+        values: what the host code passes for a parameter, or sets a member of a struct to that it
+            passes, where that is a number.
         computed: for a parameter that the host code computes from others, how.
         types: declared type of each argument, where there is one.
         passed: the text of what each parameter gets, as host code has it.
@@ -124,11 +125,15 @@ def _site(
         own = known.members.get(argument.name, {})
         here |= {f"{code.of(passes).strip()}{path}": name for path, name in own.items()}
     plain = Resolver(host, node, types, KnownNames(starts=True))
+    for text, name in [*here.items()]:
+        for other in plain.other_names(text):
+            here.setdefault(other, name)
     resolver = Resolver(host, node, types, replace(known, scalars=here))
     # How many threads a block has is no matter of how much data there is.
     of_block = Resolver(host, node, types, replace(known, scalars=here, own=False))
     loose = Resolver(host, node, types, replace(known, scalars=here, own=False, free=True))
-    values = {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
+    values = {n: v for text, n in here.items() if (v := plain.number_of(text)) is not None}
+    values |= {a.name: v for a, n in passed if (v := plain.number(n)) is not None}
     declared = {a.name: t for a, n in passed if (t := resolver.declared_type(n)) is not None}
     return LaunchSite(
         place=code.place(node),

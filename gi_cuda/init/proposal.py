@@ -12,8 +12,9 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.out_of_reach import out_of_reach
 from gi_cuda.grammar import Function, KeptInclude, LineIndex
 from gi_cuda.init.access import is_compared
-from gi_cuda.init.arguments import Arguments, read_arguments
+from gi_cuda.init.arguments import Arguments, read_arguments, with_members_set
 from gi_cuda.init.buffers import ProposedBuffer, judged
+from gi_cuda.init.cases import Second, second_of
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
 from gi_cuda.init.geometry import Launching, launching, with_room
@@ -22,12 +23,14 @@ from gi_cuda.init.hidden import as_headers_have
 from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
+from gi_cuda.init.member_counts import with_member_counts
 from gi_cuda.init.members import ProposedScalar, ProposedStruct, written_members
 from gi_cuda.init.sizes import (
     Extent,
     elements,
     extents,
     is_count_name,
+    is_few,
     is_looped,
     is_of_window,
     rounds_down,
@@ -64,6 +67,7 @@ class Proposal:
         headers: what else is included.
         use: the launch that it was read from.
         further: launches of other kernels behind that of the first.
+        second: how much data there is in the second case of each role.
         left_out: where the mask of a warp function leaves out a thread that calls it; "" where that
             was not seen.
         mark: what stands where something was assumed.
@@ -88,6 +92,7 @@ class Proposal:
     launching: Launching
     use: LaunchSite | None = None
     further: tuple[Step, ...] = ()
+    second: Second = Second.NONE
     left_out: str = ""
     mark: str = MARK
 
@@ -142,6 +147,7 @@ def propose(
         frozenset(s.name for s in data.scalars if "int" in s.element.type) | active,
         data.extents,
     )
+    sizes = with_room(data.extents, [launch], _known(data.buffers), defaults)
     places = LineIndex(source.code.source)
     define = {name: text for name, text in compilation.define.items() if name not in active}
     return Proposal(
@@ -156,13 +162,14 @@ def propose(
         headers=source.headers,
         compilation=replace(compilation, define=define),
         parameters=parameters,
-        buffers=_all(source, data.buffers, symbols),
+        buffers=with_member_counts(_all(source, data.buffers, symbols), data.extents, source.texts),
         scalars=data.scalars,
         structs=given.structs,
         arguments=given.names,
-        extents=with_room(data.extents, [launch], _known(data.buffers), defaults),
+        extents=sizes,
         launching=launch,
         use=data.launches.use,
+        second=second_of(sizes),
     )
 
 
@@ -249,6 +256,7 @@ def _data(
 
     if members:
         launches = read()
+        given = replace(given, scalars=with_members_set(given.scalars, launches.use))
     saying = _counting(source, given.scalars, launches.use)
     scalars = consistent(given.scalars, saying, source.body)
     counting = counted = _counting(source, scalars, launches.use)
@@ -372,10 +380,14 @@ def _counting(
     numbers = [s for s in numbers if "int" in s.element.type and not s.element.truth]
     whole = [s.name for s in numbers]
     told: set[str] = set()
+    fixed: set[str] = set()
     if use is not None:
         further = [*use.allocated.values(), *use.computed.values()]
         said = set(_words([], [*(use.grid or ()), *further]))
         told = {s.name for s in numbers if s.name in said and not is_of_window(s.meaning)}
+        if use.grid is not None and use.allocated:
+            # What host code has few of, and neither launches nor allocates by, is no data.
+            fixed = {s.name for s in numbers if s.name not in said and is_few(use.values, s.name)}
         pointers = {argument.name for argument in source.kernel.arguments if argument.pointers}
         apart = not any(s.member for s in scalars)
         if told and use.grid is not None and apart and pointers <= use.allocated.keys():
@@ -386,7 +398,10 @@ def _counting(
         s.name
         for s in numbers
         if s.name in told
-        or is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
+        or (
+            s.name not in fixed
+            and is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
+        )
     ]
 
 

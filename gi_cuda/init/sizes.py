@@ -35,6 +35,9 @@ _LARGE = 64
 
 _FOLLOWED = 8
 
+LONGEST = 2000
+"""Characters of an expression, at most: names that each stand for two others double it."""
+
 _TRAIN = {1: (10007,), 2: (121, 90), 3: (28, 25, 21), 4: (12, 11, 10, 9)}
 _HELD_OUT = {1: (7777,), 2: (75, 102), 3: (22, 31, 19), 4: (10, 9, 13, 8)}
 _QUADRATIC = ((601,), (449,), (4096,))
@@ -63,12 +66,6 @@ class Extent:
     note: str = ""
     device_note: str = ""
     blocks: bool = False
-
-
-def held_out_on_device(extents: Sequence[Extent]) -> list[int]:
-    """What each extent is in the held-out case on a GPU: of the first of data half as much."""
-    first = next((one for one in extents if not one.blocks), None)
-    return [max(1, one.device // (2 if one is first else 1)) for one in extents]
 
 
 def is_count_name(name: str, *, compared: bool) -> bool:
@@ -135,7 +132,13 @@ def _small(names: Sequence[str], host: Mapping[str, int | float]) -> dict[str, i
     known = {name: value for name in names if isinstance(value := host.get(name), int)}
     if not any(map(_whole, known.values())):
         return {}
-    return {name: value for name, value in known.items() if 0 < value < _LARGE}
+    return {name: value for name, value in known.items() if is_few(host, name)}
+
+
+def is_few(host: Mapping[str, int | float], name: str) -> bool:
+    """Whether host code has a number so small that it is hardly one of much data."""
+    value = host.get(name)
+    return isinstance(value, int) and 0 < value < _LARGE
 
 
 def _whole(value: int | float | None) -> int | None:
@@ -229,6 +232,8 @@ def small_enough(
         return sizes
     train = _shrunk({e.name: e.train for e in sizes}, largest, _ELEMENTS)
     held_out = _shrunk({e.name: e.held_out for e in sizes}, largest, _ELEMENTS)
+    if train == held_out and any(e.train != e.held_out for e in sizes):
+        held_out = {name: max(1, value // 2) for name, value in held_out.items()}
     device = _shrunk({e.name: e.device for e in sizes}, largest, _DEVICE_ELEMENTS)
     return tuple(
         replace(e, train=train[e.name], held_out=held_out[e.name], device=device[e.name])
@@ -330,6 +335,8 @@ def elements(bytes_: str, size: int) -> str | None:
 
     None where that does not come out even, or where Python would calculate otherwise than C.
     """
+    with suppress(ExpressionError):
+        bytes_ = str(parse(bytes_).evaluate({}))
     if not re.fullmatch(r"[\w\s()+\-*/]+", bytes_):
         return None
     if bytes_.isdigit():
@@ -374,6 +381,8 @@ def constant(code: CudaFile, text: str) -> int | None:
         if not words:
             break
         text = re.sub(r"[A-Za-z_]\w*", lambda m: f"({known.get(m[0], m[0])})", text)
+        if len(text) > LONGEST:
+            return None
     try:
         return parse(text).evaluate({})
     except ExpressionError:

@@ -9,11 +9,12 @@ from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
 from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer
 from gi_cuda.init.build_files import own_build
+from gi_cuda.init.cases import LARGE, TRAIN, cases
 from gi_cuda.init.data_module import data_py, times
 from gi_cuda.init.proposal import Proposal, Step, python_name
 from gi_cuda.init.readme import origins, readme, relative
 from gi_cuda.init.repository import repository_of
-from gi_cuda.init.sizes import bracketed, held_out_on_device
+from gi_cuda.init.sizes import bracketed
 from gi_cuda.init.toml import Noted, behind, table
 from gi_cuda.init.tuning import Tunable
 
@@ -135,7 +136,8 @@ _ROLES = {
 
 
 def _buffers(proposal: Proposal) -> Iterator[str]:
-    comment = "Sizes are in elements of a buffer's type, as the host code allocates them."
+    comment = "Sizes are in elements of a buffer's type, as the host code allocates them"
+    comment += ", or as it says." if any(b.notes.size for b in proposal.buffers) else "."
     if any(not buffer.elements for buffer in proposal.buffers):
         comment = f"{proposal.mark}: the size of each buffer, in elements of its type. Assumed"
         comment += f" where it says so:\none item for each {' x '.join(proposal.counts)}."
@@ -341,25 +343,21 @@ def _accuracy(types: Sequence[str]) -> float:
 
 def _cases(proposal: Proposal) -> Iterator[str]:
     extents = proposal.extents
-    same = all(e.device == e.train for e in extents)
+    every = cases(extents, proposal.second)
+    same = not any(case.device for case in every)
     fitness = "Cases: train ones give fitness, held-out ones only ever validate."
     fitness = "\n".join([fitness, *(f"{e.name}: {e.note}" for e in extents if e.note)])
     large = f"{proposal.mark}: sizes worth the while of a GPU."
     large = "\n".join([large, *(f"{e.name}: {e.device_note}" for e in extents if e.device_note)])
-    cases = [
-        (fitness, "train", "train", False, [e.train for e in extents]),
-        ("", "held-out", "held-out", False, [e.held_out for e in extents]),
-        (large, "large", "train", True, [e.device for e in extents]),
-        ("", "large-held-out", "held-out", True, held_out_on_device(extents)),
-    ]
-    for seed, (comment, name, role, gpu, sizes) in enumerate(cases[: 2 if same else 4], 1):
-        counts = {python_name(e.name): size for e, size in zip(extents, sizes, strict=True)}
+    comments = {TRAIN: fitness, LARGE: large}
+    for seed, case in enumerate(every, 1):
+        counts = {python_name(e.name): n for e, n in zip(extents, case.sizes, strict=True)}
         yield table(
             "[[case]]",
-            comment,
-            name=name,
-            role=role,
-            backends=None if same else backends_on_gpus(gpu=gpu),
+            comments.get(case.name, ""),
+            name=case.name,
+            role=case.role,
+            backends=None if same else backends_on_gpus(gpu=case.device),
             args={"seed": seed, **counts},
         )
 

@@ -13,13 +13,13 @@ from gi_cuda.errors import MachineError, UserError
 from gi_cuda.evaluate.baseline import check_against_source
 from gi_cuda.evaluate.checks.effects import inert, read_effects
 from gi_cuda.init import Proposal, files, write_folder
-from gi_cuda.init.sizes import held_out_on_device
+from gi_cuda.init.cases import held_out_on_device
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import load_target
 from gi_cuda.subject import Subject, load_subject
 from gi_cuda.trial import troubles
 from gi_cuda.trial.changes import guessed
-from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, plan
+from gi_cuda.trial.facts import CASES, JUDGED, LARGE_CASES, bytes_of, impossible, on_host, plan
 from gi_cuda.trial.reach import Counted, Reach, counted_in, reach_of
 from gi_cuda.trial.resizing import BRIEF, GPU_BRIEF
 from gi_cuda.trial.running import Built, built_in, confirmed, crowded, explored
@@ -76,7 +76,7 @@ class Attempts:
             return Impossible(what)
         if not any(b.role in JUDGED for b in proposal.buffers):
             return Unjudged()
-        for case in CASES:
+        for case in on_host(proposal):
             seconds = bytes_of(proposal, plan(proposal, case)) * _A_BYTE
             if seconds > patience:
                 return Slow(case, seconds, over=False)

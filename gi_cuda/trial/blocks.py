@@ -15,7 +15,7 @@ from dataclasses import replace
 from gi_cuda.init import Proposal
 from gi_cuda.init.sizes import Extent
 from gi_cuda.spec.expression import ExpressionError
-from gi_cuda.trial.facts import CASES, is_handy, plan
+from gi_cuda.trial.facts import is_handy, on_host, plan
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.search import Attempt, Outcome
 from gi_cuda.trial.troubles import Bearable, Beside, Slow, Trouble
@@ -70,7 +70,7 @@ def several_blocks(proposal: Proposal) -> Proposal | None:
 def _fewest(proposal: Proposal) -> int:
     """How many blocks the case has that has fewest."""
     try:
-        return min(math.prod(plan(proposal, case).grid) for case in CASES)
+        return min(math.prod(plan(proposal, case).grid) for case in on_host(proposal))
     except ExpressionError:
         return 0
 

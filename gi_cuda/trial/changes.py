@@ -32,6 +32,8 @@ def with_buffer(proposal: Proposal, buffer: ProposedBuffer) -> Proposal:
 def resized(proposal: Proposal, change: Callable[[Extent, int], int], note: str) -> Proposal:
     """With other sizes of data in the cases for the host, and why behind those that differ.
 
+    What train and held-out case had different stays so.
+
     Args:
         change: from an extent and its size in a case to the new one.
     """
@@ -42,6 +44,8 @@ def resized(proposal: Proposal, change: Callable[[Extent, int], int], note: str)
         train, held_out = change(one, one.train), change(one, one.held_out)
         if (train, held_out) == (one.train, one.held_out):
             return one
+        if train == held_out and one.train != one.held_out:
+            held_out *= 2  # what was a multiple still is
         return replace(one, train=train, held_out=held_out, note=note)
 
     return replace(proposal, extents=tuple(map(changed, proposal.extents)))

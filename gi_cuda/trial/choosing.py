@@ -15,6 +15,8 @@ from gi_cuda.trial.blocks import with_several_blocks
 from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
+from gi_cuda.trial.second import with_second_cases
+from gi_cuda.trial.tight import with_tight_buffers
 
 BUDGET = 45.0
 """Seconds in which trials are begun, of all kernels together."""
@@ -28,8 +30,14 @@ BLOCKS = 5.0
 REACH = 10.0
 """The same of data with which more of a kernel is reached."""
 
+TIGHT = 8.0
+"""The same of buffers that are no larger than the kernel goes."""
+
 LARGE = 8.0
 """The same of the sizes for a GPU."""
+
+SECOND = 5.0
+"""The same of buffers that are too small for other random numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +69,11 @@ class ProposalTrials:
         outcome = with_several_blocks(outcome, attempts.attempt, time.monotonic() + BLOCKS)
         until = time.monotonic() + REACH
         outcome = with_more_reached(outcome, attempts.attempt, attempts.reach, until)
+        until = time.monotonic() + TIGHT
+        outcome = with_tight_buffers(outcome, attempts.attempt, until)
         until = time.monotonic() + LARGE
-        return with_large_cases(outcome, attempts.attempt, attempts.large, until)
+        outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
+        return with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
 
     def best(
         self, every: Sequence[Ranked], propose: Callable[[str | None], Proposal]

@@ -7,18 +7,19 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from functools import partial
 
-from gi_cuda.backends.protocol.requests import STATIC_SHARED
+from gi_cuda.backends.protocol.requests import STATIC_SHARED, Beyond
 from gi_cuda.backends.protocol.undefined import UNDEFINED
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
 from gi_cuda.init.consistent import is_pitch_name
 from gi_cuda.init.members import ProposedScalar
 from gi_cuda.trial.changes import Mend, guessed, resized, with_buffer, with_scalars
-from gi_cuda.trial.facts import JUDGED
+from gi_cuda.trial.facts import JUDGED, plan
 from gi_cuda.trial.resizing import fewer_threads, other_block
-from gi_cuda.trial.troubles import Died, Roles, Varying
+from gi_cuda.trial.troubles import Beside, Died, Roles, Varying
 
 _ZEROS = Fill(0, 1)
+_INDICES = Fill(0, 16)
 _GIVEN = ("input", "inout")
 _ROWS = (128, 1024)
 """Lengths of rows that are tried."""
@@ -76,6 +77,28 @@ def steady(proposal: Proposal, trouble: Varying) -> Iterator[Mend]:
 
 def _as(buffer: ProposedBuffer, role: str, note: str) -> ProposedBuffer:
     return replace(buffer, role=role, notes=replace(buffer.notes, role=note))
+
+
+def within(proposal: Proposal, trouble: Beside) -> Iterator[Mend]:
+    """With small indices, where others lead far beyond what the source says there is."""
+    if any(_is_far(proposal, case, name, one) for case, name, one in _beyond(trouble)):
+        note = "small, as they may be indices"
+        found = _filled(proposal, _whole_numbers, _INDICES, note)
+        if found != proposal:
+            yield Mend(found, f"whole numbers below {_INDICES.high}")
+
+
+def _beyond(trouble: Beside) -> Iterator[tuple[str, str, Beyond]]:
+    for case, seen in trouble.seen.items():
+        yield from ((case, name, one) for name, one in seen.items())
+
+
+def _is_far(proposal: Proposal, case: str, name: str, beyond: Beyond) -> bool:
+    """Whether a kernel goes as far beyond a buffer as that is long, which the source says."""
+    buffer = next((one for one in proposal.buffers if one.name == name), None)
+    if buffer is None or buffer.elements is None or buffer.grown:
+        return False
+    return beyond.least > plan(proposal, case).items[name] * buffer.element.bytes
 
 
 def nearer(proposal: Proposal) -> Iterator[Mend]:

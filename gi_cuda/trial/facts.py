@@ -8,15 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.cases import HELD_OUT, LARGE, LARGE_HELD_OUT, TRAIN, cases, every_case
 from gi_cuda.init.geometry import Launching
-from gi_cuda.init.sizes import Extent, bracketed, held_out_on_device
+from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import ExpressionError, parse
 
-TRAIN, HELD_OUT = "train", "held-out"
 CASES = (TRAIN, HELD_OUT)
-"""The cases that a proposal has on the host."""
+"""The first cases of a proposal on the host."""
 
-LARGE, LARGE_HELD_OUT = "large", "large-held-out"
 LARGE_CASES = (LARGE, LARGE_HELD_OUT)
 """Those that it has on a GPU."""
 
@@ -57,7 +56,7 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
         ExpressionError: one that is computed has no value.
     """
     known = {one.name: one.default for one in proposal.parameters if one.active}
-    known |= _sizes(proposal.extents, case)
+    known |= _sizes(proposal, case)
     for scalar in proposal.scalars:
         if scalar.computed is not None:
             known[scalar.name] = parse(scalar.computed).evaluate(known)
@@ -66,14 +65,22 @@ def names(proposal: Proposal, case: str) -> dict[str, int]:
     return known
 
 
-def _sizes(extents: Sequence[Extent], case: str) -> dict[str, int]:
-    values = {
-        TRAIN: [one.train for one in extents],
-        HELD_OUT: [one.held_out for one in extents],
-        LARGE: [one.device for one in extents],
-        LARGE_HELD_OUT: held_out_on_device(extents),
-    }
-    return {one.name: value for one, value in zip(extents, values[case], strict=True)}
+def _sizes(proposal: Proposal, case: str) -> dict[str, int]:
+    every = every_case(proposal.extents, proposal.second)
+    sizes = next(one.sizes for one in every if one.name == case)
+    return {one.name: value for one, value in zip(proposal.extents, sizes, strict=True)}
+
+
+def on_host(proposal: Proposal) -> tuple[str, ...]:
+    """The names of all cases on the host."""
+    every = cases(proposal.extents, proposal.second)
+    return tuple(one.name for one in every if not one.device)
+
+
+def on_device(proposal: Proposal) -> tuple[str, ...]:
+    """The names of all cases on a GPU."""
+    every = cases(proposal.extents, proposal.second)
+    return tuple(one.name for one in every if one.device)
 
 
 def plan(proposal: Proposal, case: str) -> Plan:
@@ -95,9 +102,13 @@ def _plan(proposal: Proposal, case: str, launching: Launching) -> Plan:
     )
 
 
-def impossible(proposal: Proposal, cases: Sequence[str] = CASES) -> str:
-    """Why a proposal cannot be launched as it is, for people; "" where it can."""
-    for case in cases:
+def impossible(proposal: Proposal, chosen: Sequence[str] = ()) -> str:
+    """Why a proposal cannot be launched as it is, for people; "" where it can.
+
+    Args:
+        chosen: names of cases; all of those for the host if none is said.
+    """
+    for case in chosen or on_host(proposal):
         for step in proposal.steps:
             try:
                 found = _plan(proposal, case, step.launching)
@@ -132,7 +143,7 @@ def is_handy(proposal: Proposal) -> bool:
     """Whether a proposal can be launched with buffers that are made in no time."""
     if impossible(proposal):
         return False
-    return all(bytes_of(proposal, plan(proposal, case)) <= _HANDY for case in CASES)
+    return all(bytes_of(proposal, plan(proposal, one)) <= _HANDY for one in on_host(proposal))
 
 
 def _within(values: tuple[int, ...], limits: tuple[int, ...]) -> bool:

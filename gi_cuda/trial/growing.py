@@ -12,7 +12,7 @@ from gi_cuda.init.buffers import ProposedBuffer
 from gi_cuda.init.sizes import bracketed
 from gi_cuda.spec.expression import parse
 from gi_cuda.trial.changes import Mend, with_buffer
-from gi_cuda.trial.facts import CASES, is_handy, names, plan, threads
+from gi_cuda.trial.facts import is_handy, names, on_host, plan, threads
 from gi_cuda.trial.fitting import Need, enough
 from gi_cuda.trial.troubles import Beside
 
@@ -81,7 +81,7 @@ def _fitting(
     extents = {extent.name for extent in proposal.extents}
     known = {
         case: {n: v for n, v in names(proposal, case).items() if n in extents}
-        for case in dict.fromkeys((*CASES, *beside))
+        for case in dict.fromkeys((*on_host(proposal), *beside))
     }
     needs = {}
     for case, (least, most) in beside.items():

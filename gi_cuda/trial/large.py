@@ -35,6 +35,9 @@ it, which took more than half of a search with twice as much."""
 
 _MOST_LONGER = 64
 
+_MORE = 4
+"""Times as large a size is on a GPU, where it would be less than on the host."""
+
 _HALF, _LESS, _OVER = 2, 8, 32
 """Factors by which data get less: until they fit, where nothing says how large they may be, and
 where what takes long was ended."""
@@ -52,7 +55,7 @@ def with_large_cases(outcome: Outcome, attempt: Attempt, large: TryLarge, until:
     Args:
         until: on the monotonic clock, when no further sizes are tried.
     """
-    proposal = _fitting(outcome.proposal)
+    proposal = _fitting(_no_less(outcome.proposal))
     brief: Proposal | None = None
     tries = MOST_TRIES if outcome.passes else 0
     while tries and _has_large(proposal) and time.monotonic() < until:
@@ -70,6 +73,17 @@ def with_large_cases(outcome: Outcome, attempt: Attempt, large: TryLarge, until:
         else:
             proposal = _mended(proposal, trouble, attempt) if tries else _as_on_host(proposal)
     return replace(outcome, proposal=proposal)
+
+
+def _no_less(proposal: Proposal) -> Proposal:
+    """With more data on a GPU than on the host of all that was made larger there since."""
+
+    def raised(one: Extent) -> Extent:
+        most = max(one.train, one.held_out)
+        fixed = one.blocks or one.train == one.held_out
+        return one if fixed or one.device > most else replace(one, device=_MORE * most)
+
+    return replace(proposal, extents=tuple(map(raised, proposal.extents)))
 
 
 def _mended(proposal: Proposal, trouble: Trouble, attempt: Attempt) -> Proposal:
@@ -107,7 +121,12 @@ def _smaller(proposal: Proposal, factor: int) -> Proposal:
     if impossible(proposal, LARGE_CASES):
         return _halved(proposal)
     most = _bytes(proposal) / factor
-    for _ in range(math.ceil(math.log2(factor))):
+    steps = math.ceil(math.log2(factor))
+    ratio = max(one.device / one.train for one in proposal.extents if one.device > one.train)
+    if factor >= ratio:
+        # Between what is too much and what the host has there may be something.
+        steps = max(1, math.ceil(math.log2(ratio) / 2))
+    for _ in range(steps):
         if _bytes(proposal) > most:
             proposal = _halved(proposal)
     return proposal

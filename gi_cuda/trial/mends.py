@@ -18,6 +18,7 @@ from gi_cuda.trial.contents import (
     steady,
     telling,
     varied,
+    within,
 )
 from gi_cuda.trial.growing import larger
 from gi_cuda.trial.resizing import faster, longer, possible
@@ -46,6 +47,7 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
         case Impossible():
             yield from possible(proposal)
         case Beside():
+            yield from within(proposal, trouble)
             yield from larger(proposal, trouble)
             yield from nearer(proposal)
         case Slow():

@@ -10,9 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import zip_longest
-from typing import get_args
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import Fill, ProposedBuffer
@@ -23,7 +21,7 @@ from gi_cuda.trial.facts import is_handy
 from gi_cuda.trial.reach import Reach
 from gi_cuda.trial.resizing import fewer_blocks
 from gi_cuda.trial.search import Attempt, Outcome
-from gi_cuda.trial.troubles import Bearable
+from gi_cuda.trial.troubles import borne_with
 
 PATIENCE = 0.02
 """Seconds a case may take so that more is reached."""
@@ -65,7 +63,7 @@ def with_more_reached(
     if best is None:
         return outcome
     done, tried, idle = list(outcome.done), [proposal], 0
-    accepted: Callable[[Proposal], bool] | None = None
+    borne: tuple[type, ...] | None = None
     waiting = _variations(proposal, best)
     while not best.complete and idle < _MOST_IDLE and time.monotonic() < until:
         if (mend := next(waiting, None)) is None:
@@ -78,19 +76,13 @@ def with_more_reached(
         if found is None or found.places <= best.places:
             continue
         # How good it was is asked only where there is something to compare.
-        accepted = accepted or partial(_no_worse, attempt, attempt(proposal, PATIENCE))
-        if accepted(mend.proposal):
+        borne = borne_with(attempt(proposal, PATIENCE)) if borne is None else borne
+        trouble = attempt(mend.proposal, PATIENCE)
+        if trouble is None or isinstance(trouble, borne):
             proposal, best = mend.proposal, found
             done.append(mend.said)
             waiting, idle = _variations(proposal, best), 0
     return replace(outcome, proposal=proposal, done=tuple(done), reached=best)
-
-
-def _no_worse(attempt: Attempt, before: object, proposal: Proposal) -> bool:
-    """Whether a proposal passes, as well as the one before did."""
-    trouble = attempt(proposal, PATIENCE)
-    allowed = tuple(kind for kind in get_args(Bearable) if isinstance(before, kind))
-    return trouble is None or isinstance(trouble, allowed)
 
 
 def _variations(proposal: Proposal, reach: Reach) -> Iterator[Mend]:

@@ -177,8 +177,11 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
     for buffer in fixed:
         size = _fixed_size(buffer)
         first = buffer.grown or str(size)
-        note = f"less than the {first} of the source, so that a launch takes milliseconds"
         smaller = str(max(_LARGE, int(size // factor)))
+        # It may have grown beyond what the source says.
+        less = first.isdigit() and int(first) >= size
+        was = f"{first} of the source" if less else f"{size} before"
+        note = f"less than the {was}, so that a launch takes milliseconds"
         notes = replace(buffer.notes, size=note)
         proposal = with_buffer(
             proposal, replace(buffer, elements=smaller, grown=first, notes=notes)
@@ -186,7 +189,8 @@ def _smaller(proposal: Proposal, factor: float) -> Proposal:
     shrinking = [e for e in proposal.extents if not e.blocks and max(e.train, e.held_out) > _LEAST]
     if not shrinking:
         return proposal
-    each: int = max(2, round(factor ** (1 / len(shrinking))))
+    # What was a multiple of blocks and tiles, which are powers of two, still is.
+    each = 1 << max(1, round(math.log2(factor) / len(shrinking)))
 
     def change(_: Extent, size: int) -> int:
         return max(min(size, _LEAST), size // each)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from gi_cuda.init import Proposal
+from gi_cuda.init.cases import Second
 from gi_cuda.trial.changes import Mend
 from gi_cuda.trial.mends import mends
 from gi_cuda.trial.reach import Reach
@@ -95,11 +96,12 @@ class Outcome:
 
 
 def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
-    """Try a proposal, and what mends it, until one passes.
+    """Try a proposal, and what mends it, until one passes, with the first case of each role alone.
 
     Args:
         seconds: for how long after the first one, which is compiled, further ones are tried.
     """
+    first = replace(first, second=Second.NONE)
     waiting: list[tuple[Proposal, tuple[str, ...]]] = [(first, ())]
     seen = [first]
     tried: list[str] = []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from gi_cuda.backends.protocol.requests import Beyond
 from gi_cuda.errors import UserError
@@ -310,3 +311,12 @@ Trouble = (
 
 Bearable = Brief | Crowded | Alike
 """With these a proposal passes, though another one may do better."""
+
+
+def borne_with(trouble: Trouble | None) -> tuple[type, ...]:
+    """What may be wrong with a proposal that takes the place of another one that passes.
+
+    Args:
+        trouble: what is wrong with that one.
+    """
+    return tuple(kind for kind in get_args(Bearable) if isinstance(trouble, kind))

@@ -199,6 +199,14 @@ def test_a_part_of_another_file_has_a_target_of_that_file(tmp_path: Path) -> Non
     passes(tmp_path / "t", tmp_path / "scratch")
 
 
+def test_a_part_of_a_part_has_a_target_of_what_includes_that(tmp_path: Path) -> None:
+    # Both look like files that are compiled; neither can be.
+    files = {"README": "", "main.cu": INCLUDER.replace("parts/all.h", "all.cu")}
+    tree(tmp_path / "p", {**files, "all.cu": '#include "scale.cu"\n', "scale.cu": FRAGMENT})
+    target, _ = init(tmp_path / "p" / "scale.cu", tmp_path / "t")
+    assert target.source == tmp_path / "p" / "main.cu"
+
+
 def test_a_file_that_stands_alone_is_its_own_source(tmp_path: Path) -> None:
     alone = f"typedef float real;\n#define TILE 16\nstruct Range {{ int begin, end; }};\n{FRAGMENT}"
     tree(tmp_path / "p", {"README": "", "main.cu": '#include "k.cuh"\n', "k.cuh": alone})

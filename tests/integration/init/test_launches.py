@@ -257,20 +257,22 @@ def test_guarded_macros_of_a_block_are_parameters_that_the_launch_is_written_wit
     assert [c.that.text for c in target.constraints] == ["TX * TY <= 1024"]
 
 
+@pytest.mark.parametrize("blocks", ["batch", "(batch + 3) / 4"])
 def test_blocks_of_which_the_host_code_has_the_number_from_elsewhere_are_two(
-    tmp_path: Path,
+    tmp_path: Path, blocks: str
 ) -> None:
     source = tmp_path / "k.cu"
     source.write_text(
         "__global__ void k(float *a, int n) {"
         " int i = blockIdx.x * 8 + threadIdx.x, j = blockIdx.y * 8 + threadIdx.y;"
         " if (i < n && j < n) a[(blockIdx.z * n + j) * n + i] = 1; }\n"
-        "void run(float *a, int n, int batch) { dim3 block(8, 8), grid((n + 7) / 8, n / 8, batch);"
+        "void run(float *a, int n, int batch) { dim3 block(8, 8);"
+        f" dim3 grid((n + 7) / 8, n / 8, {blocks});"
         " k<<<grid, block>>>(a, n); }\n"
     )
     found = propose(source, None, from_options((), ())).launching
     assert found.grid == ("(n + 7) / 8", "n / 8", "2")
-    assert found.assumed == {"batch": "2"}
+    assert found.assumed == {blocks: "2"}
 
 
 def test_a_size_that_two_indices_are_compared_with_is_that_of_a_square(tmp_path: Path) -> None:

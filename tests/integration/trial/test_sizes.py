@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import math
 import time
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
-from gi_cuda.init import files, from_options, propose
+from gi_cuda.init import Proposal, files, from_options, propose
+from gi_cuda.init.cases import Second
 from gi_cuda.trial import Attempts, Outcome, mended
 from gi_cuda.trial.blocks import several_blocks, with_several_blocks
+from gi_cuda.trial.changes import resized
 from gi_cuda.trial.facts import plan
+from gi_cuda.trial.second import with_second_cases
+from gi_cuda.trial.tight import with_tight_buffers
+from gi_cuda.trial.troubles import Trouble, Unjudged
 
 from .conftest import INDEX, LAUNCH, host, sizes
 
@@ -176,3 +183,72 @@ def test_sizes_with_one_block_become_such_with_several(tmp_path: Path) -> None:
     before, after = outcome.proposal.extents, found.proposal.extents
     assert [b.train > a.train for b, a in zip(before, after, strict=True)] == [False, *[True] * 3]
     assert several_blocks(found.proposal) is None
+
+
+def test_a_second_case_has_another_size_where_that_runs(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    kernel = (
+        "__global__ void k(const float *a, float *b, int n) {"
+        f"{INDEX} __shared__ float s[128]; s[threadIdx.x] = a[i]; __syncthreads();"
+        " b[i] = s[127 - threadIdx.x]; }\n"
+    )
+    outcome = trial(kernel + host("k<<<n / 128, 128>>>(a, b, n);", "n", "n"))
+    attempts = Attempts(tmp_path / "attempts" / "second", 1, None)
+    assert attempts.attempt(outcome.proposal, 1.0) is None
+    refused = {Second.WHOLE}
+
+    def attempt(proposal: Proposal, patience: float) -> Trouble | None:
+        done.append(proposal.second)
+        return Unjudged() if proposal.second in refused else None
+
+    done: list[Second] = []
+    found = with_second_cases(outcome, attempt, math.inf)
+    assert (found.proposal.second, done) == (Second.NEARLY, [Second.WHOLE, Second.NEARLY])
+    refused = set(Second)
+    assert with_second_cases(outcome, attempt, math.inf).proposal == outcome.proposal
+    # With seeds of their own.
+    text = files(found.proposal, tmp_path)["target.toml"]
+    seeds = [case["args"]["seed"] for case in tomllib.loads(text)["case"]]
+    assert len(set(seeds)) == len(seeds) == 8
+
+
+PRODUCT = """
+__global__ void k(const float *a, const float *b, float *c, int m, int n, int l) {
+  int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (x >= n || y >= m) return;
+  float sum = 0;
+  for (int i = 0; i < l; i++) sum += a[y * l + i] * b[i * n + x];
+  c[y * n + x] = sum;
+}
+void run(float *a, float *b, float *c, int m, int n, int l) {
+  dim3 block(8, 8), grid((n + 7) / 8, (m + 7) / 8);
+  k<<<grid, block>>>(a, b, c, m, n, l);
+}
+"""
+
+
+def test_a_buffer_has_an_item_for_those_sizes_alone_that_the_kernel_needs(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    outcome = trial(PRODUCT)
+    assert set(sizes(outcome.proposal).values()) == {"m * n * l"}
+    attempt = Attempts(tmp_path / "attempts" / "tight", 1, None).attempt
+    found = with_tight_buffers(outcome, attempt, math.inf)
+    assert sizes(found.proposal) == {"a": "m * l", "b": "n * l", "c": "m * n"}
+    assert "as far as the kernel goes" in files(found.proposal, tmp_path)["target.toml"]
+    # What passes stays where nothing smaller does, and where how far it goes is up to the data.
+    assert with_tight_buffers(outcome, lambda *_: Unjudged(), math.inf) == outcome
+    (tmp_path / "attempts").rename(tmp_path / "before")
+    led = trial(PRODUCT.replace("const float *b", "const int *b"))
+    assert with_tight_buffers(led, attempt, math.inf) == led
+
+
+def test_sizes_that_differ_do_so_where_all_get_as_small_as_they_may(tmp_path: Path) -> None:
+    source = tmp_path / "k.cu"
+    source.write_text(f"__global__ void k(float *a, int n) {{ {INDEX} if (i < n) a[i] = i; }}")
+    proposal = propose(source, None, from_options((), ()))
+    (size,) = resized(proposal, lambda *_: 16, "").extents
+    assert (size.train, size.held_out) == (16, 32)
+    (same,) = resized(proposal, lambda _, size: size, "").extents
+    assert same == proposal.extents[0]

@@ -1,0 +1,121 @@
+"""Buffers no larger than the kernel goes, where nothing says how large they are.
+
+Of several numbers that say how much data there is, such a buffer was thought to have one item for
+each combination. A matrix has one for each of two: the third leaves the others small, or fills
+memory that no launch touches.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from gi_cuda.init import Proposal
+from gi_cuda.init.access import Access
+from gi_cuda.init.buffers import ProposedBuffer
+from gi_cuda.trial.changes import with_buffer
+from gi_cuda.trial.facts import names, on_host
+from gi_cuda.trial.search import Attempt, Outcome
+from gi_cuda.trial.troubles import Bearable, Beside, borne_with
+
+PATIENCE = 0.02
+"""Seconds a case may take with smaller buffers."""
+
+_TRIES = 6
+_MOST_COUNTS = 4
+_NOTE = "as far as the kernel goes"
+
+_Choices = Mapping[str, Sequence[str]]
+"""For each buffer the sizes that it may have, the smallest first."""
+
+
+def with_tight_buffers(outcome: Outcome, attempt: Attempt, until: float) -> Outcome:
+    """What passes, with an item for each combination of those sizes alone that a buffer needs, if
+    that passes as well.
+
+    Args:
+        until: on the monotonic clock, when no further sizes are tried.
+    """
+    loose = _loose(outcome.proposal) if outcome.passes else ()
+    if not loose:
+        return outcome
+    borne: tuple[type, ...] | None = None
+    choices: _Choices = dict.fromkeys(loose, _products(outcome.proposal))
+    for _ in range(_TRIES):
+        if time.monotonic() >= until:
+            break
+        tried = outcome.proposal
+        for name, sizes in choices.items():
+            tried = _sized(tried, name, sizes[0])
+        trouble = attempt(tried, PATIENCE)
+        if isinstance(trouble, Bearable) and borne is None:
+            borne = borne_with(attempt(outcome.proposal, PATIENCE))
+        if trouble is None or isinstance(trouble, borne or ()):
+            return replace(outcome, proposal=tried)
+        if not isinstance(trouble, Beside):
+            break
+        further = {name: _enough(tried, trouble, name, some) for name, some in choices.items()}
+        if further == choices:
+            break
+        choices = further
+    return outcome
+
+
+def _loose(proposal: Proposal) -> tuple[str, ...]:
+    """Buffers of which nothing says how large they are; none where others may hold indices."""
+    several = 2 <= len(proposal.counts) <= _MOST_COUNTS
+    if not several or any(map(_may_lead, proposal.buffers)):
+        return ()
+    return tuple(one.name for one in proposal.buffers if one.elements is None)
+
+
+def _may_lead(buffer: ProposedBuffer) -> bool:
+    """Whether how far the kernel goes may depend on what a buffer holds; counters begin at zero."""
+    whole = not buffer.element.floating and not buffer.element.truth
+    given = buffer.role in ("input", "inout") and buffer.access is not Access.ATOMIC
+    return given and (whole or bool(buffer.element.fields))
+
+
+def _products(proposal: Proposal) -> tuple[str, ...]:
+    """What combinations of sizes there are, those of the fewest items first."""
+    counts, known = proposal.counts, names(proposal, on_host(proposal)[0])
+    some = [c for length in range(len(counts)) for c in combinations(counts, length + 1)]
+    some.sort(key=lambda chosen: math.prod(known[name] for name in chosen))
+    return tuple(" * ".join(chosen) for chosen in some)
+
+
+def _enough(
+    proposal: Proposal, trouble: Beside, name: str, sizes: Sequence[str]
+) -> tuple[str, ...]:
+    """Those sizes of a buffer that may be enough for what was seen; the largest one was."""
+    buffer = next(one for one in proposal.buffers if one.name == name)
+    least = {
+        case: seen[name].least / buffer.element.bytes
+        for case, seen in trouble.seen.items()
+        if name in seen
+    }
+
+    def fits(text: str) -> bool:
+        return all(
+            _items(proposal, case, text) >= _items(proposal, case, sizes[0]) + more
+            for case, more in least.items()
+        )
+
+    return tuple(filter(fits, sizes)) or (sizes[-1],)
+
+
+def _items(proposal: Proposal, case: str, product: str) -> int:
+    known = names(proposal, case)
+    return math.prod(known[name] for name in product.split(" * "))
+
+
+def _sized(proposal: Proposal, name: str, size: str) -> Proposal:
+    """With a size for a buffer; that of all sizes together is what it has without one."""
+    buffer = next(one for one in proposal.buffers if one.name == name)
+    if size == " * ".join(proposal.counts):
+        return proposal
+    notes = replace(buffer.notes, size=_NOTE)
+    return with_buffer(proposal, replace(buffer, elements=size, notes=notes))

@@ -1,0 +1,88 @@
+"""The cases of a proposal."""
+
+from __future__ import annotations
+
+import math
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gi_cuda.init.cases import Second, cases, every_case, second_of
+from gi_cuda.init.sizes import Extent
+
+FREE = (Extent("w", True, 121, 75, 1024), Extent("h", True, 90, 102, 1024))
+WHOLE = (Extent("n", True, 8192, 4096, 1 << 20),)
+FIXED = (Extent("n", False, 300, 300, 300),)
+
+
+def test_two_cases_of_each_role_on_each_back_end_and_no_two_of_a_size() -> None:
+    found = cases(FREE, second_of(FREE))
+    assert [(one.name, one.role, one.device) for one in found] == [
+        ("train", "train", False),
+        ("train-2", "train", False),
+        ("held-out", "held-out", False),
+        ("held-out-2", "held-out", False),
+        ("large", "train", True),
+        ("large-2", "train", True),
+        ("large-held-out", "held-out", True),
+        ("large-held-out-2", "held-out", True),
+    ]
+    for axis in range(2):
+        on_host = [one.sizes[axis] for one in found if not one.device]
+        assert len(set(on_host)) == 4
+
+
+def test_the_second_case_has_about_half_of_the_data_in_odd_sizes() -> None:
+    first, second = (one.sizes for one in cases(FREE, Second.ODD)[:2])
+    assert all(size % 2 for size in second)
+    assert 0.4 < math.prod(second) / math.prod(first) < 0.6
+
+
+def test_what_was_free_is_so_where_it_was_doubled() -> None:
+    doubled = [Extent(one.name, True, 2 * one.train, 2 * one.held_out, 4096) for one in FREE]
+    assert second_of(doubled) is Second.ODD
+
+
+def test_sizes_that_are_multiples_are_so_in_the_second_case() -> None:
+    assert second_of(WHOLE) is Second.WHOLE
+    assert [one.sizes for one in cases(WHOLE, Second.WHOLE)[:4]] == [
+        (8192,),
+        (4096,),
+        (4096,),
+        (2048,),
+    ]
+
+
+def test_what_all_first_cases_share_stays_and_a_gpu_has_the_cases_of_the_host() -> None:
+    found = cases(FIXED, second_of(FIXED))
+    assert [one.sizes for one in found] == [(300,)] * 4
+    assert not any(one.device for one in found)
+
+
+def test_a_number_of_blocks_is_no_size_of_data() -> None:
+    blocks = Extent("blocks", False, 8, 4, 4096, blocks=True)
+    assert cases((*WHOLE, blocks), Second.ODD)[1].sizes == (4097, 8)
+
+
+@given(
+    st.lists(
+        st.builds(
+            Extent,
+            st.just("n"),
+            st.booleans(),
+            st.integers(1, 5000),
+            st.integers(1, 5000),
+            st.integers(1, 1 << 20),
+        ),
+        max_size=4,
+    ),
+    st.sampled_from(Second),
+)
+def test_a_second_case_has_something_and_no_more_than_the_first(
+    extents: list[Extent], second: Second
+) -> None:
+    found = {one.name: one for one in every_case(extents, second)}
+    assert len(found) == (4 if second is Second.NONE else 8)
+    for name, one in found.items():
+        first = found[name.removesuffix("-2")].sizes
+        assert all(1 <= less <= size for less, size in zip(one.sizes, first, strict=True))

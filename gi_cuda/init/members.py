@@ -63,6 +63,14 @@ class ProposedScalar:
         return cls(name, element, small, source=False, count=count, member=member)
 
 
+def set_apart(scalars: Sequence[ProposedScalar]) -> tuple[ProposedScalar, ...]:
+    """Scalars of which no two real ones are the same by being guessed: whatever takes one for
+    another is wrong then."""
+    guesses = [s for s in scalars if s.element.floating and not s.source and s.computed is None]
+    values = {s.name: round(s.value + 0.1 * (n % 5) + 0.01 * n, 2) for n, s in enumerate(guesses)}
+    return tuple(replace(s, value=values.get(s.name, s.value)) for s in scalars)
+
+
 @dataclass(frozen=True, slots=True)
 class ProposedStruct:
     """A struct or vector that a kernel gets by value.

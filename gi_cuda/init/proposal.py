@@ -24,7 +24,7 @@ from gi_cuda.init.instances import instance_of
 from gi_cuda.init.launching import LaunchSite
 from gi_cuda.init.layouts import Layouts
 from gi_cuda.init.member_counts import with_member_counts
-from gi_cuda.init.members import ProposedScalar, ProposedStruct, written_members
+from gi_cuda.init.members import ProposedScalar, ProposedStruct, set_apart, written_members
 from gi_cuda.init.sizes import (
     Extent,
     elements,
@@ -258,7 +258,7 @@ def _data(
         launches = read()
         given = replace(given, scalars=with_members_set(given.scalars, launches.use))
     saying = _counting(source, given.scalars, launches.use)
-    scalars = consistent(given.scalars, saying, source.body)
+    scalars = set_apart(consistent(given.scalars, saying, source.body))
     counting = counted = _counting(source, scalars, launches.use)
     if not counting and launches.use is not None:
         # How much there is, only the host code knows: by the name that it has there.

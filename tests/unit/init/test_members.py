@@ -1,0 +1,17 @@
+"""Scalars of which nothing is known, and structs taken apart."""
+
+from __future__ import annotations
+
+from gi_cuda.grammar.frontends.cuda.element_types import Element
+from gi_cuda.init.members import ProposedScalar, set_apart
+
+
+def test_no_two_guesses_of_real_numbers_are_the_same() -> None:
+    real, whole = Element("float32"), Element("int32")
+    guesses = [ProposedScalar.guessed(f"s{n}", real) for n in range(40)]
+    said = ProposedScalar("dt", real, 0.5, source=True)
+    count = ProposedScalar.guessed("n", whole)
+    *apart, kept, same = set_apart([*guesses, said, count])
+    assert len({one.value for one in apart}) == len(guesses)
+    assert apart[0].value == 0.5
+    assert (kept, same) == (said, count)

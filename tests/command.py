@@ -20,6 +20,9 @@ from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from socket import socket
+
+from tests.lent import borrow, lent
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
@@ -109,10 +112,10 @@ def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterat
     """Start the command; it is killed where it outlives the context."""
     line = ["gi-cuda", *map(str, words)]
     everything = {**os.environ, "COLUMNS": "200", **environment}
-    with tempfile.TemporaryDirectory() as folder:
+    with lent(environment) as workers, tempfile.TemporaryDirectory() as folder:
         said, complained = Path(folder) / "stdout", Path(folder) / "stderr"
         streams = [os.devnull, str(said), str(complained)]
-        arguments = (line, str(cwd or Path.cwd()), everything, streams)
+        arguments = (line, str(cwd or Path.cwd()), everything, streams, workers)
         process = _CONTEXT.Process(target=_main, args=arguments)
         with _STATUS:
             process.start()
@@ -144,7 +147,11 @@ def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done
 
 
 def _main(
-    line: Sequence[str], folder: str, environment: Mapping[str, str], streams: Sequence[str]
+    line: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    streams: Sequence[str],
+    workers: socket | None,
 ) -> None:
     for number, stream in enumerate(streams):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT
@@ -157,6 +164,8 @@ def _main(
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = list(line)
+    if workers is not None:
+        borrow(workers)
     assert "gi_cuda.cli" not in sys.modules
     from gi_cuda.cli import main
 

@@ -124,7 +124,7 @@ def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterat
     """Start the command; it is killed where it outlives the context."""
     line = ["gi-cuda", *map(str, words)]
     everything = {**os.environ, "COLUMNS": "200", **environment}
-    with lent(environment) as workers, tempfile.TemporaryDirectory() as folder:
+    with lent(environment.keys() - {THOROUGH}) as workers, tempfile.TemporaryDirectory() as folder:
         said, complained = Path(folder) / "stdout", Path(folder) / "stderr"
         streams = [os.devnull, str(said), str(complained)]
         arguments = (line, str(cwd or Path.cwd()), everything, streams, workers)

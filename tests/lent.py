@@ -12,32 +12,33 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import wait
 from typing import Any
 
 from gi_cuda.backends.processes import Family
 from gi_cuda.backends.workers import fork_server, preloaded
-from tests.processes import MARK
 
 _GOING = 10.0
 """Seconds in which it has to be gone once its command is."""
+
+_ABOUT_OUTPUT = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
 
 _NUMBER = 8
 """Bytes of its process number."""
 
 
 @contextmanager
-def lent(environment: Mapping[str, str]) -> Iterator[socket.socket | None]:
+def lent(variables: Set[str]) -> Iterator[socket.socket | None]:
     """The line to a process that waits to be what a command's workers are forked from.
 
     Args:
-        environment: what the command's has besides. There is no process for one that would have to
-            be started with other variables, or whose processes are found by a mark.
+        variables: of its environment alone. There is no process for one that has anything
+            else than what is about its own output: a process reads some variables as it starts,
+            and by others a test finds it.
     """
-    own = any(name == MARK or name.startswith(preloaded._AT_START) for name in environment)
-    if own or not hasattr(os, "pidfd_open"):
+    if not variables <= _ABOUT_OUTPUT or not hasattr(os, "pidfd_open"):
         yield None
         return
     ours, theirs = socket.socketpair()

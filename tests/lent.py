@@ -2,8 +2,8 @@
 
 Each command starts such a process, which loads numpy and what workers run; that is a quarter of a
 second of processor time, many hundred times. Here it is forked from the tests' own one, which has
-all that loaded. It is real otherwise: it serves the command alone, and ends with it.
-``test_preloaded.py`` and the commands that ``test_run_killed.py`` starts have none that is lent.
+all that loaded. It is real otherwise: it serves the command alone, and ends with it. Commands with
+variables of their own, those of ``test_run_killed.py`` and ``test_preloaded.py`` start theirs.
 """
 
 from __future__ import annotations

@@ -39,6 +39,7 @@ PHASES = ("baseline", "force", "search", "validation")
 _COMPILERS = (b"cc1plus", b"c++", b"g++", b"clang", b"as", b"ld", b"collect2")
 
 Rows = Mapping[int, tuple[Any, ...]]
+GoOn = Callable[[Path], subprocess.CompletedProcess[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,22 +74,24 @@ class Bench:
     Attributes:
         folder: all of it.
         finished: a run that is done.
+        go_on: resumes a run of which something was killed.
         late: kills that did not happen, since the command had ended before.
     """
 
     folder: Path
     finished: Path
+    go_on: GoOn
     late: int = 0
 
     @classmethod
-    def make(cls, folder: Path) -> Bench:
+    def make(cls, folder: Path, go_on: GoOn) -> Bench:
         """Make the run that is copied."""
         (folder / "tmp").mkdir()
         words = ["evolve", TARGET, "--run", "finished", "--population", 4, "--generations", 3]
         done = subprocess.run(_line(words), cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             raise SystemExit(done.stderr)
-        return cls(folder, folder / "finished")
+        return cls(folder, folder / "finished", go_on)
 
     def broken(self, kill: Kill) -> list[str]:
         """Have something killed; the promises that were broken."""
@@ -104,7 +107,7 @@ class Bench:
         return [
             *_ends_well(kill, *started.end()),
             *_leaves_nothing(started, place, self.folder / "tmp"),
-            *_keeps(kill, run, before),
+            *_keeps(kill, run, before, self.go_on),
         ]
 
 
@@ -268,7 +271,7 @@ def _leaves_nothing(started: _Started, place: Path, temporary: Path) -> Iterator
         yield "the run's build folder is left"
 
 
-def _keeps(kill: Kill, run: Path, before: Rows) -> Iterator[str]:
+def _keeps(kill: Kill, run: Path, before: Rows, go_on: GoOn) -> Iterator[str]:
     """What was finished is there, as it was, and the run can be gone on with."""
     if not run.exists():
         if kill.phase != "baseline":
@@ -277,13 +280,7 @@ def _keeps(kill: Kill, run: Path, before: Rows) -> Iterator[str]:
     stored = rows(run)
     if kill.phase != "force" and not before.items() <= stored.items():
         yield "what was finished is lost or changed"
-    done = subprocess.run(
-        _line(["resume", run]),
-        env={**os.environ, "GI_CUDA_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = go_on(run)
     if done.returncode:
         yield f"it does not go on: {done.stderr.strip()}"
     after = rows(run)
@@ -296,6 +293,17 @@ def _keeps(kill: Kill, run: Path, before: Rows) -> Iterator[str]:
         yield f"of {bred} individuals {len(after)} are evaluated; {open_} generations not finished"
 
 
+def plainly(run: Path) -> subprocess.CompletedProcess[str]:
+    """Resume a run as a user does."""
+    return subprocess.run(
+        _line(["resume", run]),
+        env={**os.environ, "GI_CUDA_CACHE_SIZE": "0", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -305,7 +313,7 @@ def main() -> None:
     counted: Counter[tuple[str, str]] = Counter()
     failures = 0
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:
-        bench = Bench.make(Path(scratch))
+        bench = Bench.make(Path(scratch), plainly)
         for kill in drawn(options.number, options.seed):
             broken = bench.broken(kill)
             counted[kill.phase, kill.victim] += 1

@@ -1,7 +1,8 @@
 """``gi-cuda`` as a user starts it: a process of its own with words, a folder and an environment.
 
 It is forked from a process that has the libraries loaded, which saves a second each time;
-``gi_cuda.cli`` itself is loaded anew. ``test_run_killed.py`` starts the command without that too.
+``gi_cuda.cli`` itself is loaded anew. And it validates in few processes, unless :data:`THOROUGH` is
+set. ``test_run_killed.py`` starts the command without any of that too.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from socket import socket
+from typing import Any
+
+from gi_cuda.analyze.compare import comparison
+from gi_cuda.evaluate import replicates
+from gi_cuda.runs import run
+from tests.lent import borrow, lent
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
@@ -71,7 +79,14 @@ NOISY = ("copies of the reference differ in speed by up to", "this machine is to
 """What is said of a machine on which nothing can be measured, as one that runs tests is now and
 then. Nothing is left behind then."""
 
+THOROUGH = "GI_CUDA_TEST_THOROUGH"
+"""In the environment of a command that is to validate and compare in as many processes as users'
+do, where a test asks for that; see ``few_processes`` in ``conftest.py``."""
+
 ATTEMPTS = 4
+
+FEW = replace(replicates.THOROUGH, builds=2)
+"""How often a source is measured then."""
 
 Done = subprocess.CompletedProcess[str]
 
@@ -109,10 +124,10 @@ def begin(*words: object, cwd: Path | None = None, **environment: str) -> Iterat
     """Start the command; it is killed where it outlives the context."""
     line = ["gi-cuda", *map(str, words)]
     everything = {**os.environ, "COLUMNS": "200", **environment}
-    with tempfile.TemporaryDirectory() as folder:
+    with lent(environment.keys() - {THOROUGH}) as workers, tempfile.TemporaryDirectory() as folder:
         said, complained = Path(folder) / "stdout", Path(folder) / "stderr"
         streams = [os.devnull, str(said), str(complained)]
-        arguments = (line, str(cwd or Path.cwd()), everything, streams)
+        arguments = (line, str(cwd or Path.cwd()), everything, streams, workers)
         process = _CONTEXT.Process(target=_main, args=arguments)
         with _STATUS:
             process.start()
@@ -143,8 +158,22 @@ def gi_cuda(*words: object, cwd: Path | None = None, **environment: str) -> Done
     return quietly(once)
 
 
+def in_few_processes(change: Callable[[Any, str, object], None]) -> None:
+    """Have validations and comparisons take few processes.
+
+    Args:
+        change: sets an attribute of a module.
+    """
+    for module in (run, comparison):
+        change(module, "THOROUGH", FEW)
+
+
 def _main(
-    line: Sequence[str], folder: str, environment: Mapping[str, str], streams: Sequence[str]
+    line: Sequence[str],
+    folder: str,
+    environment: Mapping[str, str],
+    streams: Sequence[str],
+    workers: socket | None,
 ) -> None:
     for number, stream in enumerate(streams):
         flags = os.O_RDONLY if number == 0 else os.O_WRONLY | os.O_CREAT
@@ -157,6 +186,10 @@ def _main(
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = list(line)
+    if workers is not None:
+        borrow(workers)
+    if THOROUGH not in environment:
+        in_few_processes(setattr)
     assert "gi_cuda.cli" not in sys.modules
     from gi_cuda.cli import main
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from gi_cuda.evaluate.replicates import THOROUGH
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.subject import Subject, load_subject
+from tests.command import in_few_processes
 
 TARGETS = Path(__file__).parent / "targets"
 SHIPPED = Path(__file__).parent.parent / "targets"
@@ -50,6 +49,4 @@ def scale_tools(scale: Subject, tmp_path_factory: pytest.TempPathFactory) -> Ite
 def few_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Validations and comparisons in few processes, for tests that do not ask how narrow their
     intervals are: what is not right comes out as well, and what gains is certified sooner."""
-    fewer = replace(THOROUGH, builds=2)
-    for module in ("gi_cuda.runs.run", "gi_cuda.analyze.compare.comparison"):
-        monkeypatch.setattr(f"{module}.THOROUGH", fewer)
+    in_few_processes(monkeypatch.setattr)

@@ -13,6 +13,7 @@ import gi_cuda.runs.tools
 from gi_cuda.backends.cuda.toolkit import Toolkit
 from gi_cuda.evaluate.levels import open_subject
 from gi_cuda.subject import Subject
+from tests.command import in_few_processes
 
 from .planted import SCALE, SOURCE_WINNER, Searched, a_run, planted, search_from
 from .pretended import PretendedBackend, PretendedPool
@@ -20,11 +21,13 @@ from .pretended import PretendedBackend, PretendedPool
 
 @contextmanager
 def pretended() -> Iterator[None]:
-    """Runs go to a pretended GPU, in this process alone."""
+    """Runs go to a pretended GPU, in this process alone; it measures all builds alike, so few of
+    them are made."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gi_cuda.runs.tools, "open_backend", lambda *_: PretendedBackend())
         patch.setattr(gi_cuda.cli.evolve, "open_backend", lambda *_: PretendedBackend())
         patch.setattr(gi_cuda.runs.tools, "Pool", PretendedPool)
+        in_few_processes(patch.setattr)
         yield
 
 

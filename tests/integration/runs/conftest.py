@@ -20,7 +20,7 @@ from gi_cuda.search.breeding import fill
 from gi_cuda.search.recipes import Fresh
 from gi_cuda.search.strategies.barracuda import PRESET, SETTINGS
 from gi_cuda.subject import Subject
-from tests.command import gi_cuda
+from tests.command import THOROUGH, gi_cuda
 
 SCALE = Path(__file__).parents[2] / "targets" / "scale"
 WASTE = "<_kernel.cu_27>"
@@ -124,6 +124,6 @@ def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finish
     git(repository, "commit", "--quiet", "--message=all")
     seed = good_seed(scale, 12)
     words = ["--run", "runs/first", "--seed", seed, "--population", 12, "--generations", 3]
-    done = gi_cuda("evolve", "kernels/scale", *words, cwd=repository)
+    done = gi_cuda("evolve", "kernels/scale", *words, cwd=repository, **{THOROUGH: "1"})
     assert done.returncode == 0, done.stderr
     return Finished(repository, repository / "runs" / "first", done.stdout, seed)

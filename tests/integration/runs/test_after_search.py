@@ -31,7 +31,7 @@ from gi_cuda.runs.run import open_run
 from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
-from tests.command import gi_cuda
+from tests.command import THOROUGH, gi_cuda
 
 from .conftest import WASTE, as_searched, git
 
@@ -144,7 +144,7 @@ def validated(run: Path, minimized: str, finished: Any) -> Validated:
     file, here = run.parent / "there.json", run.parent / "here.json"
     file.write_text(portability.write(there), encoding="utf-8")
     words = ["--best", 1, "--with", file, "--export", here]
-    done = gi_cuda("validate", run, *words, cwd=finished.repository)
+    done = gi_cuda("validate", run, *words, cwd=finished.repository, **{THOROUGH: "1"})
     assert done.returncode == 0, done.stderr
     return Validated(done.stdout, there, here)
 

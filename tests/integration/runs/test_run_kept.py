@@ -26,7 +26,7 @@ SIZES = ("--population", 4, "--generations", 2)
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """A finished run."""
-    return Bench.make(tmp_path_factory.mktemp("bench"))
+    return Bench.make(tmp_path_factory.mktemp("bench"), lambda run: gi_cuda("resume", run))
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="needs /proc")

@@ -1,0 +1,104 @@
+"""What the workers of a command are forked from, where a test starts that command.
+
+Each command starts such a process, which loads numpy and what workers run; that is a quarter of a
+second of processor time, many hundred times. Here it is forked from the tests' own one, which has
+all that loaded. It is real otherwise: it serves the command alone, and ends with it. Commands with
+variables of their own, those of ``test_run_killed.py`` and ``test_preloaded.py`` start theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
+from typing import Any
+
+from gi_cuda.backends.processes import Family
+from gi_cuda.backends.workers import fork_server, preloaded
+
+_GOING = 10.0
+"""Seconds in which it has to be gone once its command is."""
+
+_ABOUT_OUTPUT = {"COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM"}
+
+_NUMBER = 8
+"""Bytes of its process number."""
+
+
+@contextmanager
+def lent(variables: Set[str]) -> Iterator[socket.socket | None]:
+    """The line to a process that waits to be what a command's workers are forked from.
+
+    Args:
+        variables: of its environment alone. There is no process for one that has anything
+            else than what is about its own output: a process reads some variables as it starts,
+            and by others a test finds it.
+    """
+    if not variables <= _ABOUT_OUTPUT or not hasattr(os, "pidfd_open"):
+        yield None
+        return
+    ours, theirs = socket.socketpair()
+    with theirs:
+        waiting = preloaded.forked(fork_server.__name__, serve, "host", theirs, _GOING)
+    try:
+        with ours:
+            yield ours
+    finally:
+        waiting.finish(_GOING)
+
+
+def serve(line: int, above: int) -> None:
+    """Wait until a command starts what its workers are forked from, and be that from then on."""
+    passed: list[int] = []
+    with socket.socket(fileno=line) as command, suppress(ConnectionError):  # it was killed
+        command.sendall(os.getpid().to_bytes(_NUMBER))
+        _, passed, _, _ = socket.recv_fds(command, 1, 1 + len(preloaded._STREAMS))
+    if not passed:
+        return
+    served, *streams = passed
+    for number, stream in zip(preloaded._STREAMS, streams, strict=True):
+        os.dup2(stream, number)
+        os.close(stream)
+    preloaded.fork_on_demand(served, fork_server._load)
+
+
+def borrow(line: socket.socket) -> None:
+    """Have this process take what is lent to it as the first one that it starts."""
+    start = preloaded.Process
+
+    def taken(
+        command: Sequence[str], *, going: float, pass_fds: Sequence[int], **options: Any
+    ) -> Family:
+        preloaded.Process = start  # type: ignore[misc]
+        child = _Lent(int.from_bytes(line.recv(_NUMBER, socket.MSG_WAITALL)))
+        with line:
+            socket.send_fds(line, [b"f"], [*pass_fds, *preloaded._STREAMS])
+        return Family(lambda: child, going)
+
+    preloaded.Process = taken  # type: ignore[assignment,misc]
+
+
+class _Lent:
+    """The process that was lent, for the command."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._end = os.pidfd_open(pid)
+
+    def poll(self) -> int | None:
+        # How it ended its parent knows; what ends it as long as it is needed is this signal.
+        if self.returncode is None and wait([self._end], 0.0):
+            self.returncode = -signal.SIGKILL
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        wait([self._end], timeout)
+        status = self.poll()
+        if status is None:
+            raise subprocess.TimeoutExpired("lent", timeout or 0.0)
+        return status

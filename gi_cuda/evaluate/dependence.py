@@ -36,7 +36,7 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
     """
     read_through = {one.buffer for one in target.textures}
     buffers = {
-        one.name: _CONTENTS if one.dtype.kind == "f" else _CONTENTS[:1]
+        one.name: (Instead.ZERO, *_CONTENTS.get(one.dtype.str[1:], ()))
         for one in target.buffers
         if one.role.given
         and one.symbol is None
@@ -52,7 +52,12 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
     return {**buffers, **scalars}
 
 
-_CONTENTS = (Instead.ZERO, Instead.NEGATIVE)
+_CONTENTS = {
+    **dict.fromkeys(("f2", "f4", "f8"), (Instead.NEGATIVE,)),
+    **dict.fromkeys(("i8", "u8"), (Instead.UPPER,)),
+}
+"""What else may be in the place of a buffer, by numpy's name of its type."""
+
 _REAL = (Instead.MORE, Instead.ZERO)
 _WHOLE = (Instead.HALF, Instead.ONE, Instead.TWO, Instead.ZERO)
 
@@ -112,8 +117,9 @@ class Dependence:
 
     def _of(self, one: Candidate, folder: Path) -> _Original:
         otherwise = replace(one, compiler=self.compiler.other_rounding())
-        programs = self._built(one, folder / "as-it-is"), self._built(otherwise, folder / "rounded")
-        return _Original(self.pool, inputs(self.subject.target), *programs)
+        program = self._built(one, folder / "as-it-is")
+        rounded = self._built(otherwise, folder / "rounded") or program
+        return _Original(self.pool, inputs(self.subject.target), program, rounded)
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """What to run; None: it does not compile."""
@@ -129,7 +135,7 @@ class _Original:
         pool: as :class:`Dependence` has it.
         inputs: as :func:`inputs` gives them.
         program: what it is compiled to; None: it does not compile.
-        rounded: the same, rounding otherwise.
+        rounded: the same, rounding otherwise where that compiles.
     """
 
     pool: Pool[int]

@@ -17,12 +17,17 @@ class Instead(StrEnum):
     TWO = "2"
     HALF = "half of it"
     NEGATIVE = "its negative"
+    UPPER = "half of it in the upper half as well"
     MORE = "a quarter more"
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
-        """What stands in the place of a buffer's contents; of numbers without a sign only zeros
-        can."""
-        return -array if self is Instead.NEGATIVE else np.zeros_like(array)
+        """What stands in the place of a buffer's contents: zeros, the negative of real numbers, or
+        for integers of 64 bits, which may be two in one, another one in the upper half."""
+        if self is Instead.NEGATIVE:
+            return np.negative(array)
+        if self is Instead.UPPER:
+            return np.add(array, array // 2 << 32)
+        return np.zeros_like(array)
 
     def of(self, value: np.generic) -> np.generic:
         """What stands in the place of a scalar, of the same type."""

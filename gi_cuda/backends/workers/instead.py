@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
@@ -38,7 +38,8 @@ class _Changed:
 
 def depends_on(runner: CaseRunner, request: DependsOn) -> bool:
     """Whether a program's answers are other ones with something else in the place of an input."""
-    for one in _changed(runner, request.program, request):
+    for given in runner.plans(request.program):
+        one = _changed(runner, request.program, request, given)
         runner.device.make_room(one.given)
         before = _answers(runner, request.program, one.given, request.limit)
         limit = min(request.limit, _AT_LEAST + _LONGER * before.seconds)
@@ -51,13 +52,11 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     """Why a program is wrong with something else in the place of an input, where the reference runs
     with that is what is right; "" where it is not. None where the reference writes where it must
     not then, or the oracle does not accept its own answers."""
-    pairs = zip(
-        _changed(runner, request.program, request),
-        _changed(runner, request.reference, request),
-        strict=True,
-    )
+    mine, theirs = runner.plans(request.program), runner.plans(request.reference)
     # One case tells as much as several, as what is in the place of an input is the same.
-    one, right = min(pairs, key=lambda pair: sum(pair[1].given.sizes.values()))
+    at = min(range(len(theirs)), key=lambda case: sum(theirs[case].sizes.values()))
+    one = _changed(runner, request.program, request, mine[at])
+    right = _changed(runner, request.reference, request, theirs[at])
     runner.device.make_room(right.given)
     given = _answers(runner, request.reference, right.given, request.limit)
     limit = min(request.limit, _AT_LEAST + _LONGER * given.seconds)
@@ -88,23 +87,19 @@ def _why_wrong(
 
 
 def _changed(
-    runner: CaseRunner, program: Program, request: DependsOn | AgreesWith
-) -> Iterator[_Changed]:
-    """The cases of a program with something else in the place of an input."""
-    name = request.input
-    for given in runner.plans(program):
-        data = runner.cases[given.case]
-        if name in data.buffers:
-            contents = {name: request.instead.contents(data.buffers[name])}
-            buffers = {**data.buffers, **contents}
-            yield _Changed(given, given, contents, replace(data, buffers=buffers))
-            continue
-        changes = {name: request.instead.of}
-        launches = plan(runner.target, program.configuration, data.scalars, changes)
-        scalars = dict(data.scalars)
-        if name in scalars:
-            scalars[name] = request.instead.of(scalars[name])
-        yield _Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
+    runner: CaseRunner, program: Program, request: DependsOn | AgreesWith, given: CasePlan
+) -> _Changed:
+    """A case of a program with something else in the place of an input."""
+    name, data = request.input, runner.cases[given.case]
+    if name in data.buffers:
+        contents = {name: request.instead.contents(data.buffers[name])}
+        return _Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
+    changes = {name: request.instead.of}
+    launches = plan(runner.target, program.configuration, data.scalars, changes)
+    scalars = dict(data.scalars)
+    if name in scalars:
+        scalars[name] = request.instead.of(scalars[name])
+    return _Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
 
 
 @dataclass(frozen=True, slots=True)

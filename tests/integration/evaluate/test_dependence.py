@@ -60,6 +60,13 @@ def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> No
     assert tools.dependence.complaint(variant).startswith(told)
 
 
+def test_what_is_right_for_small_numbers_alone_is_told(tools: Tools) -> None:
+    told = "with half of it in the upper half as well in place of the input range it is wrong: "
+    whole = unmodified(tools.subject)
+    variant = replace(whole, text=whole.text.replace("#if LEFT_OUT != 9\n", "#if 0\n"))
+    assert tools.dependence.complaint(variant).startswith(told)
+
+
 def test_a_limit_that_no_case_reaches_is_not_left_out(tools: Tools) -> None:
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=5"))
     assert "1 in place of the input most" in tools.dependence.complaint(variant)

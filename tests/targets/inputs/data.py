@@ -10,6 +10,7 @@ def case(seed: int, n: int) -> dict[str, object]:
     return {
         "in": values,
         "copy": values,
+        "range": rng.integers(8, 64, n, dtype=np.uint64),
         "kind": rng.integers(1, 9, n, dtype=np.uint8),
         "trail": rng.random(n, dtype=np.float32) * np.float32(1e-6),
         "gain": 1.0,

@@ -3,7 +3,7 @@
 #define LEFT_OUT 0
 #endif
 
-__global__ void settle(const float *in, const unsigned char *kind, const float *copy, float *trail, float gain,
+__global__ void settle(const float *in, const unsigned char *kind, const float *copy, const unsigned long long *range, float *trail, float gain,
                        float lean, float scale, int most, int n) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) {
@@ -21,6 +21,10 @@ __global__ void settle(const float *in, const unsigned char *kind, const float *
 #endif
 #if LEFT_OUT != 3
         part += lean;
+#endif
+        part += range[i] & 7;
+#if LEFT_OUT != 9
+        part += range[i] >> 32;
 #endif
 #if LEFT_OUT == 7
         part += fabsf(in[i]);

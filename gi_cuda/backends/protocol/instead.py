@@ -23,11 +23,12 @@ class Instead(StrEnum):
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
         """What stands in the place of a buffer's contents: zeros, the negative of real numbers, or
         for integers of 64 bits, which may be two in one, another one in the upper half."""
+        made: NDArray[Any] = np.zeros_like(array)
         if self is Instead.NEGATIVE:
-            return np.negative(array)
+            made = -array
         if self is Instead.UPPER:
-            return np.add(array, array // 2 << 32)
-        return np.zeros_like(array)
+            made = array + (array // 2 << 32)
+        return made
 
     def of(self, value: np.generic) -> np.generic:
         """What stands in the place of a scalar, of the same type."""

@@ -85,7 +85,7 @@ do, where a test asks for that; see ``few_processes`` in ``conftest.py``."""
 
 ATTEMPTS = 4
 
-FEW = replace(replicates.THOROUGH, builds=2)
+FEW = replace(replicates.THOROUGH, builds=3)
 """How often a source is measured then."""
 
 Done = subprocess.CompletedProcess[str]

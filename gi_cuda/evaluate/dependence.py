@@ -116,9 +116,9 @@ class Dependence:
         return self._of(unmodified(self.subject), self.folder / "reference")
 
     def _of(self, one: Candidate, folder: Path) -> _Original:
-        otherwise = replace(one, compiler=self.compiler.other_rounding())
-        program = self._built(one, folder / "as-it-is")
-        rounded = self._built(otherwise, folder / "rounded") or program
+        program = rounded = self._built(one, folder / "as-it-is")
+        if other := self.compiler.other_rounding(one.options):
+            rounded = self._built(replace(one, compiler=other), folder / "rounded") or program
         return _Original(self.pool, inputs(self.subject.target), program, rounded)
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
@@ -135,7 +135,7 @@ class _Original:
         pool: as :class:`Dependence` has it.
         inputs: as :func:`inputs` gives them.
         program: what it is compiled to; None: it does not compile.
-        rounded: the same, rounding otherwise where that compiles.
+        rounded: the same, rounding otherwise where that can be had.
     """
 
     pool: Pool[int]

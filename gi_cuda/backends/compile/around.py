@@ -60,9 +60,9 @@ class AroundCompiler:
         """The compiler's: it is needed once."""
         return self.inner.other_locals()
 
-    def other_rounding(self) -> Compiler:
+    def other_rounding(self, options: tuple[str, ...]) -> Compiler | None:
         """The compiler's: it is needed once."""
-        return self.inner.other_rounding()
+        return self.inner.other_rounding(options)
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """As the compiler warns."""

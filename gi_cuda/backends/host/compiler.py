@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -58,6 +59,8 @@ _WARNED = ("-Wuninitialized", "-Wmaybe-uninitialized")
 
 _UNSET = re.compile(r"'(\w+)' (?:is|may be) (?:used uninitialized|uninitialized when used)")
 """As g++ and clang++ warn."""
+
+_PROCESSORS = ("-march", "-mcpu", "-mfma")
 
 _SAID = "".join(
     f"#undef {word}\n#define {word} {word}\n"
@@ -151,8 +154,11 @@ class HostCompiler(SourceCompiler):
             return None
         return replace(self, last=("-O0", ZEROED_LOCALS))
 
-    def other_rounding(self) -> HostCompiler:
-        """This one; it joins products and sums where the processor can."""
+    def other_rounding(self, options: tuple[str, ...]) -> HostCompiler | None:
+        """This one, where it may join products and sums: of x86 processors not all can."""
+        named = any(one.startswith(_PROCESSORS) for one in (*self.options, *options))
+        if platform.machine() in ("x86_64", "AMD64") and not named:
+            return None
         return replace(self, last=(*self.last, "-ffp-contract=off"))
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:

@@ -196,8 +196,9 @@ class Compiler(Protocol):
         """This compiler, making code in which locals that nothing sets hold something else; None
         where it leaves there what happens to be there."""
 
-    def other_rounding(self) -> Compiler:
-        """This compiler, making code that rounds products and sums apart, where it may choose."""
+    def other_rounding(self, options: tuple[str, ...]) -> Compiler | None:
+        """This compiler, making code that rounds products and sums apart; None where what it makes
+        of variants with these options does so anyway."""
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """Names of locals that a variant reads though nothing can have set them, as the compiler

@@ -333,6 +333,6 @@ def test_what_nothing_sets_is_warned_of(nvcc: Any) -> None:
 def test_products_and_sums_are_rounded_apart_where_that_is_asked_for(nvcc: Any) -> None:
     text = "__global__ void blur(const float *x, float *y, float a) { *y = a * x[0] + x[1]; }\n"
     (joined,) = nvcc.binaries([text])
-    nvcc.compiler = nvcc.compiler.other_rounding()
+    nvcc.compiler = nvcc.compiler.other_rounding(())
     (apart,) = nvcc.binaries([text])
     assert joined.code_key != apart.code_key

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from gi_cuda.runs.stored import open_store
-from tests.command import gi_cuda
+from tests.command import THOROUGH, gi_cuda
 
 from .conftest import SCALE, WASTE
 
@@ -31,7 +31,8 @@ def patch(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_all_kinds_of_contestants(finished: Any, patch: Path, tmp_path: Path) -> None:
     contestants = [finished.folder, patch, WASTE, "BLOCK=128", WRONG]
     words = ["--csv", tmp_path / "all.csv", "--figures", tmp_path / "figures"]
-    done = gi_cuda("compare", *contestants, *words, cwd=finished.repository)
+    place = finished.repository
+    done = gi_cuda("compare", *contestants, *words, cwd=place, **{THOROUGH: "1"})
     assert done.returncode == 0, done.stderr
     assert "copy of the reference" in done.stdout
     assert f"{WRONG}: wrong: held-out: " in done.stdout

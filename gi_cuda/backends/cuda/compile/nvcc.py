@@ -238,7 +238,7 @@ class NvccCompiler(SourceCompiler):
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
 
-    def other_rounding(self) -> NvccCompiler:
+    def other_rounding(self, options: tuple[str, ...]) -> NvccCompiler:
         """This one, without the instruction that rounds a product and a sum once."""
         return replace(self, options=(*self.options, "-fmad=false"))
 

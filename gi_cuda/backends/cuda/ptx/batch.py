@@ -132,9 +132,8 @@ class PtxCompiler:
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
 
-    def other_rounding(self) -> PtxCompiler:
-        """This one: PTX says how it rounds."""
-        return self
+    def other_rounding(self, options: tuple[str, ...]) -> None:
+        """Nothing: PTX says how it rounds."""
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """Nothing: it has no warnings of registers."""

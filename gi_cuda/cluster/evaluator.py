@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.members import Members
@@ -30,16 +30,14 @@ class Prepares(Protocol):
 
 
 @dataclass(slots=True)
-class ClusterEvaluator:
-    """Evaluates individuals on other machines; what they are is worked out here.
+class EvaluatedElsewhere:
+    """What is to be done here for individuals that other machines evaluate.
 
     Attributes:
         local: renders and preprocesses them, for what is tabu.
-        members: evaluate them.
     """
 
     local: Prepares
-    members: Members
     _waited: float = field(default=0.0, init=False)
 
     def take_phases(self) -> Phases:
@@ -50,6 +48,24 @@ class ClusterEvaluator:
     def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
         """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
         return self.local.prepare(batch)
+
+    def _news(self, members: Members, patience: float) -> Mapping[int, Any]:
+        """What some of the others have told, waited for so many seconds at most."""
+        begun = time.perf_counter()
+        news = members.news(patience)
+        self._waited += time.perf_counter() - begun
+        return news
+
+
+@dataclass(slots=True)
+class ClusterEvaluator(EvaluatedElsewhere):
+    """Evaluates individuals on other machines; what they are is worked out here.
+
+    Attributes:
+        members: evaluate them.
+    """
+
+    members: Members
 
     def evaluate(
         self,
@@ -66,10 +82,7 @@ class ClusterEvaluator:
         self._give(batch)
         try:
             while left and not stop():
-                begun = time.perf_counter()
-                news = self.members.news(STOP_ASKED)
-                self._waited += time.perf_counter() - begun
-                for ident, evaluation in news.items():
+                for ident, evaluation in self._news(self.members, STOP_ASKED).items():
                     if ident not in left:
                         continue  # a worker that seemed to be lost has told of it after all
                     left.remove(ident)

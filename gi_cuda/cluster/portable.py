@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from gi_cuda.cluster.evaluator import Prepares
+from gi_cuda.cluster.evaluator import EvaluatedElsewhere
 from gi_cuda.cluster.kinds import Kind, kinds_of, of_kind
 from gi_cuda.cluster.meeting import Meeting
 from gi_cuda.cluster.members import Members
@@ -18,9 +17,7 @@ from gi_cuda.errors import UserError
 from gi_cuda.evaluate.batch import STOP_ASKED
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.passes import Record, Trial
-from gi_cuda.genome import Genotype
 from gi_cuda.results.evaluation import Evaluation, Validation
-from gi_cuda.results.generation import Phases
 from gi_cuda.results.kinds import Objective, on_all_kinds, validated_on_all_kinds
 from gi_cuda.results.speed_up import Reading
 from gi_cuda.runs.run import Look, Run
@@ -30,29 +27,17 @@ READ = -1
 
 
 @dataclass(slots=True)
-class KindsEvaluator:
+class KindsEvaluator(EvaluatedElsewhere):
     """Evaluates each individual on every kind of machine.
 
     Attributes:
-        local: renders and preprocesses them, for what is tabu.
         kinds: who evaluates on each, by name; the search's own kind is the first.
         objective: how what they say becomes one evaluation.
     """
 
-    local: Prepares
     kinds: Mapping[str, Members]
     objective: Objective
-    _waited: float = field(default=0.0, init=False)
     _reads: Iterator[int] = field(default_factory=lambda: count(READ, -1), init=False)
-
-    def take_phases(self) -> Phases:
-        """Wall time spent since the last call, by phase; what others do with it is not known."""
-        waited, self._waited = self._waited, 0.0
-        return self.local.take_phases() + Phases(run=waited)
-
-    def prepare(self, batch: Mapping[int, Genotype]) -> dict[int, Trial]:
-        """See :meth:`gi_cuda.evaluate.evaluator.Evaluator.prepare`."""
-        return self.local.prepare(batch)
 
     def evaluate(
         self,
@@ -70,7 +55,7 @@ class KindsEvaluator:
         self._give(batch)
         try:
             while known and not stop():
-                for kind, ident, evaluation in self._news():
+                for kind, ident, evaluation in self._told():
                     if ident not in known:
                         continue  # it was wrong on another kind
                     known[ident][kind] = evaluation
@@ -112,13 +97,10 @@ class KindsEvaluator:
             for one in zip(*(found[kind] for kind in self.kinds), strict=True)
         ]
 
-    def _news(self) -> Iterator[tuple[str, int, Evaluation]]:
+    def _told(self) -> Iterator[tuple[str, int, Evaluation]]:
         """What was evaluated on some kind."""
         for kind, members in self.kinds.items():
-            begun = time.perf_counter()
-            news = members.news(STOP_ASKED / len(self.kinds))
-            self._waited += time.perf_counter() - begun
-            for ident, evaluation in news.items():
+            for ident, evaluation in self._news(members, STOP_ASKED / len(self.kinds)).items():
                 yield kind, ident, evaluation
 
     def _together(self, known: Mapping[str, Evaluation]) -> Evaluation:

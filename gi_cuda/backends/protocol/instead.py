@@ -38,7 +38,6 @@ class Instead(StrEnum):
             Instead.ONE: 1,
             Instead.TWO: 2,
             Instead.HALF: given // 2,
-            Instead.NEGATIVE: -given,
             Instead.MORE: given * 1.25,
         }
         return value.dtype.type(made[self])

@@ -145,7 +145,9 @@ def _validated(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Wi
         one = candidate(run.subject, genotype)
         noise, measured = run.validate([unmodified(run.subject), one])
         # What else there is to doubt was asked before.
-        validation = run.tools.races.certified(one, measured) if measured.faster else measured
+        validation = (
+            run.tools.doubts.races.certified(one, measured) if measured.faster else measured
+        )
         if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
             effective = canonical(genotype, run.subject.order)
             return Winner(ident, str(effective), validation)
@@ -165,7 +167,7 @@ def _hopeful(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Iter
         may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
         complaint = seen.message
         if may_hold:
-            complaint = run.tools.doubt(one)
+            complaint = run.tools.doubts.told_soon(one)
             if not complaint:
                 yield finalist
         if complaint:

@@ -9,14 +9,14 @@ be those of the reference. Nothing of which that is not so is certified.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from gi_cuda.backends.protocol.instead import Instead
-from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Program
+from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Program, Request
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
@@ -145,39 +145,43 @@ class _Original:
 
     def complaint(self, program: Program) -> str:
         """What is wrong with a program's answers where something is in the place of an input."""
-        left_out = (self._left_out(program, *pair) for pair in self.decisive.items())
-        others = (self._wrong(program, *pair) for pair in self._comparable)
-        return next(filter(None, chain(left_out, others)), "")
+        return self._left_out(program) or self._wrong(program)
 
-    def _left_out(self, program: Program, name: str, instead: Instead) -> str:
-        """Whether a program's answers do not change where the original's do, in words."""
-        if self._depends(program, name, instead) is not False:
-            return ""
-        return (
-            f"its answers are the same with {instead} in place of the input {name}, and the"
-            " reference's are not: no case tells that it is left out"
-        )
+    def _left_out(self, program: Program) -> str:
+        """Which input a program's answers do not change with where the original's do, in words."""
+        depends = self._depends(program, self.decisive.items())
+        for (name, instead), answer in zip(self.decisive.items(), depends, strict=True):
+            if answer is False:
+                return (
+                    f"its answers are the same with {instead} in place of the input {name}, and the"
+                    " reference's are not: no case tells that it is left out"
+                )
+        return ""
 
-    def _wrong(self, program: Program, name: str, instead: Instead) -> str:
+    def _wrong(self, program: Program) -> str:
         """What is wrong with a program's answers; nothing is known where a launch does not end."""
-        assert self.program is not None, "there is something to compare with"
-        wrong = self.pool.one(AgreesWith(program, self.program, name, instead, LIMIT))
-        if not isinstance(wrong, str) or not wrong:
+        if self.program is None:
             return ""
-        return f"with {instead} in place of the input {name} it is wrong: {wrong}"
+        pairs = [(name, instead) for name, instead, fit in self._tried if fit]
+        answers = self._agrees(program, self.program, pairs)
+        for (name, instead), wrong in zip(pairs, answers, strict=True):
+            if isinstance(wrong, str) and wrong:
+                return f"with {instead} in place of the input {name} it is wrong: {wrong}"
+        return ""
 
     @cached_property
     def decisive(self) -> dict[str, Instead]:
         """The inputs on which its answers depend, and what shows that first."""
+        if self.program is None:
+            return {}
         found: dict[str, Instead] = {}
-        for name, instead, _ in self._tried:
-            if name not in found and self.program and self._depends(self.program, name, instead):
-                found[name] = instead
+        left = [(name, instead) for name, instead, _ in self._tried]
+        while pairs := dict(reversed(left)).items():
+            # One of each input at a time: of most the first one shows it.
+            answers = self._depends(self.program, pairs)
+            found |= {name: v for (name, v), yes in zip(pairs, answers, strict=True) if yes is True}
+            left = [pair for pair in left if pair not in pairs and pair[0] not in found]
         return found
-
-    @cached_property
-    def _comparable(self) -> tuple[tuple[str, Instead], ...]:
-        return tuple((name, instead) for name, instead, fit in self._tried if fit)
 
     @cached_property
     def _tried(self) -> tuple[tuple[str, Instead, bool], ...]:
@@ -186,17 +190,31 @@ class _Original:
         not end by itself."""
         if self.rounded is None or self.program is None:
             return ()
-        found = []
-        for name, possible in self.inputs.items():
-            for instead in possible:
-                request = AgreesWith(self.rounded, self.program, name, instead, LIMIT)
-                answer = self.pool.one(request)
+        found, left = [], dict(self.inputs)
+        for turn in range(max(map(len, self.inputs.values()), default=0)):
+            pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
+            answers = self._agrees(self.rounded, self.program, pairs)
+            for (name, instead), answer in zip(pairs, answers, strict=True):
                 if isinstance(answer, Lost):
-                    break
-                found.append((name, instead, answer == ""))
-        return tuple(found)
+                    del left[name]
+                else:
+                    found.append((name, instead, answer == ""))
+        order = list(self.inputs)
+        return tuple(sorted(found, key=lambda one: order.index(one[0])))
 
-    def _depends(self, program: Program, name: str, instead: Instead) -> bool | None:
-        """As :class:`DependsOn` answers; None where a launch does not end."""
-        answer = self.pool.one(DependsOn(program, name, instead, LIMIT))
-        return answer if isinstance(answer, bool) else None
+    def _agrees(
+        self, program: Program, reference: Program, pairs: Collection[tuple[str, Instead]]
+    ) -> list[str | Lost | None]:
+        """For each pair what :class:`AgreesWith` answers, or that a launch does not end."""
+        return self._answers([AgreesWith(program, reference, *pair, LIMIT) for pair in pairs])
+
+    def _depends(
+        self, program: Program, pairs: Collection[tuple[str, Instead]]
+    ) -> list[bool | Lost]:
+        """For each pair what :class:`DependsOn` answers, or that a launch does not end."""
+        return self._answers([DependsOn(program, *pair, LIMIT) for pair in pairs])
+
+    def _answers(self, requests: Sequence[Request]) -> list[Any]:
+        """What workers that are there answer, in order."""
+        answers = dict(self.pool.map(enumerate(requests)))
+        return [answers[at] for at in range(len(requests))]

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from gi_cuda.backends import cores
 from gi_cuda.backends.protocol.requests import (
     Measure,
     Program,
@@ -26,7 +28,7 @@ from gi_cuda.backends.protocol.requests import (
     Sampling,
 )
 from gi_cuda.backends.protocol.session import Session
-from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
+from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, build_candidates, unmodified
 from gi_cuda.evaluate.replicates import why_wrong
@@ -39,7 +41,7 @@ SEEDS: Final = 8
 """Other seeds for each case: with so many, what is wrong for one in five is seen."""
 
 ENOUGH: Final = 10.0
-"""Seconds of making data after which no more is made."""
+"""Seconds of making data after which no more is made; several workers make it."""
 
 LIMIT: Final = 10.0
 """Seconds after which a launch counts as hung."""
@@ -63,6 +65,13 @@ class _Round:
     pool: Pool[int]
     base: Program
     only: frozenset[str]
+
+    def wrong(self, one: Candidate, built: Binary) -> str:
+        """What is wrong with a candidate on them; "" where nothing is."""
+        program = one.program(built, self.base.cases)
+        answer = self.pool.one(Measure(program, self.base, Sampling(limit=LIMIT).untimed()))
+        assert isinstance(answer, Measurement | Lost | Refused)
+        return why_wrong(answer)
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,9 @@ class OtherData:
         values = frozenset[str]().union(*(some.only for some in self._rounds))
         if len(values) == 1 and "" not in values:
             return _ALWAYS
-        for some in self._rounds:
-            program = one.program(built, some.base.cases)
-            answer = some.pool.one(Measure(program, some.base, Sampling(limit=LIMIT).untimed()))
-            assert isinstance(answer, Measurement | Lost | Refused)
-            if wrong := why_wrong(answer):
-                return f"with other random numbers in its inputs it is {wrong}"
-        return ""
+        with ThreadPoolExecutor(len(self._rounds)) as threads:
+            wrong = list(threads.map(lambda some: some.wrong(one, built), self._rounds))
+        return next((f"with other random numbers in its inputs it is {w}" for w in wrong if w), "")
 
     @cached_property
     def _rounds(self) -> tuple[_Round, ...]:
@@ -110,26 +115,37 @@ class OtherData:
         (built,) = build_candidates(self.compiler, [reference], self.folder / "reference")
         if not others or isinstance(built, BuildFailure):
             return ()
-        begun = time.monotonic()
-        rounds = [self._recorded(reference.program(built, ()), others[::SEEDS])]
+        base, begun = reference.program(built, ()), time.monotonic()
+        (first,) = self._recorded(base, [others[::SEEDS]])
         each = time.monotonic() - begun
-        if more := min(SEEDS - 1, int((ENOUGH - each) / each)):
-            rest = [case for at, case in enumerate(others) if 0 < at % SEEDS <= more]
-            rounds.append(self._recorded(reference.program(built, ()), rest))
-        return tuple(one for one in rounds if one is not None) if all(rounds) else ()
+        workers = min(SEEDS - 1, max(1, cores() // 2))
+        more = min(SEEDS - 1, workers * int((ENOUGH - each) / each))
+        rest = [case for at, case in enumerate(others) if 0 < at % SEEDS <= more]
+        shares = [rest[at::workers] for at in range(min(workers, len(rest)))]
+        rounds = first and [first, *self._recorded(base, shares)]
+        return tuple(one for one in rounds if one) if rounds and all(rounds) else ()
 
-    def _recorded(self, reference: Program, cases: Sequence[Case]) -> _Round | None:
-        """A worker that has these cases, and the reference's answers; None where it fails."""
-        target, names = self.session.target, tuple(case.name for case in cases)
-        session = replace(
-            self.session,
-            target=replace(target, cases=(*target.cases, *cases)),
-            cases=names,
-            reference=self.folder / "recorded",
-        )
-        base = replace(reference, cases=names)
-        pool = self.opened.enter_context(self.alone(session))
-        runs = max(2, target.oracle.runs)
+    def _recorded(
+        self, reference: Program, shares: Sequence[Sequence[Case]]
+    ) -> list[_Round | None]:
+        """Workers that have a share of cases each, and the reference's answers; None where it
+        fails."""
+        asked = []
+        for share in shares:
+            names = tuple(case.name for case in share)
+            session = self._session(share, names)
+            pool = self.opened.enter_context(self.alone(session))
+            asked.append((pool, session, replace(reference, cases=names)))
+        with ThreadPoolExecutor(len(asked) or 1) as threads:
+            return list(threads.map(lambda one: self._record(*one), asked))
+
+    def _session(self, cases: Sequence[Case], names: tuple[str, ...]) -> Session:
+        target, folder = self.session.target, self.folder / "recorded" / names[0]
+        target = replace(target, cases=(*target.cases, *cases))
+        return replace(self.session, target=target, cases=names, reference=folder)
+
+    def _record(self, pool: Pool[int], session: Session, base: Program) -> _Round | None:
+        runs = max(2, session.target.oracle.runs)
         recorded = pool.one(Record(base, session.reference, runs, LIMIT))
         if not isinstance(recorded, Recorded) or any(recorded.penalties.values()):
             return None

@@ -1,6 +1,6 @@
 """Does a variant let threads race where the reference does not? Nothing that does is certified.
 
-Whoever hands out a winner asks (:meth:`gi_cuda.runs.tools.Tools.certified`): the end of a search,
+Whoever hands out a winner asks (:class:`gi_cuda.evaluate.doubts.Doubts`): the end of a search,
 `validate` and `patch`; and `compare`, before it calls anything faster.
 """
 
@@ -148,6 +148,9 @@ class Looks(Protocol):
     def look(self, one: Candidate) -> Looked:
         """What is seen of a candidate."""
 
+    def watch_reference(self) -> None:
+        """Do now what is done once for all candidates."""
+
 
 @dataclass(frozen=True)
 class RaceWatch:
@@ -195,6 +198,15 @@ class RaceWatch:
         if mine.seen or self.beside is None or not self._changed(one, changes_order):
             return mine.seen
         return self.beside.look(one).seen
+
+    def watch_reference(self) -> None:
+        """Do now what is done once for all candidates, here and by who looks as well."""
+        with ThreadPoolExecutor(1) as threads:
+            if self.beside is not None:
+                threads.submit(self.beside.watch_reference)
+            known, _ = self._small_reference
+            if known is None:
+                _ = self._reference
 
     def look(self, one: Candidate) -> Looked:
         """What this watch itself sees of a candidate."""

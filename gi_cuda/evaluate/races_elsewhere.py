@@ -42,6 +42,12 @@ class Elsewhere:
             return Looked(why=why)
         return watch.look(as_candidate(watch.subject, one.text, one.configuration))
 
+    def watch_reference(self) -> None:
+        """Do now what is done once for all candidates."""
+        watch, _ = self._watch
+        if watch is not None:
+            watch.watch_reference()
+
     @cached_property
     def _watch(self) -> tuple[RaceWatch | None, str]:
         """What watches; None with the reason, where it cannot be done."""

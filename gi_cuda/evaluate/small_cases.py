@@ -71,7 +71,10 @@ class SmallCases:
 
     @cached_property
     def session(self) -> Session | None:
-        """What a process needs to run them; None where the reference does not pass on them."""
+        """What a process needs to run them; None where there are none, or the reference does not
+        pass on them."""
+        if not self.names:
+            return None
         session = self._session(self.names)
         session.reference.mkdir(parents=True, exist_ok=True)
         whole = unmodified(self.subject)

@@ -19,8 +19,8 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
-from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
+from gi_cuda.evaluate.doubts import Doubts
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.passes import Equipment
@@ -29,7 +29,6 @@ from gi_cuda.evaluate.races_elsewhere import Elsewhere
 from gi_cuda.evaluate.replicates import Replicates
 from gi_cuda.evaluate.small_cases import SmallCases, small_cases
 from gi_cuda.evaluate.unset_locals import UnsetLocals
-from gi_cuda.results.evaluation import Validation
 from gi_cuda.spec import Case, CaseRole
 from gi_cuda.subject import Subject
 
@@ -42,10 +41,7 @@ class Tools:
         uncached: the compiler that compiles all it is given, for what nobody needs again.
         folder: of the run, or a scratch one.
         session: what a process of its own needs to run a variant as the pool's workers do.
-        races: what winners are watched by.
-        dependence: what looks whether they leave out an input.
-        other_data: what runs them on other random numbers.
-        unset_locals: what runs them with other values in locals that nothing sets.
+        doubts: what looks at winners.
     """
 
     subject: Subject
@@ -55,10 +51,7 @@ class Tools:
     pool: Pool[int]
     folder: Path
     session: Session
-    races: RaceWatch
-    dependence: Dependence
-    other_data: OtherData
-    unset_locals: UnsetLocals
+    doubts: Doubts
 
     @property
     def reference(self) -> Path:
@@ -110,21 +103,6 @@ class Tools:
             self.subject.cases(role),
             limit,
         )
-
-    def certified(self, one: Candidate, validation: Validation) -> Validation:
-        """A validation, which fails where the candidate is right on all cases and wrong all the
-        same: :meth:`doubt` has something against it, or it lets threads race. Whoever hands out a
-        winner asks here."""
-        if not validation.correct or not (doubt := self.doubt(one)):
-            return self.races.certified(one, validation)
-        return replace(validation, correct=False, message=doubt, overall=None, cases=None)
-
-    def doubt(self, one: Candidate) -> str:
-        """What stands against a candidate that is right on all cases, as far as that is told in no
-        time: it leaves out an input, reads what nothing sets, or is wrong on other random numbers;
-        "" where nothing does."""
-        looks = (self.dependence, self.unset_locals, self.other_data)
-        return next(filter(None, (look.complaint(one) for look in looks)), "")
 
     def train(self) -> tuple[str, ...]:
         """The cases that give fitness."""
@@ -178,8 +156,8 @@ def open_tools(
             other = OtherData(subject, compiler, session, place, _alone, opened)
             place = folder / "build" / "locals"
             unset = UnsetLocals(subject, compiler, pool, place, session.cases)
-            looks = (races, inputs, other, unset)
-            yield Tools(subject, backend, compiler, uncached, pool, folder, session, *looks)
+            doubts = Doubts(inputs, unset, other, races)
+            yield Tools(subject, backend, compiler, uncached, pool, folder, session, doubts)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

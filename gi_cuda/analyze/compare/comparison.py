@@ -127,7 +127,7 @@ def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Re
     failure."""
     if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
         return reading
-    complaint = tools.doubt(one) or tools.races.seen(one)
+    complaint = tools.doubts.seen(one)
     return Reading(failure=complaint) if complaint else reading
 
 

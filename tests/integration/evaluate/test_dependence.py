@@ -34,7 +34,7 @@ def test_an_input_that_is_left_out_is_named(
 ) -> None:
     variant = candidate(tools.subject, tools.subject.read(f"LEFT_OUT={number}"))
     told = f"the same with {instead} in place of the input {name}"
-    assert told in tools.dependence.complaint(variant)
+    assert told in tools.doubts.dependence.complaint(variant)
 
 
 def edited(tools: Tools, number: int) -> Candidate:
@@ -45,32 +45,32 @@ def edited(tools: Tools, number: int) -> Candidate:
 
 def test_a_parameter_may_read_the_same_from_elsewhere(tools: Tools) -> None:
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=8"))
-    assert tools.dependence.complaint(variant) == ""
+    assert tools.doubts.dependence.complaint(variant) == ""
 
 
 def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Tools) -> None:
     variant = edited(tools, 6)
     told = "with a quarter more in place of the input gain it is wrong: held-out: trail[0] is "
-    assert tools.dependence.complaint(variant).startswith(told)
+    assert tools.doubts.dependence.complaint(variant).startswith(told)
 
 
 def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> None:
     variant = edited(tools, 7)
     told = "with its negative in place of the input in it is wrong: held-out: trail[0] is "
-    assert tools.dependence.complaint(variant).startswith(told)
+    assert tools.doubts.dependence.complaint(variant).startswith(told)
 
 
 def test_what_is_right_for_small_numbers_alone_is_told(tools: Tools) -> None:
     told = "with half of it in the upper half as well in place of the input range it is wrong: "
     whole = unmodified(tools.subject)
     variant = replace(whole, text=whole.text.replace("#if LEFT_OUT != 9\n", "#if 0\n"))
-    assert tools.dependence.complaint(variant).startswith(told)
+    assert tools.doubts.dependence.complaint(variant).startswith(told)
 
 
 def test_a_limit_that_no_case_reaches_is_not_left_out(tools: Tools) -> None:
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=5"))
-    assert "1 in place of the input most" in tools.dependence.complaint(variant)
+    assert "1 in place of the input most" in tools.doubts.dependence.complaint(variant)
 
 
 def test_what_uses_all_of_them_is_not_told(tools: Tools) -> None:
-    assert tools.dependence.complaint(unmodified(tools.subject)) == ""
+    assert tools.doubts.dependence.complaint(unmodified(tools.subject)) == ""

@@ -81,7 +81,7 @@ def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> 
     right = [number for number, one in zip(cheats, readings, strict=True) if one.right]
     assert right == list(IN_EVERY_ORDER)
     for number, one in cheats.items():
-        certified = run.tools.races.certified(one, Validation(True))
+        certified = run.tools.doubts.races.certified(one, Validation(True))
         complaint = certified.message
         kernel = {5: "count", 6: "count", 7: "add", 8: "add"}.get(number, "smooth")
         assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", complaint)
@@ -95,8 +95,8 @@ def cheat(run: Run, number: int) -> Candidate:
 
 
 def test_the_reference_is_not_complained_of(run: Run) -> None:
-    assert run.tools.races.complaint(unmodified(run.subject)) == ""
-    assert run.tools.races.racing() == {}
+    assert run.tools.doubts.races.complaint(unmodified(run.subject)) == ""
+    assert run.tools.doubts.races.racing() == {}
 
 
 def test_what_runs_on_a_gpu_is_watched_on_the_processor_as_well(tmp_path: Path) -> None:

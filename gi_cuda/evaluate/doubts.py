@@ -1,0 +1,51 @@
+"""What speaks against a candidate that is right on all cases. Whoever hands out a winner asks."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+
+from gi_cuda.evaluate.candidates import Candidate
+from gi_cuda.evaluate.dependence import Dependence
+from gi_cuda.evaluate.other_data import OtherData
+from gi_cuda.evaluate.races import RaceWatch
+from gi_cuda.evaluate.unset_locals import UnsetLocals
+from gi_cuda.results.evaluation import Validation
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """All that looks at candidates.
+
+    Attributes:
+        dependence: whether they leave out an input, or take another one for it.
+        unset_locals: whether they read what nothing sets.
+        other_data: whether they are wrong on other random numbers.
+        races: whether they let threads race.
+    """
+
+    dependence: Dependence
+    unset_locals: UnsetLocals
+    other_data: OtherData
+    races: RaceWatch
+
+    def told_soon(self, one: Candidate) -> str:
+        """What stands against a candidate, but for races, which take longer to see; "" where
+        nothing does. The reference is watched for races meanwhile: a processor or two have nothing
+        to do otherwise."""
+        with ThreadPoolExecutor(2) as threads:
+            threads.submit(self.races.watch_reference)
+            other = threads.submit(self.other_data.complaint, one)
+            mine = self.dependence.complaint(one) or self.unset_locals.complaint(one)
+            return mine or other.result()
+
+    def seen(self, one: Candidate) -> str:
+        """What stands against a candidate, as far as somebody saw it; "" where nothing does."""
+        return self.told_soon(one) or self.races.seen(one)
+
+    def certified(self, one: Candidate, validation: Validation) -> Validation:
+        """A validation, which fails where the candidate is right on all cases and wrong all the
+        same."""
+        if not validation.correct or not (doubt := self.told_soon(one)):
+            return self.races.certified(one, validation)
+        return replace(validation, correct=False, message=doubt, overall=None, cases=None)

@@ -1,7 +1,7 @@
-"""What is tidied up when this process is through, however it ends: by itself, or killed.
+"""What is tidied up beside what goes on, and when this process is through, however it ends.
 
-That is done by a process of its own, a shell that waits for the end of this one. No signal that is
-meant for us reaches it, and none that comes while it works can leave its work half done.
+At the end that is done by a process of its own, a shell that waits for it. No signal that is meant
+for us reaches it, and none that comes while it works can leave its work half done.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
 
 from gi_cuda.backends.processes import undisturbed
 
@@ -69,6 +71,35 @@ def afterwards(work: str, *paths: Path, holding: Sequence[int] = ()) -> Iterator
         yield
     finally:
         janitor.work()
+
+
+class _Sweeper:
+    """Removes folders one after the other, in a thread that begins with the first one."""
+
+    def __init__(self) -> None:
+        self._queue: SimpleQueue[Path] = SimpleQueue()
+        self._starting = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    def put(self, folder: Path) -> None:
+        self._queue.put(folder)
+        with self._starting:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name="sweeper", daemon=True)
+                self._thread.start()
+
+    def _serve(self) -> None:
+        while True:
+            shutil.rmtree(self._queue.get(), ignore_errors=True)
+
+
+_SWEEPER = _Sweeper()
+
+
+def sweep(folder: Path) -> None:
+    """Have a folder removed beside what else goes on: a file that a disk gives back at once takes
+    it milliseconds. What is left at the end of this process goes with the folder it is in."""
+    _SWEEPER.put(folder)
 
 
 @contextmanager

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -12,6 +11,7 @@ from typing import TypeAlias
 import xxhash
 
 from gi_cuda.backends.compile.background import BackgroundBuild
+from gi_cuda.backends.leftovers import sweep
 from gi_cuda.backends.protocol.requests import Measure, Program, Sampling
 from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Built, Compiler, Phenotype
 from gi_cuda.backends.workers.pool import Pool, Task
@@ -70,7 +70,7 @@ class Equipment:
         compiler: the back end's.
         uncached: the same, doing all of its work itself: for those who ask what that takes.
         pool: workers of a session on the target.
-        folder: where binaries may be written; emptied before each batch.
+        folder: where binaries may be written.
         cases: names of the cases that give fitness.
         together: most variants that share a measurement.
         death: seconds for which a worker's death keeps others from the device.
@@ -145,6 +145,10 @@ class TrialBuilder:
         yield from self.compiler.compile(ready, folder)
 
 
+_PASSES = count()
+"""Numbers of passes: what is left of one may still be there when the next one begins."""
+
+
 class Pass:
     """Trials of a batch that are built and measured in one way, each beside the reference, which is
     built in the same way.
@@ -152,7 +156,7 @@ class Pass:
     Args:
         equipment: to do it with.
         builder: of trials.
-        folder: where binaries may be written; emptied first.
+        folder: where binaries may be written, each pass into a folder of its own.
         sampling: how they are measured.
         known: individual and record by machine code, of all that was measured so before.
         numbers: of tasks.
@@ -170,7 +174,6 @@ class Pass:
         known: dict[bytes, Record],
         numbers: Iterator[int],
     ) -> None:
-        shutil.rmtree(folder, ignore_errors=True)
         self.sampling = sampling
         self.scheduler = MeasurementScheduler(
             equipment.together,
@@ -180,7 +183,7 @@ class Pass:
         )
         self._equipment = equipment
         self._builder = builder
-        self._folder = folder
+        self._folder = folder / str(next(_PASSES))
         self._known = known
         self._builds: list[BackgroundBuild] = []
         self._needed: dict[Path, set[int]] = {}
@@ -212,7 +215,7 @@ class Pass:
             needing.discard(ident)
             if not needing:
                 del self._needed[folder]
-                shutil.rmtree(folder, ignore_errors=True)
+                sweep(folder)
 
     @property
     def news(self) -> list[int]:
@@ -238,6 +241,7 @@ class Pass:
         """End what is being compiled."""
         for one in self._builds:
             one.close()
+        sweep(self._folder)
 
     def take(self) -> Iterator[Record | BuildFailure]:
         """Enter what has been built: failures, and records of what has machine code that was

@@ -7,12 +7,19 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import uuid
 from pathlib import Path
 
 import pytest
 
-from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards, own_temporary_folder
+from gi_cuda.backends.leftovers import (
+    REMOVE,
+    SETTLE,
+    afterwards,
+    own_temporary_folder,
+    sweep,
+)
 from tests.processes import MARK, outlive
 
 KILLED = """
@@ -45,6 +52,19 @@ def test_a_killed_process_leaves_nothing(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"one", "tmp"}
     assert [path.name for path in (tmp_path / "one").iterdir()] == ["new"]
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_folders_are_swept_away_beside_what_goes_on(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("one", "missing", "other")]
+    for folder in folders[::2]:
+        (folder / "inside").mkdir(parents=True)
+        (folder / "inside" / "file").touch()
+    for folder in folders:
+        sweep(folder)
+    deadline = time.monotonic() + 60
+    while any(folder.exists() for folder in folders):
+        assert time.monotonic() < deadline
+        os.sched_yield()
 
 
 @pytest.mark.parametrize("taken", [True, False], ids=["its place is taken", "nothing came"])

@@ -21,6 +21,7 @@ from gi_cuda.analyze.winner import (
 )
 from gi_cuda.backends.table import backend_named
 from gi_cuda.errors import UserError
+from gi_cuda.genome import canonical
 from gi_cuda.grammar import Untested
 from gi_cuda.results.evaluation import Evaluation, Outcome, Validation
 from gi_cuda.results.generation import Generation, Individual, Phases
@@ -295,9 +296,15 @@ def _winner(store: Store, subject: Subject | None) -> WinnerRecord | None:
     if one is None or minimized is None:
         return winner_record(found, subject)
     genotype = minimized.minimization.genotype
-    before = Winner(found.ident, one.genotype, minimized.before or found.validation)
+    whole = one.genotype if subject is None else _effective(one.genotype, subject)
+    before = Winner(found.ident, whole, minimized.before or found.validation)
     told = _told(subject, genotype)
     return WinnerRecord(found.ident, True, genotype, minimized.validation, before, *told)
+
+
+def _effective(genotype: str, subject: Subject) -> str:
+    """A genotype as winners are stored: without edits that others of it overrule."""
+    return str(canonical(subject.read(genotype), subject.order))
 
 
 def winner_record(found: Winner, subject: Subject | None) -> WinnerRecord:

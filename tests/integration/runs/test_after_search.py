@@ -16,19 +16,27 @@ from typing import Any
 import pytest
 
 from gi_cuda.analyze.explain.untested import untested
+from gi_cuda.analyze.minimization import Minimization
+from gi_cuda.analyze.records import run_record
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
-from gi_cuda.analyze.winner import Winner, choose_individual, stored_winner
+from gi_cuda.analyze.winner import (
+    Minimized,
+    Winner,
+    choose_individual,
+    keep_minimized,
+    stored_winner,
+)
 from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
-from gi_cuda.genome import changes_of
+from gi_cuda.genome import canonical, changes_of
 from gi_cuda.results.evaluation import Evaluation, Validation
 from gi_cuda.results.generation import Individual, Phases, Tally
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.speed_up import SpeedUp
 from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import open_run
-from gi_cuda.runs.stored import DATABASE
+from gi_cuda.runs.stored import DATABASE, stored_subject
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import THOROUGH, gi_cuda
@@ -433,3 +441,26 @@ def test_a_patch_says_what_no_case_tests(finished: Any, tmp_path: Path) -> None:
     said = " ".join(mail.read_text().split())
     assert f"Not tested: {never}: no case makes the condition of" in said
     assert f"Not tested: {WASTE}" not in said
+
+
+def test_what_a_search_found_is_told_as_before_it_was_minimized(
+    finished: Any, tmp_path: Path
+) -> None:
+    """An individual may name its edits in any order, and some twice; its winner does not."""
+    twice = f"{WASTE} <for3_kernel.cu_26>+<for3_kernel.cu_11> {WASTE}"
+    copy = with_winner(finished.folder, twice, tmp_path / "copy")
+    with Store(copy / DATABASE) as store:
+        subject = stored_subject(store, copy)
+        winner = stored_winner(store)
+        assert winner is not None
+        whole = str(canonical(subject.read(twice), subject.order))
+        assert whole != twice
+        speed_up = winner.validation.overall
+        assert speed_up is not None
+        left = Minimization(WASTE, speed_up, speed_up, (), (), 1, 1)
+        keep_minimized(store, winner.ident, Minimized(left, winner.validation))
+        record = run_record(store, copy, 1, subject).winner
+    assert record is not None
+    assert record.genotype == WASTE
+    assert record.found is not None
+    assert record.found.genotype == whole

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.other_data import OtherData
@@ -31,13 +33,18 @@ class Doubts:
 
     def told_soon(self, one: Candidate) -> str:
         """What stands against a candidate, but for races, which take longer to see; "" where
-        nothing does. The reference is watched for races meanwhile: a processor or two have nothing
-        to do otherwise."""
-        with ThreadPoolExecutor(2) as threads:
-            threads.submit(self.races.watch_reference)
-            other = threads.submit(self.other_data.complaint, one)
-            mine = self.dependence.complaint(one) or self.unset_locals.complaint(one)
-            return mine or other.result()
+        nothing does. The reference is watched for races meanwhile: processors have nothing else to
+        do."""
+        looks: tuple[Callable[[], str | None], ...] = (
+            partial(self._by_workers, one),
+            partial(self.other_data.complaint, one),
+            self.races.watch_reference,
+        )
+        return next(filter(None, at_once(looks)), "")
+
+    def _by_workers(self, one: Candidate) -> str:
+        """What those say who run it in the workers that all have in common, one after the other."""
+        return self.dependence.complaint(one) or self.unset_locals.complaint(one)
 
     def seen(self, one: Candidate) -> str:
         """What stands against a candidate, as far as somebody saw it; "" where nothing does."""

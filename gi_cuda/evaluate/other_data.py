@@ -11,14 +11,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
 from gi_cuda.backends import cores
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.requests import (
     Measure,
     Program,
@@ -102,8 +102,7 @@ class OtherData:
         values = frozenset[str]().union(*(some.only for some in self._rounds))
         if len(values) == 1 and "" not in values:
             return _ALWAYS
-        with ThreadPoolExecutor(len(self._rounds)) as threads:
-            wrong = list(threads.map(lambda some: some.wrong(one, built), self._rounds))
+        wrong = at_once([partial(some.wrong, one, built) for some in self._rounds])
         return next((f"with other random numbers in its inputs it is {w}" for w in wrong if w), "")
 
     @cached_property
@@ -135,9 +134,9 @@ class OtherData:
             names = tuple(case.name for case in share)
             session = self._session(share, names)
             pool = self.opened.enter_context(self.alone(session))
-            asked.append((pool, session, replace(reference, cases=names)))
-        with ThreadPoolExecutor(len(asked) or 1) as threads:
-            return list(threads.map(lambda one: self._record(*one), asked))
+            base = replace(reference, cases=names)
+            asked.append(partial(self._record, pool, session, base))
+        return at_once(asked)
 
     def _session(self, cases: Sequence[Case], names: tuple[str, ...]) -> Session:
         target, folder = self.session.target, self.folder / "recorded" / names[0]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from functools import cached_property, partial
@@ -18,6 +17,7 @@ from typing import Final, Protocol
 
 from gi_cuda.backends import cores
 from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.job_threads import at_once
 from gi_cuda.backends.protocol.backend import LogForm, Sanitizer
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import BuildFailure, Built, Compiler, Phenotype
@@ -94,8 +94,7 @@ def findings_of(
         return watch(sanitizer, replace(session, cases=tuple(some)), program(some))
 
     groups = [cases[first :: together()] for first in range(min(together(), len(cases)))]
-    with ThreadPoolExecutor(len(groups) or 1) as threads:
-        runs = list(threads.map(watched, groups))
+    runs = at_once([partial(watched, some) for some in groups])
     found = [one for run in runs for one in _READERS[sanitizer.form](run.log, source)]
     return list(dict.fromkeys(found)), next((run.failure for run in runs if run.failure), "")
 
@@ -201,12 +200,13 @@ class RaceWatch:
 
     def watch_reference(self) -> None:
         """Do now what is done once for all candidates, here and by who looks as well."""
-        with ThreadPoolExecutor(1) as threads:
-            if self.beside is not None:
-                threads.submit(self.beside.watch_reference)
-            known, _ = self._small_reference
-            if known is None:
-                _ = self._reference
+        others = [self.beside.watch_reference] if self.beside else []
+        at_once([self._watch_reference, *others])
+
+    def _watch_reference(self) -> None:
+        known, _ = self._small_reference
+        if known is None:
+            _ = self._reference
 
     def look(self, one: Candidate) -> Looked:
         """What this watch itself sees of a candidate."""

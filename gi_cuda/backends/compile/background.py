@@ -8,7 +8,7 @@ from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event, Thread
 
-from gi_cuda.backends.compile.job_threads import join
+from gi_cuda.backends.job_threads import join
 from gi_cuda.backends.leash import Leash, leash
 from gi_cuda.backends.protocol.variants import Built
 

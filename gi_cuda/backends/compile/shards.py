@@ -14,8 +14,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.process import CompilerKilled, Finished
+from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.undefined import undefined
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype
 

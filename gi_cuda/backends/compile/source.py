@@ -15,7 +15,6 @@ from gi_cuda.backends.compile.identity import (
     of_tool,
     without_places,
 )
-from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.late import says_late
 from gi_cuda.backends.compile.left_out import empty_headers
 from gi_cuda.backends.compile.lending import KERNEL, SYMBOL, lender
@@ -27,6 +26,7 @@ from gi_cuda.backends.compile.prune import expanded, identifiers
 from gi_cuda.backends.compile.reach import Reach, Reached, everything
 from gi_cuda.backends.compile.redeclared import defined_functions
 from gi_cuda.backends.compile.shards import Sizes, attribute, first_error
+from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.variants import BuildFailure, Phenotype, Variant
 from gi_cuda.spec.kernel_names import overload
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from gi_cuda.backends.compile.job_threads import JobThreads
+from gi_cuda.backends.job_threads import JobThreads, at_once
+from gi_cuda.backends.leash import Leash, leash
 
 
 def test_every_job_is_done_once() -> None:
@@ -92,3 +93,28 @@ def test_ctrl_c_ends_the_waiting_though_the_work_goes_on(interrupted: Event) -> 
         with pytest.raises(KeyboardInterrupt):
             wait()
         may_end.set()
+
+
+def test_what_is_done_at_once_comes_in_order() -> None:
+    """The second job waits for the third."""
+    told = Event()
+
+    def tell() -> str:
+        told.set()
+        return "third"
+
+    jobs = (lambda: "first", lambda: "second" if told.wait(60) else "late", tell)
+    assert at_once(jobs) == ["first", "second", "third"]
+    assert at_once([]) == []
+
+
+def test_what_is_done_at_once_is_held_by_the_same_leash_and_goes_on() -> None:
+    own = Leash(leash())
+    with own.held():
+        assert at_once([leash, leash]) == [own, own]
+    assert not own.is_cut
+
+
+def test_what_fails_of_what_is_done_at_once_fails_for_all() -> None:
+    with pytest.raises(ZeroDivisionError):
+        at_once([lambda: 1, lambda: 1 // 0])

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from gi_cuda.backends.compile.background import BackgroundBuild
-from gi_cuda.backends.compile.job_threads import JobThreads
 from gi_cuda.backends.compile.process import Finished, run
+from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.leash import Leash, Stopped, leash
 from gi_cuda.backends.processes import Process
 from gi_cuda.backends.protocol.variants import Built

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -70,13 +70,7 @@ class JobThreads(Generic[Job, Result]):
         Raises:
             BaseException: what the work raised.
         """
-        done = None
-        while done is None:
-            with suppress(Empty):
-                done = self._done.get(timeout=WAKING)
-        if isinstance(done, BaseException):
-            raise done
-        return done
+        return _taken(self._done)
 
     def _serve(self) -> None:
         with self._leash.held():
@@ -86,6 +80,40 @@ class JobThreads(Generic[Job, Result]):
                     self._done.put((job, self._work(job)))
                 except BaseException as error:
                     self._done.put(error)
+
+
+def at_once(jobs: Sequence[Callable[[], Result]]) -> list[Result]:
+    """What jobs give that are done beside each other, in their order. Processes that they start may
+    go on after that.
+
+    Raises:
+        BaseException: what one of them raised.
+    """
+    above = leash()
+    done: SimpleQueue[tuple[int, Result] | BaseException] = SimpleQueue()
+
+    def serve(at: int) -> None:
+        with above.held():
+            try:
+                done.put((at, jobs[at]()))
+            except BaseException as error:
+                done.put(error)
+
+    for at in range(len(jobs)):
+        Thread(target=serve, args=(at,), daemon=True).start()
+    found = dict(_taken(done) for _ in jobs)
+    return [found[at] for at in range(len(jobs))]
+
+
+def _taken(done: SimpleQueue[Result | BaseException]) -> Result:
+    """The next thing that was done."""
+    one = None
+    while one is None:
+        with suppress(Empty):
+            one = done.get(timeout=WAKING)
+    if isinstance(one, BaseException):
+        raise one
+    return one
 
 
 def join(threads: Iterable[Thread]) -> None:

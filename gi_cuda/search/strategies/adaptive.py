@@ -117,7 +117,7 @@ class _Filling:
 
 
 SETTINGS = Settings(
-    population=128, generations=400, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=2
+    population=256, generations=200, elite_fraction=0.5, tries=10, rounds=12, depth=12, cohorts=4
 )
 RATES = Rates(configuration=0.05, default=0.2, neighbour=0.5, hidden=0.0, pairs=None)
 SHARES = Shares(sweep=1.0, gaining=0.1, near=0.05, together=0.15, rival=0.25, guided=0.9, pairs=0.0)

@@ -6,6 +6,9 @@ it from a process that ends, however it ends. But a process that ends over a fau
 busy for a while, and a launch that begins in that time may seem to hang. So it says when it is
 going, and until the fork server says that it is gone, no launch is over its limit. One that never
 goes, since it is stuck in the driver, keeps others from nothing after a while.
+
+Other commands may use the same device: a search may run beside another one. Their workers take
+turns as well, by a file that has the device's name.
 """
 
 from __future__ import annotations
@@ -16,8 +19,9 @@ import os
 import struct
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 _SLOTS = 256
 """Processes that there may be at a time."""
@@ -29,21 +33,46 @@ GOING = 20.0
 """Seconds in which a process that is going is gone, or else never will be."""
 
 
+_SHARED = Path("/dev/shm")
+"""Where processes of one machine find each other's files."""
+
+
 class DeviceLock:
     """The right to use the device; at most one process has it."""
 
     def __init__(self) -> None:
         self._lock = os.memfd_create("gi-cuda-turns")
+        self._shared: int | None = None
         self._going = mmap.mmap(-1, _SLOTS * _TIME.size)
         self._slots: dict[int, int] = {}
 
     def take(self) -> None:
         """Wait for the turn. It cannot be had twice: who has it already has it still."""
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
+        if self._shared is not None:
+            fcntl.lockf(self._shared, fcntl.LOCK_EX)
 
     def give(self) -> None:
         """Let others have it; nothing happens where this process did not have it."""
+        if self._shared is not None:
+            fcntl.lockf(self._shared, fcntl.LOCK_UN)
         fcntl.lockf(self._lock, fcntl.LOCK_UN)
+
+    def share(self, name: str) -> None:
+        """Take turns, from now on, with all processes of this user that call their device the same;
+        for a worker, which has opened it. Nothing happens where no file can be shared.
+
+        Args:
+            name: of the device, which no other one of this machine has.
+        """
+        path = _SHARED / f"gi-cuda-{os.getuid()}-{name.replace('/', '-')}"
+        with suppress(OSError):
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            file = os.open(path, flags, mode=0o600)
+            if os.fstat(file).st_uid == os.getuid():
+                self._shared = file
+            else:  # somebody could have us wait for ever
+                os.close(file)
 
     @contextmanager
     def turn(self) -> Iterator[None]:

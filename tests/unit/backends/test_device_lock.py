@@ -6,9 +6,11 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from gi_cuda.backends.protocol import device_lock
 from gi_cuda.backends.protocol.device_lock import GOING, DeviceLock
 
 
@@ -72,6 +74,29 @@ def test_a_process_that_is_going_disturbs_others_until_it_is_gone(turns: DeviceL
     turns.gone(going)
     assert not turns.disturbed()
     assert turns.free_slot() == slot
+
+
+def test_processes_that_share_a_device_by_its_name_take_turns() -> None:
+    """As the workers of two commands do."""
+    name = f"test {os.getpid()}"
+    one, other, third = DeviceLock(), DeviceLock(), DeviceLock()
+    try:
+        one.share(name)
+        other.share(name)
+        with one.turn():
+            assert ended(forked(lambda: limited(third))) == 0
+            assert ended(forked(lambda: limited(other))) == -signal.SIGALRM
+        assert ended(forked(lambda: limited(other))) == 0
+    finally:
+        Path(f"/dev/shm/gi-cuda-{os.getuid()}-{name}").unlink()
+
+
+def test_a_file_that_cannot_be_shared_is_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_lock, "_SHARED", Path("/nowhere"))
+    turns = DeviceLock()
+    turns.share("test")
+    with turns.turn():
+        assert ended(forked(lambda: limited(turns))) == -signal.SIGALRM
 
 
 def test_one_that_never_goes_disturbs_nobody_for_ever(turns: DeviceLock) -> None:

@@ -104,6 +104,7 @@ class Context:
             raise UserError(
                 f"the device gives no context: {error}", hint="see `gi-cuda doctor`"
             ) from None
+        slot.lock.share(f"gpu-{self.device.pci_bus_id()}")
         self.stream = self.drv.Stream()
         self._mark = self.event()
         self._marks: list[Any] = []

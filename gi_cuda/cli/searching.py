@@ -119,7 +119,7 @@ def _next_steps(run: Run) -> Iterator[str]:
         yield "more kinds of changes: --edits full"
     if not subject.target.parameters and not subject.compiled:
         yield "parameters, such as the size of a block: [[parameter]] in target.toml"
-    if code:
+    if code and settings.cohorts == 1:
         yield f"a larger population: --population {4 * settings.population}"
 
 

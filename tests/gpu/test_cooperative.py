@@ -89,7 +89,16 @@ def test_a_grid_that_fits_runs_to_its_end(target: Path) -> None:
 
 
 def test_variants_of_it_are_searched(target: Path) -> None:
-    words = ("--backend", "cuda", "--population", "16", "--generations", "1")
+    words = (
+        "--backend",
+        "cuda",
+        "--preset",
+        "barracuda",
+        "--population",
+        "16",
+        "--generations",
+        "1",
+    )
     done = gi_cuda("evolve", written(target, 20000), *words, "--run", "run", cwd=target)
     assert done.returncode == 0, done.stdout + done.stderr
 

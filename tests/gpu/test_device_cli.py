@@ -70,7 +70,7 @@ def test_from_check_to_a_patch_that_applies(name: str, tmp_path: Path) -> None:
     assert checked.returncode == 0
     assert "ready to evolve" in checked.stdout
 
-    sizes = ("--population", POPULATION, "--generations", GENERATIONS)
+    sizes = ("--preset", "barracuda", "--population", POPULATION, "--generations", GENERATIONS)
     evolved = cli("evolve", target, "--backend", "cuda", "--run", "run", *sizes, cwd=tmp_path)
     assert evolved.returncode == 0
     resumed = cli("resume", "run", "--generations", GENERATIONS + 1, cwd=tmp_path)

@@ -19,7 +19,7 @@ from .test_device_cli import SHIPPED, cli, unvalidated
 CANDIDATES = 5
 """Individuals that are tried: what is right on the train cases may fail on others."""
 
-SEARCH = ("--backend", "cuda", "--population", 24, "--generations", 2)
+SEARCH = ("--backend", "cuda", "--preset", "barracuda", "--population", 24, "--generations", 2)
 
 
 @pytest.fixture

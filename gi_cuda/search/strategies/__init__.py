@@ -9,7 +9,7 @@ from importlib import import_module
 from gi_cuda.errors import UserError
 from gi_cuda.search.preset import Preset
 
-DEFAULT = "barracuda"
+DEFAULT = "adaptive"
 
 
 def presets_of(package: str, path: Iterable[str]) -> dict[str, Preset]:

@@ -10,6 +10,7 @@ from typing import ClassVar
 import pytest
 
 from gi_cuda.backends.host.compiler import HostCompiler
+from gi_cuda.evaluate import passes
 from gi_cuda.evaluate.evaluator import Evaluator
 from gi_cuda.evaluate.passes import Pass, Trial
 from gi_cuda.genome import Genotype
@@ -68,7 +69,7 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
     found: dict[int, Outcome] = {}
     alone: dict[int, Outcome] = {}
     begun: dict[int, tuple[int, bool]] = {}
-    build = Pass.build
+    build, swept = Pass.build, set[Path]()
 
     def watched(self: Pass, idents: Sequence[int]) -> None:
         state = len(found), self.idle
@@ -79,14 +80,18 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
         for cohort in cohorts:
             evaluated(run.evaluator(), [cohort], alone)
         monkeypatch.setattr(Pass, "build", watched)
+        monkeypatch.setattr(passes, "sweep", swept.add)
         tools = apart(run.tools) if overlapping else run.tools
         evaluated(replace(run, tools=tools).evaluator(), cohorts, found)
-        kept = {path.name for path in (run.folder / "build" / "batch").glob("[mr]e*/*")}
+        own = {path for path in swept if path.parent.parent.name == "batch"}
+        made = {path for folder in own for path in folder.iterdir()}
     assert set(found) == set(some)
     assert {i: untimed(one) for i, one in found.items()} == {
         i: untimed(one) for i, one in alone.items()
     }
-    assert kept == {"0"}, "only what holds the reference is needed to the end"
+    assert own
+    assert swept >= made - {one / "0" for one in own}
+    assert swept.isdisjoint({one / "0" for one in own}), "what holds the reference is needed"
     counts, idle = zip(*(begun[ident] for ident in cohorts[1]), strict=True)
     if overlapping:
         assert max(counts) < COHORT, "the first were under way when the next were compiled"

@@ -123,7 +123,8 @@ def finished(tmp_path_factory: pytest.TempPathFactory, scale: Subject) -> Finish
     git(repository, "add", "--all")
     git(repository, "commit", "--quiet", "--message=all")
     seed = good_seed(scale, 12)
-    words = ["--run", "runs/first", "--seed", seed, "--population", 12, "--generations", 3]
+    words = ["--run", "runs/first", "--preset", "barracuda", "--seed", seed]
+    words += ["--population", 12, "--generations", 3]
     done = gi_cuda("evolve", "kernels/scale", *words, cwd=repository, **{THOROUGH: "1"})
     assert done.returncode == 0, done.stderr
     return Finished(repository, repository / "runs" / "first", done.stdout, seed)

@@ -53,12 +53,12 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
 
 
 _CONTENTS = {
-    **dict.fromkeys(("f2", "f4", "f8"), (Instead.NEGATIVE,)),
+    **dict.fromkeys(("f2", "f4", "f8"), (Instead.NEGATIVE, Instead.FIVEFOLD)),
     **dict.fromkeys(("i8", "u8"), (Instead.UPPER,)),
 }
 """What else may be in the place of a buffer, by numpy's name of its type."""
 
-_REAL = (Instead.MORE, Instead.ZERO)
+_REAL = (Instead.MORE, Instead.ZERO, Instead.FIVEFOLD)
 _WHOLE = (Instead.HALF, Instead.ONE, Instead.TWO, Instead.ZERO)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from gi_cuda.backends.job_threads import at_once
+from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.candidates import Candidate
 from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.other_data import OtherData
@@ -20,12 +21,14 @@ class Doubts:
     """All that looks at candidates.
 
     Attributes:
+        blind: whether the oracle tells right from wrong at all.
         dependence: whether they leave out an input, or take another one for it.
         unset_locals: whether they read what nothing sets.
         other_data: whether they are wrong on other random numbers.
         races: whether they let threads race.
     """
 
+    blind: BlindOracle
     dependence: Dependence
     unset_locals: UnsetLocals
     other_data: OtherData
@@ -44,7 +47,11 @@ class Doubts:
 
     def _by_workers(self, one: Candidate) -> str:
         """What those say who run it in the workers that all have in common, one after the other."""
-        return self.dependence.complaint(one) or self.unset_locals.complaint(one)
+        return (
+            self.blind.complaint
+            or self.dependence.complaint(one)
+            or self.unset_locals.complaint(one)
+        )
 
     def seen(self, one: Candidate) -> str:
         """What stands against a candidate, as far as somebody saw it; "" where nothing does."""

@@ -19,6 +19,7 @@ from gi_cuda.backends.workers.device_workers import Crew
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
+from gi_cuda.evaluate.blind_oracle import BlindOracle
 from gi_cuda.evaluate.dependence import Dependence
 from gi_cuda.evaluate.doubts import Doubts
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
@@ -156,7 +157,8 @@ def open_tools(
             other = OtherData(subject, compiler, session, place, _alone, opened)
             place = folder / "build" / "locals"
             unset = UnsetLocals(subject, compiler, pool, place, session.cases)
-            doubts = Doubts(inputs, unset, other, races)
+            blind = BlindOracle(subject.target, pool, session.cases)
+            doubts = Doubts(blind, inputs, unset, other, races)
             yield Tools(subject, backend, compiler, uncached, pool, folder, session, doubts)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)

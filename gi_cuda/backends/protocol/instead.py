@@ -19,13 +19,17 @@ class Instead(StrEnum):
     NEGATIVE = "its negative"
     UPPER = "half of it in the upper half as well"
     MORE = "a quarter more"
+    FIVEFOLD = "five times as much"
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
-        """What stands in the place of a buffer's contents: zeros, the negative of real numbers, or
-        for integers of 64 bits, which may be two in one, another one in the upper half."""
+        """What stands in the place of a buffer's contents: zeros, the negative of real numbers or
+        five times as much, or for integers of 64 bits, which may be two in one, another one in the
+        upper half."""
         made: NDArray[Any] = np.zeros_like(array)
         if self is Instead.NEGATIVE:
             made = -array
+        if self is Instead.FIVEFOLD:
+            made = array * array.dtype.type(5)
         if self is Instead.UPPER:
             made = array + (array // 2 << 32)
         return made
@@ -39,5 +43,6 @@ class Instead(StrEnum):
             Instead.TWO: 2,
             Instead.HALF: given // 2,
             Instead.MORE: given * 1.25,
+            Instead.FIVEFOLD: given * 5,
         }
         return value.dtype.type(made[self])

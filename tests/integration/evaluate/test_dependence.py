@@ -60,6 +60,14 @@ def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> No
     assert tools.doubts.dependence.complaint(variant).startswith(told)
 
 
+def test_what_is_right_for_real_numbers_below_one_alone_is_told(tools: Tools) -> None:
+    whole, most = unmodified(tools.subject), "        part += in[i] > 1.0f ? 1.0f : in[i];\n"
+    assert "        part += in[i];\n" in whole.text
+    variant = replace(whole, text=whole.text.replace("        part += in[i];\n", most))
+    told = "with five times as much in place of the input in it is wrong: "
+    assert tools.doubts.dependence.complaint(variant).startswith(told)
+
+
 def test_what_is_right_for_small_numbers_alone_is_told(tools: Tools) -> None:
     told = "with half of it in the upper half as well in place of the input range it is wrong: "
     whole = unmodified(tools.subject)

@@ -1,0 +1,51 @@
+"""Does the oracle tell right answers from none? Where it does not, nothing is certified.
+
+A tolerance that is wider than all that a kernel answers accepts whatever a variant writes: answers
+of 1e-24 are all within 1e-9 of each other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from gi_cuda.backends.protocol.requests import SpoilOutputs, Spoilt
+from gi_cuda.backends.workers.pool import Pool
+from gi_cuda.spec import Target
+
+NOTHING: Final = ("zero", "far off")
+"""What may be in place of all values of an output, as :class:`Spoilt` has it."""
+
+
+@dataclass(frozen=True)
+class BlindOracle:
+    """Asks the oracle of a target about the reference's own answers, with nothing in their place.
+
+    Attributes:
+        pool: workers of a session in which these are recorded.
+        cases: names of the cases.
+    """
+
+    target: Target
+    pool: Pool[int]
+    cases: tuple[str, ...]
+
+    @cached_property
+    def complaint(self) -> str:
+        """What stands against all candidates; "" where the oracle tells one output at least from
+        zeros and from values that are far off."""
+        spoilt = self.pool.one(SpoilOutputs(self.cases))
+        if not isinstance(spoilt, Spoilt):
+            return ""
+        accepted = {
+            one.buffer for one in spoilt.unseen if one.share == 1 and one.filling in NOTHING
+        }
+        judged = [one.name for one in self.target.buffers if one.role.judged]
+        if not accepted.issuperset(judged):
+            return ""
+        return (
+            f"the oracle accepts zeros or anything else in place of {', '.join(judged)} on all"
+            " cases: nothing tells what is right. Narrow the tolerance in [oracle], or give it data"
+            " with larger answers"
+        )

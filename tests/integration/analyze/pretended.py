@@ -18,6 +18,8 @@ from gi_cuda.backends.protocol.requests import (
     Record,
     Recorded,
     SharedMeasurement,
+    SpoilOutputs,
+    Spoilt,
     TrySchedule,
 )
 from gi_cuda.backends.protocol.session import DeviceId
@@ -61,6 +63,8 @@ class PretendedPool(Generic[Key]):
                 return True
             case AgreesWith():
                 return ""
+            case SpoilOutputs():
+                return Spoilt()
             case CountLoops(program, loops):
                 assert "gi_loop_most" in program.binary.variables  # type: ignore[attr-defined]
                 return LoopCounts((7,) * loops)

@@ -30,7 +30,7 @@ from gi_cuda.results.evaluation import Evaluation, not_built
 from gi_cuda.results.generation import Phases
 from gi_cuda.results.measurement import Survival
 from gi_cuda.results.verdict import Verdict
-from gi_cuda.search import DEFAULT, PRESETS
+from gi_cuda.search import PRESETS
 from gi_cuda.search.loop import Evolution
 from gi_cuda.store import Store
 from gi_cuda.subject import Subject
@@ -104,7 +104,7 @@ def main() -> None:
     options = parser.parse_args()
     subject = open_subject(options.target, "cuda", edits=options.edits)
     compiler = open_compiler(subject, len(os.sched_getaffinity(0)))
-    preset = PRESETS[DEFAULT]
+    preset = PRESETS["barracuda"]
     settings = preset.settings.having(options.population, options.generations)
     profile = cProfile.Profile(time.process_time)
     with tempfile.TemporaryDirectory(prefix="gi-cuda-bench-") as scratch:

@@ -23,7 +23,7 @@ from gi_cuda.results.generation import Phases
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
-from gi_cuda.search import DEFAULT, PRESETS
+from gi_cuda.search import PRESETS
 from gi_cuda.subject import Subject
 
 
@@ -79,7 +79,7 @@ def main() -> None:
     parser.add_argument("--rounds", nargs="+", default=["0:16", "0:32", "all:32", "0:32"])
     parser.add_argument("--population", type=int, default=256)
     parser.add_argument("--generations", type=int, default=3)
-    parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
+    parser.add_argument("--preset", choices=PRESETS, default="barracuda")
     parser.add_argument("--edits", choices=EDIT_SETS, default="full")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()

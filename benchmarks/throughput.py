@@ -33,7 +33,7 @@ from gi_cuda.results.generation import Phases
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
 from gi_cuda.runs.stored import Plan
-from gi_cuda.search import DEFAULT, PRESETS
+from gi_cuda.search import PRESETS
 
 ROOT = Path(__file__).parent.parent
 
@@ -114,7 +114,7 @@ def main() -> None:
     parser.add_argument("--backend", choices=BACKENDS, default="host")
     parser.add_argument("--population", type=int, default=100)
     parser.add_argument("--generations", type=int, default=6)
-    parser.add_argument("--preset", choices=PRESETS, default=DEFAULT)
+    parser.add_argument("--preset", choices=PRESETS, default="barracuda")
     parser.add_argument(
         "--cohorts", type=int, help="of a generation; the preset has its own number"
     )

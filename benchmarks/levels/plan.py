@@ -23,13 +23,15 @@ class Kind:
     start: str = ""
 
 
+_PAPER = ("--preset", "barracuda")
+
 KINDS = {
-    "source line": Kind(("--edits", "paper")),
-    "source full": Kind(("--edits", "full")),
-    "PTX": Kind(("--level", "ptx")),
+    "source line": Kind(("--edits", "paper", *_PAPER)),
+    "source full": Kind(("--edits", "full", *_PAPER)),
+    "PTX": Kind(("--level", "ptx", *_PAPER)),
     "random source": Kind(("--edits", "full", "--preset", "random")),
     "random PTX": Kind(("--level", "ptx", "--preset", "random")),
-    "PTX after source full": Kind(("--level", "ptx"), "source full"),
+    "PTX after source full": Kind(("--level", "ptx", *_PAPER), "source full"),
 }
 """The searches that are compared."""
 

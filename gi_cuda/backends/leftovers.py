@@ -10,11 +10,12 @@ import os
 import shutil
 import subprocess
 import tempfile
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
+from threading import Thread
 
 from gi_cuda.backends.processes import undisturbed
 
@@ -73,33 +74,23 @@ def afterwards(work: str, *paths: Path, holding: Sequence[int] = ()) -> Iterator
         janitor.work()
 
 
-class _Sweeper:
-    """Removes folders one after the other, in a thread that begins with the first one."""
-
-    def __init__(self) -> None:
-        self._queue: SimpleQueue[Path] = SimpleQueue()
-        self._starting = threading.Lock()
-        self._thread: threading.Thread | None = None
-
-    def put(self, folder: Path) -> None:
-        self._queue.put(folder)
-        with self._starting:
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name="sweeper", daemon=True)
-                self._thread.start()
-
-    def _serve(self) -> None:
-        while True:
-            shutil.rmtree(self._queue.get(), ignore_errors=True)
-
-
-_SWEEPER = _Sweeper()
-
-
 def sweep(folder: Path) -> None:
     """Have a folder removed beside what else goes on: a file that a disk gives back at once takes
     it milliseconds. What is left at the end of this process goes with the folder it is in."""
-    _SWEEPER.put(folder)
+    _swept().put(folder)
+
+
+@cache
+def _swept() -> SimpleQueue[Path]:
+    """What a thread removes, one after the other; it begins with the first one."""
+    folders: SimpleQueue[Path] = SimpleQueue()
+
+    def serve() -> None:
+        while True:
+            shutil.rmtree(folders.get(), ignore_errors=True)
+
+    Thread(target=serve, name="sweeper", daemon=True).start()
+    return folders
 
 
 @contextmanager

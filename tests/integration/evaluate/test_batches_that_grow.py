@@ -90,6 +90,7 @@ def test_what_comes_meanwhile_is_evaluated_like_all_else_and_leaves_nothing_behi
         i: untimed(one) for i, one in alone.items()
     }
     assert own
+    assert made >= {one / "0" for one in own}
     assert swept >= made - {one / "0" for one in own}
     assert swept.isdisjoint({one / "0" for one in own}), "what holds the reference is needed"
     counts, idle = zip(*(begun[ident] for ident in cohorts[1]), strict=True)

@@ -6,19 +6,27 @@ import json
 import random
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from gi_cuda.analyze.winner import Winner
 from gi_cuda.grammar.interface import Outcome, Place
 from gi_cuda.report.as_json import PRINTED
+from gi_cuda.results.evaluation import Evaluation, Validation
+from gi_cuda.results.generation import Individual, Phases, Tally
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.speed_up import SpeedUp
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.search import Tabu
 from gi_cuda.search.breeding import fill
 from gi_cuda.search.recipes import Fresh
 from gi_cuda.search.strategies.barracuda import PRESET, SETTINGS
+from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import THOROUGH, gi_cuda
 
@@ -112,6 +120,24 @@ def good_seed(subject: Subject, population: int) -> int:
         if any(child and str(child.genotype) == WASTE for child in children):
             return seed
     raise AssertionError("no seed finds the good edit at once")
+
+
+def with_winner(run: Path, genotype: str, folder: Path) -> Path:
+    """A copy of a run in which one more individual is the winner."""
+    shutil.copytree(run, folder)
+    with Store(folder / DATABASE) as store:
+        ident, last = store.next_ident(), store.generations()[-1].number
+        parents = tuple(one.ident for one in store.individuals(last)[:2])
+        one = Individual(ident, last + 1, genotype, b"winner", None, "crossover", parents)
+        store.add_generation(last + 1, Tally(1), [one], Tabued())
+        store.add_evaluation(
+            ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
+        )
+        store.add_phases(last + 1, Phases(), finished=True)
+        speed_up = SpeedUp(2.0, 1.9, 2.1)
+        validation = Validation(True, "", speed_up, {"held-out": speed_up})
+        store.put(champion=asdict(Winner(ident, genotype, validation)))
+    return folder
 
 
 @pytest.fixture(scope="session")

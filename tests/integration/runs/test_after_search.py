@@ -9,39 +9,32 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.minimization import Minimization
-from gi_cuda.analyze.records import run_record
 from gi_cuda.analyze.validate import portability
 from gi_cuda.analyze.validate.portability import Measured
 from gi_cuda.analyze.winner import (
-    Minimized,
-    Winner,
     choose_individual,
-    keep_minimized,
     stored_winner,
 )
 from gi_cuda.cli.patch import read_numbers
 from gi_cuda.errors import UserError
-from gi_cuda.genome import canonical, changes_of
-from gi_cuda.results.evaluation import Evaluation, Validation
-from gi_cuda.results.generation import Individual, Phases, Tally
-from gi_cuda.results.measurement import Survival
+from gi_cuda.genome import changes_of
+from gi_cuda.results.evaluation import Validation
+from gi_cuda.results.generation import Individual, Tally
 from gi_cuda.results.speed_up import SpeedUp
-from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.run import open_run
-from gi_cuda.runs.stored import DATABASE, stored_subject
+from gi_cuda.runs.stored import DATABASE
 from gi_cuda.store import Store, Tabued
 from gi_cuda.subject import Subject
 from tests.command import THOROUGH, gi_cuda
 
-from .conftest import WASTE, as_searched, git
+from .conftest import WASTE, as_searched, git, with_winner
 
 WINNER = f"CHECKED=1 <_kernel.cu_22>+<_kernel.cu_29> {WASTE}"
 
@@ -54,24 +47,6 @@ def run(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     goes, a check that nobody needs comes, and a value is set that is overwritten at once. Its place
     before all that the search found is sure."""
     return with_winner(finished.folder, WINNER, tmp_path_factory.mktemp("runs") / "copy")
-
-
-def with_winner(run: Path, genotype: str, folder: Path) -> Path:
-    """A copy of a run in which one more individual is the winner."""
-    shutil.copytree(run, folder)
-    with Store(folder / DATABASE) as store:
-        ident, last = store.next_ident(), store.generations()[-1].number
-        parents = tuple(one.ident for one in store.individuals(last)[:2])
-        one = Individual(ident, last + 1, genotype, b"winner", None, "crossover", parents)
-        store.add_generation(last + 1, Tally(1), [one], Tabued())
-        store.add_evaluation(
-            ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
-        )
-        store.add_phases(last + 1, Phases(), finished=True)
-        speed_up = SpeedUp(2.0, 1.9, 2.1)
-        validation = Validation(True, "", speed_up, {"held-out": speed_up})
-        store.put(champion=asdict(Winner(ident, genotype, validation)))
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -441,26 +416,3 @@ def test_a_patch_says_what_no_case_tests(finished: Any, tmp_path: Path) -> None:
     said = " ".join(mail.read_text().split())
     assert f"Not tested: {never}: no case makes the condition of" in said
     assert f"Not tested: {WASTE}" not in said
-
-
-def test_what_a_search_found_is_told_as_before_it_was_minimized(
-    finished: Any, tmp_path: Path
-) -> None:
-    """An individual may name its edits in any order, and some twice; its winner does not."""
-    twice = f"{WASTE} <for3_kernel.cu_26>+<for3_kernel.cu_11> {WASTE}"
-    copy = with_winner(finished.folder, twice, tmp_path / "copy")
-    with Store(copy / DATABASE) as store:
-        subject = stored_subject(store, copy)
-        winner = stored_winner(store)
-        assert winner is not None
-        whole = str(canonical(subject.read(twice), subject.order))
-        assert whole != twice
-        speed_up = winner.validation.overall
-        assert speed_up is not None
-        left = Minimization(WASTE, speed_up, speed_up, (), (), 1, 1)
-        keep_minimized(store, winner.ident, Minimized(left, winner.validation))
-        record = run_record(store, copy, 1, subject).winner
-    assert record is not None
-    assert record.genotype == WASTE
-    assert record.found is not None
-    assert record.found.genotype == whole

@@ -34,7 +34,8 @@ QUIETER = 2.0
 PAIRS = 25
 """Pairs of launches for each of them."""
 
-ATTEMPTS = 3
+ATTEMPTS = 5
+"""To time one of them quietly: something else may go on for a moment."""
 
 FIRST_LIMIT = 120.0
 """Seconds the reference itself may take, before its time is known."""
@@ -74,9 +75,9 @@ class TimedCopies:
 def time_copies(
     subject: Subject, pool: Pool[int], copies: Sequence[Program], program: Program
 ) -> list[TimedCopies]:
-    """Time copies of the reference against it, on all devices at a time, as a search does; again
-    where they differ much, since what disturbed them may be over. For each device the quietest of
-    the attempts; those on which they differ much are left where there are others.
+    """Time copies of the reference against it, on all devices at a time, as a search does; those
+    that differ much again, since what disturbed them may be over. Of each copy the quietest of its
+    attempts on each device; devices on which they differ much are left where there are others.
 
     Args:
         copies: the last one has no part in finding the noise floor.
@@ -84,18 +85,23 @@ def time_copies(
     Raises:
         UserError: the reference fails when it is repeated.
     """
-    best: dict[int, TimedCopies] = {}
+    best: dict[int, dict[int, Measurement]] = {}
+    due = list(range(len(copies)))
     for _ in range(ATTEMPTS):
-        timed = [_time(subject, pool, copy, program) for copy in copies]
-        attempt = {n: _timed_copies([one[n] for one in timed]) for n in pool.devices}
-        best = {n: min(best.get(n, mine), mine, key=_spread) for n, mine in attempt.items()}
-        if all(mine.spread <= NOISY for mine in attempt.values()):
+        for at in due:
+            for device, mine in _time(subject, pool, copies[at], program).items():
+                known = best.setdefault(device, {})
+                known[at] = min(known.get(at, mine), mine, key=_noise)
+        *finding, _ = ([best[n][at] for n in pool.devices] for at in range(len(copies)))
+        due = [at for at, found in enumerate(finding) if max(map(_noise, found)) > NOISY]
+        if not due:
             break
-    for device in noisy({device: mine.spread for device, mine in best.items()}):
-        differ = f"{best[device].spread:.0%}"
+    timed = {n: _timed_copies([best[n][at] for at in range(len(copies))]) for n in pool.devices}
+    for device in noisy({device: mine.spread for device, mine in timed.items()}):
+        differ = f"{timed[device].spread:.0%}"
         said = f"copies of the reference differ there in speed by up to {differ}"
         pool.leave(device, UserError(f"{said}; does another program use it?"))
-    return [best[device] for device in pool.devices]
+    return [timed[device] for device in pool.devices]
 
 
 def noisy(spreads: Mapping[int, float]) -> list[int]:
@@ -110,8 +116,9 @@ def _timed_copies(measured: Sequence[Measurement]) -> TimedCopies:
     return TimedCopies(tuple(found), apart)
 
 
-def _spread(copies: TimedCopies) -> float:
-    return copies.spread
+def _noise(copy: Measurement) -> float:
+    """How much a copy seems to differ from the reference."""
+    return spread([ratios(copy.samples)])
 
 
 def _time(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
 
+from gi_cuda.analyze.repair import Finalist, repaired, wrong_alone
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.evaluate.candidates import candidate, unmodified
 from gi_cuda.evaluate.untested import untested_changes
-from gi_cuda.genome import Change, Genotype, canonical, changes_of, with_changes
+from gi_cuda.genome import Change, Genotype, canonical, changes_of
 from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 
@@ -24,8 +26,9 @@ TWINS = 0.5
 """Share of the changes that either of two has which both have, from which on they are twins: what
 is wrong with one is wrong with the other."""
 
-Finalist = tuple[int, Genotype]
-"""An individual's number, and what it is."""
+NOT_FASTER = 3
+"""After so many that are right on the held-out cases, seemed faster and were not, there is none:
+what is left was not as good on the train cases, and a validation takes many processes."""
 
 
 def finalists(run: Run) -> list[Finalist]:
@@ -86,40 +89,41 @@ def select_winner(run: Run) -> Winner | None:
     that is correct and faster than that copy may seem.
 
     Of twins only the better one is validated, while there are others. Where none holds, the best
-    ones follow that have no change which is wrong by itself, or else others that share less with
-    those that failed. None where none of them holds either; what was stored before is then
-    forgotten, and what spoke against the first of them is kept.
+    ones follow that have no change which is wrong by itself, among them what is right of those that
+    failed; or else others that share less with these. None where none of them holds either; what
+    was stored before is then forgotten, and what spoke against the first of them is kept.
     """
-    found = _best(run)
+    final = _Final(run)
     failed: list[Finalist] = []
-    refusals: list[str] = []
+    entered = finalists(run)
     winner = None
     for _ in range(ROUNDS):
-        if winner is None and (entered := _next(run, found, failed)):
-            winner = _validated(run, entered, refusals)
-            failed += entered
+        winner = final.winner(entered)
+        failed += entered
+        if winner or final.over or not entered:
+            break
+        entered = _next(run, failed, final.wrong(entered))
     keep_winner(run.store, winner)
-    keep_refusal(run.store, "" if winner or not refusals else refusals[0])
+    keep_refusal(run.store, "" if winner else final.refusal)
     return winner
 
 
-def _next(run: Run, found: Sequence[Finalist], failed: Sequence[Finalist]) -> list[Finalist]:
-    """Those that are validated after others failed."""
-    if not failed:
-        return different(found, FINALISTS)
-    innocent = without(found, wrong_alone(run, failed), failed)
-    if innocent:
-        return different(innocent, FINALISTS)
+def _next(run: Run, failed: Sequence[Finalist], wrong: Sequence[Finalist]) -> list[Finalist]:
+    """Those that are validated after others failed.
+
+    Args:
+        wrong: those that failed last, and not because they are no faster.
+    """
+    alone = wrong_alone(run, failed)
+    # Machines of other kinds would have to say how fast what is new is.
+    mended = repaired(run, wrong, alone) if wrong and run.others is None else ()
+    new = set(mended).difference(ident for ident, _ in failed)
+    found = _best(run)
+    innocent = without(found, alone, failed)
+    if new or innocent:
+        fit = new.union(ident for ident, _ in innocent)
+        return different([one for one in found if one[0] in fit], FINALISTS)
     return less_suspect(found, failed, FINALISTS)
-
-
-def wrong_alone(run: Run, finalists: Sequence[Finalist]) -> frozenset[Change]:
-    """The changes of some that are wrong on the held-out cases with no other one beside them."""
-    every = dict.fromkeys(one for _, genotype in finalists for one in changes_of(genotype))
-    alone = {one: with_changes(run.subject.original, [one]) for one in every}
-    singles = {one: genotype for one, genotype in alone.items() if genotype is not None}
-    seen = run.glance([candidate(run.subject, genotype) for genotype in singles.values()])
-    return frozenset(one for one, found in zip(singles, seen, strict=True) if not found.correct)
 
 
 def without(
@@ -135,40 +139,66 @@ def without(
     ]
 
 
-def _validated(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Winner | None:
-    """The first that holds.
+@dataclass(slots=True)
+class _Final:
+    """Individuals on the held-out cases, one after the other.
 
-    Args:
-        refusals: what speaks against those that do not is added.
+    Attributes:
+        run: whose they are.
+        refusals: what speaks against those that do not hold, by number.
+        slow: how many were right, and not faster when they were validated.
     """
-    for ident, genotype in _hopeful(run, entered, refusals):
-        one = candidate(run.subject, genotype)
-        noise, measured = run.validate([unmodified(run.subject), one])
-        # What else there is to doubt was asked before.
-        validation = (
-            run.tools.doubts.races.certified(one, measured) if measured.faster else measured
-        )
-        if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
-            effective = canonical(genotype, run.subject.order)
-            return Winner(ident, str(effective), validation)
-        if validation.message:
-            refusals.append(f"individual {ident}: {validation.message}")
-    return None
 
+    run: Run
+    refusals: dict[int, str] = field(default_factory=dict)
+    slow: int = 0
 
-def _hopeful(run: Run, entered: Sequence[Finalist], refusals: list[str]) -> Iterator[Finalist]:
-    """Those that a short look does not dismiss: a validation takes many processes, one by one.
+    @property
+    def over(self) -> bool:
+        """Whether there is no hope left."""
+        return self.slow >= NOT_FASTER
 
-    Args:
-        refusals: as of :func:`_validated`.
-    """
-    candidates = [candidate(run.subject, genotype) for _, genotype in entered]
-    for finalist, one, seen in zip(entered, candidates, run.glance(candidates), strict=True):
-        may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
-        complaint = seen.message
-        if may_hold:
-            complaint = run.tools.doubts.told_soon(one)
-            if not complaint:
-                yield finalist
-        if complaint:
-            refusals.append(f"individual {finalist[0]}: {complaint}")
+    @property
+    def refusal(self) -> str:
+        """What spoke against the first one, in words; "" where nothing did."""
+        said = ((ident, why) for ident, why in self.refusals.items())
+        return next((f"individual {ident}: {why}" for ident, why in said), "")
+
+    def wrong(self, entered: Sequence[Finalist]) -> list[Finalist]:
+        """Those that something speaks against."""
+        return [one for one in entered if one[0] in self.refusals]
+
+    def winner(self, entered: Sequence[Finalist]) -> Winner | None:
+        """The first that holds."""
+        run = self.run
+        for ident, genotype in self._hopeful(entered):
+            one = candidate(run.subject, genotype)
+            noise, measured = run.validate([unmodified(run.subject), one])
+            # What else there is to doubt was asked before.
+            validation = (
+                run.tools.doubts.races.certified(one, measured) if measured.faster else measured
+            )
+            if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
+                effective = canonical(genotype, run.subject.order)
+                return Winner(ident, str(effective), validation)
+            if validation.message:
+                self.refusals[ident] = validation.message
+            else:
+                self.slow += 1
+            if self.over:
+                break
+        return None
+
+    def _hopeful(self, entered: Sequence[Finalist]) -> Iterator[Finalist]:
+        """Those that a short look does not dismiss."""
+        run = self.run
+        candidates = [candidate(run.subject, genotype) for _, genotype in entered]
+        for finalist, one, seen in zip(entered, candidates, run.glance(candidates), strict=True):
+            may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
+            complaint = seen.message
+            if may_hold:
+                complaint = run.tools.doubts.told_soon(one)
+                if not complaint:
+                    yield finalist
+            if complaint:
+                self.refusals[finalist[0]] = complaint

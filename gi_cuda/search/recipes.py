@@ -50,6 +50,7 @@ class Origin(StrEnum):
     SWEEP = "sweep"
     UNION = "union"
     REMOVAL = "removal"
+    REPAIR = "repair"
 
 
 @dataclass(frozen=True, slots=True)

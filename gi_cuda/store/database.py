@@ -190,9 +190,12 @@ class Store:
             row = {"number": number, **_TALLIES.row(tally), "cohorts": 1}
             self._insert("generation", [row], f" ON CONFLICT (number) DO UPDATE SET {adds}")
             self._insert("individual", map(_INDIVIDUALS.row, individuals))
-            rows = [("genotype", k) for k in tabu.genotypes]
-            rows += [("phenotype", k) for k in tabu.phenotypes]
-            self._db.executemany("INSERT OR IGNORE INTO tabu VALUES (?, ?)", rows)
+            self._forbid(tabu)
+
+    def _forbid(self, tabu: Tabued) -> None:
+        rows = [("genotype", k) for k in tabu.genotypes]
+        rows += [("phenotype", k) for k in tabu.phenotypes]
+        self._db.executemany("INSERT OR IGNORE INTO tabu VALUES (?, ?)", rows)
 
     def add_phases(self, number: int, phases: Phases, *, finished: bool) -> None:
         """Add times to a generation's and say whether all of it is evaluated; those before it are
@@ -244,9 +247,20 @@ class Store:
         """Store one finished evaluation, and how many cohorts had been bred before it came; a
         second one of the same individual is an error."""
         with self._transaction():
-            (cohorts,) = self._db.execute("SELECT SUM(cohorts) FROM generation").fetchone()
-            row = {"individual": ident, **_EVALUATIONS.row(evaluation), "cohorts": cohorts}
-            self._insert("evaluation", [row])
+            self._evaluated(ident, evaluation)
+
+    def add_evaluated(self, one: Individual, evaluation: Evaluation, tabu: Tabued) -> None:
+        """Store an individual that was not bred with a cohort, its evaluation and tabu keys, all or
+        nothing."""
+        with self._transaction():
+            self._insert("individual", [_INDIVIDUALS.row(one)])
+            self._forbid(tabu)
+            self._evaluated(one.ident, evaluation)
+
+    def _evaluated(self, ident: int, evaluation: Evaluation) -> None:
+        (cohorts,) = self._db.execute("SELECT SUM(cohorts) FROM generation").fetchone()
+        row = {"individual": ident, **_EVALUATIONS.row(evaluation), "cohorts": cohorts}
+        self._insert("evaluation", [row])
 
     def _insert(
         self, table: str, rows: Iterable[Mapping[str, object]], otherwise: str = ""
@@ -274,6 +288,14 @@ class Store:
         """One individual by its number."""
         row = self._db.execute("SELECT * FROM individual WHERE id = ?", (ident,)).fetchone()
         return _INDIVIDUALS.read(row) if row else None
+
+    def individual_like(self, genotype: bytes, phenotype: bytes | None) -> int | None:
+        """The number of an individual that has one of two tabu keys."""
+        row = self._db.execute(
+            "SELECT id FROM individual WHERE genotype_key = ? OR phenotype_key = ?",
+            (genotype, phenotype),
+        ).fetchone()
+        return row and int(row["id"])
 
     def pending(self, generation: int | None = None) -> list[Individual]:
         """The individuals of one generation, or of all, that have no evaluation yet."""

@@ -156,6 +156,7 @@ MARKERS = {
     "crossover": "^",
     "triangulation": "p",
     "union": "*",
+    "repair": "P",
 }
 """How individuals are drawn, by how they were made."""
 

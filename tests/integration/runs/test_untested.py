@@ -4,49 +4,25 @@ from __future__ import annotations
 
 import random
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from gi_cuda.analyze.explain.untested import untested
-from gi_cuda.analyze.finalists import FINALISTS, finalists, select_winner, wrong_alone
 from gi_cuda.cli.evolve import _beginning
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.untested import look_for_untested
-from gi_cuda.genome import changes_of
 from gi_cuda.grammar import Untested, Why
 from gi_cuda.report.untested import untested_words
-from gi_cuda.results.evaluation import Evaluation
-from gi_cuda.results.generation import Individual, Phases, Tally
-from gi_cuda.results.measurement import Survival
-from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.create import create_run
 from gi_cuda.runs.run import Run
-from gi_cuda.runs.stored import DATABASE, Plan, left_alone, stored_untested
+from gi_cuda.runs.stored import DATABASE, left_alone, stored_untested
 from gi_cuda.search import PRESETS
-from gi_cuda.search.strategies.barracuda import SETTINGS
-from gi_cuda.store import Store, Tabued
+from gi_cuda.store import Store
 from gi_cuda.subject import Start, load_subject
 from tests.command import gi_cuda
-
-EVEN = Path(__file__).parents[2] / "targets" / "even"
-ODD = "<IF_kernel.cu_23>"
-NEVER = "<_kernel.cu_26>"
-GUARD = "<IF_kernel.cu_22>"
-WASTE = "<_kernel.cu_19>"
-PLAN = Plan("barracuda", SETTINGS, 1, 1, 2)
-
-
-def target(folder: Path, *more: str) -> Path:
-    """A copy of the target, with more cases."""
-    shutil.copytree(EVEN, folder, ignore=shutil.ignore_patterns("__pycache__"))
-    file = folder / "target.toml"
-    file.write_text("\n".join((file.read_text(), *more)))
-    return folder
-
+from tests.integration.runs.even import EVEN, ODD, PLAN, WASTE, target
 
 CASE = """
 [[case]]
@@ -95,44 +71,6 @@ def test_what_is_left_alone_is_said(run: Run) -> None:
     done = gi_cuda("show", run.folder)
     assert done.returncode == 0, done.stderr
     assert said in done.stdout
-
-
-def individual(run: Run, ident: int, genotype: str, ratio: float) -> None:
-    """Store an individual that seemed faster on the train cases."""
-    one = Individual(ident, 0, genotype, str(ident).encode(), None, "random", ())
-    run.store.add_generation(0, Tally(1), [one], Tabued())
-    seemed = (ratio, ratio * 0.99, ratio * 1.01)
-    run.store.add_evaluation(ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, *seemed))
-    run.store.add_phases(0, Phases(), finished=True)
-
-
-def test_the_best_of_which_all_is_tested_is_the_winner(run: Run, few_processes: None) -> None:
-    individual(run, 1, f"{ODD} {WASTE}", 0.2)
-    individual(run, 2, f"{NEVER} {WASTE}", 0.3)
-    individual(run, 3, WASTE, 0.4)
-    assert [ident for ident, _ in finalists(run)] == [3]
-    winner = select_winner(run)
-    assert winner is not None
-    assert (winner.ident, winner.genotype) == (3, WASTE)
-    # Those are right on all cases, so that nothing else would tell.
-    genotype = run.subject.read(f"{ODD} {NEVER} {WASTE}")
-    assert set(untested(run, changes_of(genotype))) == {ODD, NEVER}
-
-
-def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_processes: None) -> None:
-    folder = target(tmp_path / "whole")
-    file = folder / "target.toml"
-    # As many elements as threads: the train case does not tell that nobody asks for the end.
-    file.write_text(file.read_text().replace("n = 4000", "n = 4096"))
-    with create_run(load_subject(folder, "host"), tmp_path / "run", PLAN) as run:
-        for ident in range(1, FINALISTS + 2):
-            individual(run, ident, f"{GUARD} {WASTE}", 0.2)
-        individual(run, 99, WASTE, 0.4)
-        (guard, _) = changes_of(run.subject.read(f"{GUARD} {WASTE}"))
-        assert wrong_alone(run, finalists(run)) == {guard}
-        winner = select_winner(run)
-        assert winner is not None
-        assert winner.ident == 99
 
 
 def test_a_search_does_not_start_from_what_no_case_tests(tmp_path: Path) -> None:

@@ -1,0 +1,89 @@
+"""Which of the best individuals becomes the winner, and what is made of those that cannot."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from unittest.mock import ANY
+
+from gi_cuda.analyze.explain.untested import untested
+from gi_cuda.analyze.finalists import FINALISTS, finalists, select_winner
+from gi_cuda.analyze.repair import repaired, wrong_alone
+from gi_cuda.genome import changes_of
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.results.generation import Individual, Phases, Tally
+from gi_cuda.results.measurement import Survival
+from gi_cuda.results.verdict import Verdict
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run
+from gi_cuda.store import Tabued
+from gi_cuda.subject import load_subject
+from tests.integration.runs.even import EVEN, GUARD, NEVER, ODD, PLAN, WASTE, target
+
+
+def individual(run: Run, ident: int, genotype: str, ratio: float) -> None:
+    """Store an individual that seemed faster on the train cases."""
+    one = Individual(ident, 0, genotype, str(ident).encode(), None, "random", ())
+    run.store.add_generation(0, Tally(1), [one], Tabued())
+    seemed = (ratio, ratio * 0.99, ratio * 1.01)
+    run.store.add_evaluation(ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, *seemed))
+    run.store.add_phases(0, Phases(), finished=True)
+
+
+def whole(folder: Path) -> Path:
+    """The target with as many elements as threads: the train case does not tell that nobody asks
+    for the end."""
+    made = target(folder)
+    file = made / "target.toml"
+    file.write_text(file.read_text().replace("n = 4000", "n = 4096"))
+    return made
+
+
+def test_the_best_of_which_all_is_tested_is_the_winner(tmp_path: Path, few_processes: None) -> None:
+    subject = load_subject(EVEN, "host", edits="all")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        individual(run, 1, f"{ODD} {WASTE}", 0.2)
+        individual(run, 2, f"{NEVER} {WASTE}", 0.3)
+        individual(run, 3, WASTE, 0.4)
+        assert [ident for ident, _ in finalists(run)] == [3]
+        winner = select_winner(run)
+        assert winner is not None
+        assert (winner.ident, winner.genotype) == (3, WASTE)
+        # Those are right on all cases, so that nothing else would tell.
+        genotype = run.subject.read(f"{ODD} {NEVER} {WASTE}")
+        assert set(untested(run, changes_of(genotype))) == {ODD, NEVER}
+
+
+def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_processes: None) -> None:
+    subject = load_subject(whole(tmp_path / "whole"), "host")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        for ident in range(1, FINALISTS + 2):
+            individual(run, ident, f"{GUARD} {WASTE}", 0.2)
+        individual(run, 99, WASTE, 0.4)
+        (guard, _) = changes_of(run.subject.read(f"{GUARD} {WASTE}"))
+        assert wrong_alone(run, finalists(run)) == {guard}
+        winner = select_winner(run)
+        assert winner is not None
+        assert winner.ident == 99
+
+
+def test_what_is_right_of_what_is_wrong_is_an_individual(
+    tmp_path: Path, few_processes: None
+) -> None:
+    subject = load_subject(whole(tmp_path / "whole"), "host")
+    with create_run(subject, tmp_path / "run", PLAN) as run:
+        for ident in range(1, 4):
+            individual(run, ident, f"{GUARD} {WASTE}", 0.2)
+        winner = select_winner(run)
+        assert winner is not None
+        assert (winner.ident, winner.genotype) == (4, WASTE)
+        found = run.store.individual(4)
+        assert found is not None
+        assert (found.origin, found.parents, found.generation) == ("repair", (1,), 0)
+        assert run.store.evaluations()[4].selectable
+        assert run.store.pending() == []
+        # It is not made a second time, neither here nor by a search that goes on.
+        wrong = run.subject.read(f"{GUARD} {WASTE}")
+        assert repaired(run, [(2, wrong)], wrong_alone(run, [(2, wrong)])) == [4]
+        assert run.subject.key(run.subject.read(WASTE)) in run.store.tabu().genotypes
+        assert select_winner(run) == replace(winner, validation=ANY)

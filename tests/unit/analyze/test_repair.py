@@ -1,0 +1,40 @@
+"""What is right of something that is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gi_cuda.analyze.repair import right_part
+
+CULPRITS = st.lists(st.sets(st.integers(0, 29), min_size=1, max_size=3), max_size=3)
+"""Sets of positions that are wrong together."""
+
+
+@given(st.integers(0, 30), CULPRITS, st.integers(0, 100))
+def test_what_is_kept_is_right(count: int, culprits: list[set[int]], looks: int) -> None:
+    asked: list[Sequence[int]] = []
+
+    def is_right(some: Sequence[int]) -> bool:
+        asked.append(some)
+        return not any(one <= set(some) for one in culprits)
+
+    kept = right_part(range(count), is_right, looks)
+    assert is_right(kept)
+    assert len(asked) - 1 <= looks
+    if looks == 100:
+        # Nothing can be put back: each of the others completes a set.
+        assert not any(is_right(sorted([*kept, one])) for one in set(range(count)) - set(kept))
+
+
+def test_one_that_is_wrong_by_itself_takes_few_looks() -> None:
+    asked: list[Sequence[int]] = []
+
+    def is_right(some: Sequence[int]) -> bool:
+        asked.append(some)
+        return 13 not in some
+
+    assert right_part(range(24), is_right) == [at for at in range(24) if at != 13]
+    assert len(asked) <= 11

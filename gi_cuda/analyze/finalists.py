@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
-from gi_cuda.analyze.repair import Finalist, repaired, wrong_alone
+from gi_cuda.analyze.repair import Finalist, repaired, told_alone, wrong_alone
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
-from gi_cuda.evaluate.candidates import candidate, unmodified
+from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.untested import untested_changes
 from gi_cuda.genome import Change, Genotype, canonical, changes_of
+from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
 
@@ -18,6 +19,10 @@ FINALISTS = 5
 
 ROUNDS = 3
 """So many times, until one holds."""
+
+ENOUGH = 3
+"""Individuals that are right on all cases and told wrong all the same, after which others are tried
+that have nothing of what these share: each takes seconds."""
 
 AMONG = 1000
 """So many of the best are looked at for those."""
@@ -94,36 +99,44 @@ def select_winner(run: Run) -> Winner | None:
     was stored before is then forgotten, and what spoke against the first of them is kept.
     """
     final = _Final(run)
-    failed: list[Finalist] = []
     entered = finalists(run)
     winner = None
     for _ in range(ROUNDS):
+        before = len(final.tried)
         winner = final.winner(entered)
-        failed += entered
         if winner or final.over or not entered:
             break
-        entered = _next(run, failed, final.wrong(entered))
+        entered = _next(run, final, final.tried[before:])
     keep_winner(run.store, winner)
     keep_refusal(run.store, "" if winner else final.refusal)
     return winner
 
 
-def _next(run: Run, failed: Sequence[Finalist], wrong: Sequence[Finalist]) -> list[Finalist]:
+def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
     """Those that are validated after others failed.
 
     Args:
-        wrong: those that failed last, and not because they are no faster.
+        last: those that failed last.
     """
-    alone = wrong_alone(run, failed)
+    wrong = [one for one in last if one[0] in final.refusals]
+    suspects = shared(one for one in last if one[0] in final.doubted)
+    # What gains is shared, too.
+    alone = wrong_alone(run, final.tried) | (told_alone(run, suspects) or suspects)
     # Machines of other kinds would have to say how fast what is new is.
     mended = repaired(run, wrong, alone) if wrong and run.others is None else ()
-    new = set(mended).difference(ident for ident, _ in failed)
+    new = set(mended).difference(ident for ident, _ in final.tried)
     found = _best(run)
-    innocent = without(found, alone, failed)
+    innocent = without(found, alone, final.tried)
     if new or innocent:
         fit = new.union(ident for ident, _ in innocent)
         return different([one for one in found if one[0] in fit], FINALISTS)
-    return less_suspect(found, failed, FINALISTS)
+    return less_suspect(found, final.tried, FINALISTS)
+
+
+def shared(some: Iterable[Finalist]) -> frozenset[Change]:
+    """The changes that several individuals all have; of one alone, none."""
+    first, *others = [frozenset(changes_of(genotype)) for _, genotype in some] or [frozenset()]
+    return first.intersection(*others) if others else frozenset()
 
 
 def without(
@@ -145,12 +158,16 @@ class _Final:
 
     Attributes:
         run: whose they are.
+        tried: those that were looked at.
         refusals: what speaks against those that do not hold, by number.
+        doubted: numbers of those that are right on all cases, and wrong all the same.
         slow: how many were right, and not faster when they were validated.
     """
 
     run: Run
+    tried: list[Finalist] = field(default_factory=list)
     refusals: dict[int, str] = field(default_factory=dict)
+    doubted: set[int] = field(default_factory=set)
     slow: int = 0
 
     @property
@@ -161,44 +178,39 @@ class _Final:
     @property
     def refusal(self) -> str:
         """What spoke against the first one, in words; "" where nothing did."""
-        said = ((ident, why) for ident, why in self.refusals.items())
-        return next((f"individual {ident}: {why}" for ident, why in said), "")
-
-    def wrong(self, entered: Sequence[Finalist]) -> list[Finalist]:
-        """Those that something speaks against."""
-        return [one for one in entered if one[0] in self.refusals]
+        said = (f"individual {ident}: {why}" for ident, why in self.refusals.items())
+        return next(said, "")
 
     def winner(self, entered: Sequence[Finalist]) -> Winner | None:
-        """The first that holds."""
-        run = self.run
-        for ident, genotype in self._hopeful(entered):
-            one = candidate(run.subject, genotype)
-            noise, measured = run.validate([unmodified(run.subject), one])
-            # What else there is to doubt was asked before.
-            validation = (
-                run.tools.doubts.races.certified(one, measured) if measured.faster else measured
-            )
-            if validation.faster and noise.overall and is_faster(validation.overall, noise.overall):
-                effective = canonical(genotype, run.subject.order)
-                return Winner(ident, str(effective), validation)
-            if validation.message:
-                self.refusals[ident] = validation.message
-            else:
-                self.slow += 1
-            if self.over:
+        """The first that holds. Most are dismissed by a short look; no more are looked at closely
+        once several were told wrong so: what these share is told by few."""
+        candidates = [candidate(self.run.subject, genotype) for _, genotype in entered]
+        looks = self.run.glance(candidates)
+        closely = 0
+        for (ident, genotype), one, seen in zip(entered, candidates, looks, strict=True):
+            if closely == ENOUGH or self.over:
                 break
+            self.tried.append((ident, genotype))
+            if seen.message:
+                self.refusals[ident] = seen.message
+            elif seen.overall is None or seen.overall.high <= 1:
+                continue
+            elif doubt := self.run.tools.doubts.complaint(one):
+                self.refusals[ident] = doubt
+                self.doubted.add(ident)
+                closely += 1
+            elif validation := self._validated(ident, one):
+                effective = canonical(genotype, self.run.subject.order)
+                return Winner(ident, str(effective), validation)
         return None
 
-    def _hopeful(self, entered: Sequence[Finalist]) -> Iterator[Finalist]:
-        """Those that a short look does not dismiss."""
-        run = self.run
-        candidates = [candidate(run.subject, genotype) for _, genotype in entered]
-        for finalist, one, seen in zip(entered, candidates, run.glance(candidates), strict=True):
-            may_hold = seen.correct and seen.overall is not None and seen.overall.high > 1
-            complaint = seen.message
-            if may_hold:
-                complaint = run.tools.doubts.told_soon(one)
-                if not complaint:
-                    yield finalist
-            if complaint:
-                self.refusals[finalist[0]] = complaint
+    def _validated(self, ident: int, one: Candidate) -> Validation | None:
+        """What a candidate measures as, where it holds."""
+        noise, measured = self.run.validate([unmodified(self.run.subject), one])
+        if measured.message:
+            self.refusals[ident] = measured.message
+        elif noise.overall and is_faster(measured.overall, noise.overall):
+            return replace(measured, watched=self.run.tools.doubts.races.watched(one))
+        else:
+            self.slow += 1
+        return None

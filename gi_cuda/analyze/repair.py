@@ -7,7 +7,7 @@ at the end; what is right of these may be the best there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -58,6 +58,18 @@ def wrong_alone(run: Run, finalists: Sequence[Finalist]) -> frozenset[Change]:
     singles = {one: genotype for one, genotype in alone.items() if genotype is not None}
     seen = run.glance([candidate(run.subject, genotype) for genotype in singles.values()])
     return frozenset(one for one, found in zip(singles, seen, strict=True) if not found.correct)
+
+
+def told_alone(run: Run, changes: Iterable[Change]) -> frozenset[Change]:
+    """Those of some changes that somebody tells wrong, though they are right on all cases, with no
+    other one beside them. Each takes seconds."""
+    alone = {one: with_changes(run.subject.original, [one]) for one in changes}
+    seen = run.tools.doubts.seen
+    return frozenset(
+        one
+        for one, genotype in alone.items()
+        if genotype is not None and seen(candidate(run.subject, genotype))
+    )
 
 
 def right_part(
@@ -112,12 +124,14 @@ def _entered(run: Run, parts: dict[int, Genotype]) -> list[int]:
     trials = evaluator.prepare({ident: allowed[parent] for ident, parent in parents.items()})
     keys = {i: (subject.key(allowed[p]), trials[i].key) for i, p in parents.items()}
     known = {ident: store.individual_like(*keys[ident]) for ident in parents}
-    new = {ident: trial for ident, trial in trials.items() if known[ident] is None}
+    # Of those that are the same in the end, the first.
+    firsts = {trials[ident].key: ident for ident in reversed(parents)}.values()
+    new = {ident: trials[ident] for ident in firsts if known[ident] is None}
     numbers = [ident for ident in known.values() if ident is not None]
     newest = store.generations()[-1].number
     for ident, evaluation in evaluator.evaluate(new) if new else ():
         genotype_key, phenotype_key = keys[ident]
-        if not evaluation.selectable or store.individual_like(*keys[ident]) is not None:
+        if not evaluation.selectable:
             continue
         parent = parents[ident]
         one = Individual(

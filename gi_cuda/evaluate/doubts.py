@@ -53,6 +53,11 @@ class Doubts:
             or self.unset_locals.complaint(one)
         )
 
+    def complaint(self, one: Candidate) -> str:
+        """What stands against a candidate, that nobody could look among it; "" where nothing
+        does."""
+        return self.told_soon(one) or self.races.complaint(one)
+
     def seen(self, one: Candidate) -> str:
         """What stands against a candidate, as far as somebody saw it; "" where nothing does."""
         return self.told_soon(one) or self.races.seen(one)

@@ -181,8 +181,12 @@ class RaceWatch:
             return validation
         if complaint := self.complaint(one):
             return replace(validation, correct=False, message=complaint, overall=None, cases=None)
+        return replace(validation, watched=self.watched(one))
+
+    def watched(self, one: Candidate) -> tuple[str, ...]:
+        """Names of the cases that a candidate is watched on; none where nobody can look."""
         known, _ = self._known(one)
-        return replace(validation, watched=() if known is None else known.cases)
+        return () if known is None else known.cases
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""

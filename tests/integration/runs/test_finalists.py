@@ -20,10 +20,16 @@ from gi_cuda.store import Tabued
 from gi_cuda.subject import load_subject
 from tests.integration.runs.even import EVEN, GUARD, NEVER, ODD, PLAN, WASTE, target
 
+RACES = Path(__file__).parents[2] / "cheats" / "races"
 
-def individual(run: Run, ident: int, genotype: str, ratio: float) -> None:
-    """Store an individual that seemed faster on the train cases."""
-    one = Individual(ident, 0, genotype, str(ident).encode(), None, "random", ())
+
+def individual(run: Run, ident: int, genotype: str, ratio: float, key: bytes | None = None) -> None:
+    """Store an individual that seemed faster on the train cases.
+
+    Args:
+        key: its own, where it is to be known by that; several of one genotype can be stored else.
+    """
+    one = Individual(ident, 0, genotype, key or str(ident).encode(), None, "random", ())
     run.store.add_generation(0, Tally(1), [one], Tabued())
     seemed = (ratio, ratio * 0.99, ratio * 1.01)
     run.store.add_evaluation(ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, *seemed))
@@ -59,7 +65,7 @@ def test_a_change_that_is_wrong_by_itself_is_found_out(tmp_path: Path, few_proce
     with create_run(subject, tmp_path / "run", PLAN) as run:
         for ident in range(1, FINALISTS + 2):
             individual(run, ident, f"{GUARD} {WASTE}", 0.2)
-        individual(run, 99, WASTE, 0.4)
+        individual(run, 99, WASTE, 0.4, run.subject.key(run.subject.read(WASTE)))
         (guard, _) = changes_of(run.subject.read(f"{GUARD} {WASTE}"))
         assert wrong_alone(run, finalists(run)) == {guard}
         winner = select_winner(run)
@@ -87,3 +93,16 @@ def test_what_is_right_of_what_is_wrong_is_an_individual(
         assert repaired(run, [(2, wrong)], wrong_alone(run, [(2, wrong)])) == [4]
         assert run.subject.key(run.subject.read(WASTE)) in run.store.tabu().genotypes
         assert select_winner(run) == replace(winner, validation=ANY)
+
+
+def test_of_what_was_told_wrong_the_change_that_all_have_goes(
+    tmp_path: Path, few_processes: None
+) -> None:
+    """Threads race, with answers that are right all the same."""
+    with create_run(load_subject(RACES, "host"), tmp_path / "run", PLAN) as run:
+        individual(run, 1, "CHEAT=5 WASTE=0", 0.2)
+        individual(run, 2, "CHEAT=5 WASTE=0 <_kernel.cu_46>", 0.2)
+        winner = select_winner(run)
+        assert winner is not None
+        assert winner.genotype in ("WASTE=0", "WASTE=0 <_kernel.cu_46>")
+        assert winner.validation.watched

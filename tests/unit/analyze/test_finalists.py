@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gi_cuda.analyze.finalists import different, less_suspect, without
+from gi_cuda.analyze.finalists import different, less_suspect, shared, without
 from gi_cuda.genome import Configuration, Delete, Genotype, Space
 
 
@@ -53,3 +53,11 @@ def test_where_none_held_those_follow_that_share_least_with_them() -> None:
     assert [ident for ident, _ in less_suspect(found, found[:1], 5)] == [3, 4, 6]
     assert [ident for ident, _ in less_suspect(found, found[:1], 2)] == [4, 6]
     assert less_suspect(found[:1], found[:1], 5) == []
+
+
+def test_what_several_share_is_suspected() -> None:
+    some = [(7, having("a", "bad", "c")), (3, having("d", "bad")), (9, having("bad", "e"))]
+    assert shared(some) == {Delete("bad")}
+    assert shared([*some, (1, having("f"))]) == frozenset()
+    # Of one alone it would be all of it.
+    assert shared(some[:1]) == shared([]) == frozenset()

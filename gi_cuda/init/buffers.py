@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -35,6 +36,18 @@ class Notes:
     size: str = ""
     role: str = ""
     data: str = ""
+
+
+_ACCURACY = {"float8_e5m2": 0.25, "float8_e4m3": 0.125, "bfloat16": 2e-2, "float16": 1e-2}
+"""The least accurate first."""
+
+
+def accuracy(types: Sequence[str]) -> float:
+    """How far numbers of the least accurate of these types may be off."""
+    known = [off for kind, off in _ACCURACY.items() if kind in types]
+    if known:
+        return known[0]
+    return 1e-4 if "float32" in types else 1e-9
 
 
 OFFSETS = Fill(0, 17, rising=True)
@@ -90,6 +103,7 @@ class ProposedBuffer:
         const: whether the source says that nothing is written to it.
         copied: whether host code sets the variable.
         known: members of its structs of which there is an expression of sizes, each with that.
+        magnitude: how large real numbers are that the kernel writes; None where that is as usual.
     """
 
     name: str
@@ -109,6 +123,16 @@ class ProposedBuffer:
     const: bool = False
     copied: bool = False
     known: tuple[tuple[str, str], ...] = ()
+    magnitude: float | None = None
+
+    @property
+    def allowance(self) -> float:
+        """By how much real numbers of it may be off, however small they are. Where those that the
+        kernel writes are small it is as much less, to a power of ten."""
+        usual = accuracy([self.element.type])
+        if self.magnitude is None:
+            return usual
+        return float(f"1e{math.floor(math.log10(self.magnitude * usual))}")
 
     @property
     def is_whole(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer
+from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer, accuracy
 from gi_cuda.init.build_files import own_build
 from gi_cuda.init.cases import LARGE, TRAIN, cases
 from gi_cuda.init.data_module import data_py, times
@@ -289,15 +289,19 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
     comment = f"{proposal.mark}: how far results may be from the reference's; both may be 0."
     smooth = [b for b in real if not b.element.fields]
     exact = [b.name for b in judged if not b.element.floating]
-    if smooth:
-        accuracy = _accuracy([b.element.type for b in smooth])
+    usual = [b for b in smooth if b.magnitude is None]
+    groups = [usual] * bool(usual) + [[b] for b in smooth if b.magnitude is not None]
+    for group in groups:
+        (first, *_), relative = group, accuracy([b.element.type for b in group])
+        small = first.magnitude is not None
+        note = f"the kernel writes numbers of about {first.magnitude:.1g}" if small else ""
         yield table(
             "[[oracle]]",
             comment,
             kind="tolerance",
-            absolute=accuracy,
-            relative=accuracy,
-            buffers=[b.name for b in smooth] if len(smooth) < len(judged) else None,
+            absolute=Noted(first.allowance, note) if small else relative,
+            relative=relative,
+            buffers=[b.name for b in group] if len(group) < len(judged) else None,
         )
         comment = ""
     for buffer in real:
@@ -311,7 +315,7 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
 def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
     """The oracle of structs: a tolerance for members that are real numbers, others exact."""
     fields = buffer.element.fields
-    accuracy = _accuracy([one.type for one in fields])
+    allowed = accuracy([one.type for one in fields])
     members = {
         one.name: [one.type, one.at, one.length] if one.length > 1 else [one.type, one.at]
         for one in fields
@@ -321,24 +325,12 @@ def _of_struct(buffer: ProposedBuffer, comment: str) -> str:
         "[[oracle]]",
         f"{comment}\n{own}" if comment else own,
         kind="tolerance",
-        absolute=accuracy,
-        relative=accuracy,
+        absolute=allowed,
+        relative=allowed,
         buffers=[buffer.name],
         item=Noted(buffer.element.parts, "bytes of a struct"),
         members=members,
     )
-
-
-_ACCURACY = {"float8_e5m2": 0.25, "float8_e4m3": 0.125, "bfloat16": 2e-2, "float16": 1e-2}
-"""The least accurate first."""
-
-
-def _accuracy(types: Sequence[str]) -> float:
-    """How far numbers of the least accurate of these types may be off."""
-    known = [accuracy for kind, accuracy in _ACCURACY.items() if kind in types]
-    if known:
-        return known[0]
-    return 1e-4 if "float32" in types else 1e-9
 
 
 def _cases(proposal: Proposal) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -31,10 +32,14 @@ from gi_cuda.trial.troubles import (
     Idle,
     Impossible,
     Slow,
+    Tiny,
     Unjudged,
 )
 
 _BACKEND = "host"
+
+TELLING = 0.1
+"""Share of what numbers are that an oracle which tells anything allows at most."""
 
 _A_BYTE = 1e-9
 """Seconds that go by for each byte of buffers with every launch: they are restored and compared."""
@@ -166,6 +171,8 @@ class Attempts:
             trouble = next(seen.troubles(patience), None) or confirmed(tools, built)
             if trouble is not None:
                 return trouble
+            if sizes := _tiny(proposal, seen.magnitudes):
+                return Tiny(sizes)
             if seen.seconds < BRIEF:
                 return Brief(seen.seconds)
             if guessed(proposal) and crowded(tools, built):
@@ -175,6 +182,20 @@ class Attempts:
 
 def _active(proposal: Proposal) -> frozenset[str]:
     return frozenset(one.name for one in proposal.parameters if one.active)
+
+
+def _tiny(proposal: Proposal, magnitudes: Mapping[str, float]) -> dict[str, float]:
+    """How large buffers' numbers are where what the oracle allows is not much less."""
+    allowed = {
+        one.name: one.allowance
+        for one in proposal.buffers
+        if one.element.floating and one.name in magnitudes
+    }
+    return {
+        name: magnitudes[name]
+        for name, allowance in allowed.items()
+        if allowance > TELLING * magnitudes[name]
+    }
 
 
 def _idle(tools: Tools) -> frozenset[str]:

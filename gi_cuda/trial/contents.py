@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -44,6 +44,14 @@ def in_their_roles(proposal: Proposal, trouble: Roles) -> Iterator[Mend]:
     if found != proposal:
         names = ", ".join(sorted(trouble.written | trouble.unwritten))
         yield Mend(found, f"{names} made inout")
+
+
+def measured(proposal: Proposal, sizes: Mapping[str, float]) -> Proposal:
+    """It is known how large the numbers are that the kernel writes."""
+    for buffer in proposal.buffers:
+        if buffer.name in sizes:
+            proposal = with_buffer(proposal, replace(buffer, magnitude=sizes[buffer.name]))
+    return proposal
 
 
 def judged(proposal: Proposal) -> Iterator[Mend]:

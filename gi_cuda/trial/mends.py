@@ -14,6 +14,7 @@ from gi_cuda.trial.contents import (
     defined,
     in_their_roles,
     judged,
+    measured,
     nearer,
     steady,
     telling,
@@ -34,6 +35,7 @@ from gi_cuda.trial.troubles import (
     LeftOut,
     Roles,
     Slow,
+    Tiny,
     Trouble,
     Undefined,
     Unjudged,
@@ -72,6 +74,9 @@ def mends(proposal: Proposal, trouble: Trouble) -> Iterator[Mend]:
             yield from telling(proposal)
         case Alike():
             yield from varied(proposal)
+        case Tiny(sizes):
+            names = ", ".join(sorted(sizes))
+            yield Mend(measured(proposal, sizes), f"smaller tolerance for {names}")
         case Idle(names):
             yield Mend(without(proposal, names), f"{', '.join(sorted(names))} fixed")
 

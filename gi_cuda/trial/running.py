@@ -123,6 +123,13 @@ class Exploration:
         return len(values) == 1 and "" not in values
 
     @property
+    def magnitudes(self) -> dict[str, float]:
+        """How large what it wrote is, by buffer, on the case where that is least."""
+        names = dict.fromkeys(name for one in self.found.values() for name in one.magnitudes)
+        every = [one.magnitudes for one in self.found.values()]
+        return {name: min(one[name] for one in every if name in one) for name in names}
+
+    @property
     def seconds(self) -> float:
         """Of the case that takes least."""
         return min((one.seconds for one in self.found.values()), default=0.0)

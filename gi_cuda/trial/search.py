@@ -25,6 +25,7 @@ from gi_cuda.trial.troubles import (
     Refused,
     Roles,
     Slow,
+    Tiny,
     Trouble,
     Undefined,
     Varying,
@@ -120,7 +121,7 @@ def mended(first: Proposal, attempt: Attempt, seconds: float) -> Outcome:
         until = min(until, time.monotonic() + seconds)
         if trouble is None:
             return _passed(proposal, done)
-        if isinstance(trouble, Crowded | Alike):
+        if isinstance(trouble, Crowded | Alike | Tiny):
             brief, spare = None, spare or _passed(proposal, done)
         elif isinstance(trouble, Brief) and trouble.seconds > shortest:
             brief, shortest = _passed(proposal, done), 1.5 * trouble.seconds

@@ -228,6 +228,26 @@ class Alike:
 
 
 @dataclass(frozen=True, slots=True)
+class Tiny:
+    """All is well, but numbers are so small that what the oracle allows is as large.
+
+    Attributes:
+        sizes: how large they are, by buffer.
+    """
+
+    sizes: Mapping[str, float]
+
+    @property
+    def remedy(self) -> str:
+        """What to do about it."""
+        return "make `absolute` in [[oracle]] of target.toml smaller than what is right"
+
+    def __str__(self) -> str:
+        names = (f"{name} (about {size:.1g})" for name, size in sorted(self.sizes.items()))
+        return f"as small as what the oracle allows is {', '.join(names)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Blind:
     """Nothing shows in the outputs: a variant that does nothing is as right."""
 
@@ -302,6 +322,7 @@ Trouble = (
     | Undefined
     | Crowded
     | Alike
+    | Tiny
     | Blind
     | Brief
     | Unjudged
@@ -309,7 +330,7 @@ Trouble = (
     | Idle
 )
 
-Bearable = Brief | Crowded | Alike
+Bearable = Brief | Crowded | Alike | Tiny
 """With these a proposal passes, though another one may do better."""
 
 

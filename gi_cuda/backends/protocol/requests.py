@@ -324,6 +324,8 @@ class Explored:
         undefined: judged buffers that hold NaN everywhere.
         only: what all items are that it wrote to judged buffers, where that is one value in each
             of them; "" where it is not.
+        magnitudes: of judged buffers of real numbers the median size of what it wrote that is
+            neither 0 nor undefined; those without such are left out.
     """
 
     seconds: float
@@ -333,6 +335,7 @@ class Explored:
     varying: frozenset[str]
     undefined: frozenset[str] = frozenset()
     only: str = ""
+    magnitudes: Mapping[str, float] = field(default_factory=dict)
 
 
 DYNAMIC_SHARED = "dynamic shared memory"

@@ -6,7 +6,7 @@ import numpy as np
 
 from gi_cuda.backends.protocol.requests import Explore, Explored
 from gi_cuda.backends.workers.case_runner import CaseRunner, is_undefined, still_poison
-from gi_cuda.backends.workers.written import only_value
+from gi_cuda.backends.workers.written import magnitudes, only_value
 
 
 def explore(runner: CaseRunner, request: Explore) -> Explored:
@@ -39,6 +39,7 @@ def explore(runner: CaseRunner, request: Explore) -> Explored:
             name for name, array in first.items() if is_undefined(array, case.get(name))
         ),
         only=only_value(first, case),
+        magnitudes=magnitudes(first, case),
     )
 
 

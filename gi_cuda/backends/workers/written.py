@@ -34,6 +34,24 @@ def only_value(outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray
     return "; ".join(found) if items >= _SOME else ""
 
 
+def magnitudes(
+    outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray[Any]]
+) -> dict[str, float]:
+    """The median size of what was written that is neither 0 nor undefined, of each buffer of real
+    numbers that has such.
+
+    Args:
+        outputs, before: as :func:`only_value` has them.
+    """
+    found = {}
+    for name, array in outputs.items():
+        if array.dtype.kind == "f":
+            sizes = np.abs(_written(array, before.get(name)).view(array.dtype))
+            if (told := sizes[np.isfinite(sizes) & (sizes > 0)]).size:
+                found[name] = float(np.median(told))
+    return found
+
+
 def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[np.uint8]:
     """The items that were written, as bytes."""
     items: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gi_cuda.init.buffers import Fill
 from gi_cuda.init.data_module import data_py
+from gi_cuda.init.text import target_toml
 from gi_cuda.trial import Outcome
 
 from .conftest import INDEX, LAUNCH, host, roles
@@ -46,6 +49,31 @@ def test_a_division_by_data_gets_none_that_are_zero(trial: Callable[[str], Outco
     assert outcome.passes, outcome.trouble
     assert outcome.proposal.buffers[0].fill is not None
     assert outcome.proposal.buffers[0].fill.low == 1
+
+
+def test_the_tolerance_of_small_numbers_is_small(
+    trial: Callable[[str], Outcome], tmp_path: Path
+) -> None:
+    """With the usual one zeros would do for them."""
+    outcome = trial(
+        "__global__ void k(const float *a, float *b, float *c, int n) {"
+        f"{INDEX} if (i < n) {{ b[i] = a[i] * 1e-10f; c[i] = a[i]; }} }}\n"
+        + host("k<<<(n + 127) / 128, 128>>>(a, b, c, n);", "n", "n", "n")
+    )
+    assert outcome.passes, outcome.trouble
+    assert "smaller tolerance for b" in outcome.done
+    _, small, usual = outcome.proposal.buffers
+    assert small.magnitude == pytest.approx(5e-11, rel=0.5)
+    assert (small.allowance, usual.allowance) == (1e-15, 1e-4)
+    assert usual.magnitude is None
+    text = target_toml(outcome.proposal, tmp_path)
+    oracles = tomllib.loads(text)["oracle"]
+    assert [(one["buffers"], one["absolute"], one["relative"]) for one in oracles] == [
+        (["c"], 1e-4, 1e-4),
+        (["b"], 1e-15, 1e-4),
+    ]
+    assert "absolute = 1e-15" in text
+    assert "# the kernel writes numbers of about " in text
 
 
 def test_data_that_show_nothing_get_others(trial: Callable[[str], Outcome]) -> None:

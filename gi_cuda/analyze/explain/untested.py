@@ -1,9 +1,11 @@
-"""Which changes of a winner does no case test? What the original does there, none of them sees."""
+"""Which changes of a winner does no case test? What the original does there, none of them sees, or
+none tells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gi_cuda.analyze.explain.surviving import surviving
 from gi_cuda.evaluate.untested import look_for_untested, untested_changes
 from gi_cuda.genome import Change
 from gi_cuda.runs.run import Run
@@ -22,4 +24,4 @@ def untested(run: Run, changes: Sequence[Change]) -> dict[str, str]:
         found = look_for_untested(
             run.subject, tools.compiler, tools.pool, tools.scratch("untested"), lambda _: None
         )
-    return untested_changes(found, changes)
+    return surviving(run, changes) | untested_changes(found, changes)

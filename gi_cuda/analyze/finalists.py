@@ -9,7 +9,7 @@ from gi_cuda.analyze.repair import Finalist, repaired, told_alone, wrong_alone
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.untested import untested_changes
-from gi_cuda.genome import Change, Genotype, canonical, changes_of
+from gi_cuda.genome import Change, Edit, Genotype, canonical, changes_of
 from gi_cuda.results.evaluation import Validation
 from gi_cuda.results.verdict import is_faster
 from gi_cuda.runs.run import Run
@@ -120,16 +120,17 @@ def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
     """
     wrong = [one for one in last if one[0] in final.refusals]
     suspects = shared(one for one in last if one[0] in final.doubted)
-    # What gains is shared, too.
-    alone = wrong_alone(run, final.tried) | (told_alone(run, suspects) or suspects)
+    # What gains is shared, too, above all values of parameters.
+    guilty = told_alone(run, suspects) or {one for one in suspects if isinstance(one, Edit)}
+    alone = wrong_alone(run, final.tried) | guilty
     # Machines of other kinds would have to say how fast what is new is.
-    mended = repaired(run, wrong, alone) if wrong and run.others is None else ()
+    mended = repaired(run, wrong, alone, final.doubted) if wrong and run.others is None else ()
     new = set(mended).difference(ident for ident, _ in final.tried)
     found = _best(run)
     innocent = without(found, alone, final.tried)
-    if new or innocent:
-        fit = new.union(ident for ident, _ in innocent)
-        return different([one for one in found if one[0] in fit], FINALISTS)
+    fit = new.union(ident for ident, _ in innocent)
+    if again := different([one for one in found if one[0] in fit], FINALISTS):
+        return again
     return less_suspect(found, final.tried, FINALISTS)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.genome import Change, Changed, Genotype, changes_of, with_changes
 from gi_cuda.results.generation import Individual
 from gi_cuda.runs.run import Run
@@ -24,8 +24,13 @@ Finalist: TypeAlias = tuple[int, Genotype]
 LOOKS = 12
 """So often it is asked whether a part of an individual is right."""
 
+FEWER = 8
+"""The same where threads may race in it."""
 
-def repaired(run: Run, wrong: Sequence[Finalist], alone: Collection[Change]) -> list[int]:
+
+def repaired(
+    run: Run, wrong: Sequence[Finalist], alone: Collection[Change], doubted: Collection[int]
+) -> list[int]:
     """What is right of individuals that are not, as individuals of the run: without the changes
     that are wrong by themselves; of the first one no more than is seen to be right together.
 
@@ -35,6 +40,7 @@ def repaired(run: Run, wrong: Sequence[Finalist], alone: Collection[Change]) -> 
     Args:
         wrong: what is to be repaired, the best first.
         alone: changes that are wrong by themselves.
+        doubted: numbers of those that are right on all cases, and wrong all the same.
 
     Returns:
         Their numbers; those that are not certainly faster on the train cases are left out.
@@ -45,7 +51,10 @@ def repaired(run: Run, wrong: Sequence[Finalist], alone: Collection[Change]) -> 
         changed = Changed.of(genotype, subject.original, subject.order)
         left = [p for p in sorted(changed.all) if changed.changes[p] not in alone]
         if at == 0:
-            left = right_part(left, partial(_is_right, run, changed))
+            # Looking for races takes seconds: it is done where they may be what is wrong.
+            doubts = run.tools.doubts
+            look, looks = (doubts.seen, FEWER) if ident in doubted else (doubts.told_soon, LOOKS)
+            left = right_part(left, partial(_is_right, run, changed, look), looks)
         if 0 < len(left) < len(changed.all):
             parts[ident] = changed.having(left)
     return _entered(run, parts)
@@ -98,14 +107,16 @@ def right_part(
     return kept
 
 
-def _is_right(run: Run, changed: Changed, positions: Sequence[int]) -> bool:
-    """Whether nothing stands against some changes on the held-out cases."""
+def _is_right(
+    run: Run, changed: Changed, look: Callable[[Candidate], str], positions: Sequence[int]
+) -> bool:
+    """Whether nothing stands against some changes on the held-out cases, nor who looks at them."""
     genotype = changed.having(positions)
     if not run.subject.space.allows(genotype.configuration):
         return False
     one = candidate(run.subject, genotype)
     (seen,) = run.glance([one])
-    return seen.correct and not run.tools.doubts.told_soon(one)
+    return seen.correct and not look(one)
 
 
 def _entered(run: Run, parts: dict[int, Genotype]) -> list[int]:

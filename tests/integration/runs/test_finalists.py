@@ -90,7 +90,7 @@ def test_what_is_right_of_what_is_wrong_is_an_individual(
         assert run.store.pending() == []
         # It is not made a second time, neither here nor by a search that goes on.
         wrong = run.subject.read(f"{GUARD} {WASTE}")
-        assert repaired(run, [(2, wrong)], wrong_alone(run, [(2, wrong)])) == [4]
+        assert repaired(run, [(2, wrong)], wrong_alone(run, [(2, wrong)]), ()) == [4]
         assert run.subject.key(run.subject.read(WASTE)) in run.store.tabu().genotypes
         assert select_winner(run) == replace(winner, validation=ANY)
 
@@ -106,3 +106,15 @@ def test_of_what_was_told_wrong_the_change_that_all_have_goes(
         assert winner is not None
         assert winner.genotype in ("WASTE=0", "WASTE=0 <_kernel.cu_46>")
         assert winner.validation.watched
+
+
+def test_of_one_that_was_told_wrong_the_part_that_is_not_stays(
+    tmp_path: Path, few_processes: None
+) -> None:
+    with create_run(load_subject(RACES, "host"), tmp_path / "run", PLAN) as run:
+        individual(run, 1, "CHEAT=5 WASTE=0 <_kernel.cu_46>", 0.2)
+        racing = run.subject.read("CHEAT=5 WASTE=0 <_kernel.cu_46>")
+        (made,) = repaired(run, [(1, racing)], (), [1])
+        found = run.store.individual(made)
+        assert found is not None
+        assert found.genotype == "WASTE=0 <_kernel.cu_46>"

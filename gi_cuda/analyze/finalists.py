@@ -121,13 +121,15 @@ def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
     wrong = [one for one in last if one[0] in final.refusals]
     suspects = shared(one for one in last if one[0] in final.doubted)
     # What gains is shared, too, above all values of parameters.
-    guilty = told_alone(run, suspects) or {one for one in suspects if isinstance(one, Edit)}
-    alone = wrong_alone(run, final.tried) | guilty
+    final.guilty |= told_alone(run, suspects) or {s for s in suspects if isinstance(s, Edit)}
+    final.guilty |= wrong_alone(run, last)
     # Machines of other kinds would have to say how fast what is new is.
-    mended = repaired(run, wrong, alone, final.doubted) if wrong and run.others is None else ()
+    mended = (
+        repaired(run, wrong, final.guilty, final.doubted) if wrong and run.others is None else ()
+    )
     new = set(mended).difference(ident for ident, _ in final.tried)
     found = _best(run)
-    innocent = without(found, alone, final.tried)
+    innocent = without(found, final.guilty, final.tried)
     fit = new.union(ident for ident, _ in innocent)
     if again := different([one for one in found if one[0] in fit], FINALISTS):
         return again
@@ -162,6 +164,7 @@ class _Final:
         tried: those that were looked at.
         refusals: what speaks against those that do not hold, by number.
         doubted: numbers of those that are right on all cases, and wrong all the same.
+        guilty: changes that are wrong by themselves, or told wrong.
         slow: how many were right, and not faster when they were validated.
     """
 
@@ -169,6 +172,7 @@ class _Final:
     tried: list[Finalist] = field(default_factory=list)
     refusals: dict[int, str] = field(default_factory=dict)
     doubted: set[int] = field(default_factory=set)
+    guilty: set[Change] = field(default_factory=set)
     slow: int = 0
 
     @property

@@ -7,12 +7,13 @@ at the end; what is right of these may be the best there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.genome import Change, Changed, Genotype, changes_of, with_changes
+from gi_cuda.results.evaluation import Evaluation
 from gi_cuda.results.generation import Individual
 from gi_cuda.runs.run import Run
 from gi_cuda.search.recipes import Origin
@@ -43,7 +44,7 @@ def repaired(
         doubted: numbers of those that are right on all cases, and wrong all the same.
 
     Returns:
-        Their numbers; those that are not certainly faster on the train cases are left out.
+        Their numbers; new ones that are not certainly faster on the train cases are left out.
     """
     subject = run.subject
     parts: dict[int, Genotype] = {}
@@ -119,42 +120,42 @@ def _is_right(
     return seen.correct and not look(one)
 
 
-def _entered(run: Run, parts: dict[int, Genotype]) -> list[int]:
+def _entered(run: Run, parts: Mapping[int, Genotype]) -> list[int]:
     """Evaluate parts of individuals on the train cases, and store those that are certainly faster.
 
     Args:
         parts: by the number of what each is a part of.
 
     Returns:
-        The numbers of those, or of the individuals that there already are in their place.
+        The numbers of those, and of the individuals that there already were in the place of others.
     """
-    store, subject = run.store, run.subject
-    allowed = {p: one for p, one in parts.items() if subject.space.allows(one.configuration)}
-    evaluator, first = run.evaluator(), store.next_ident()
-    parents = dict(enumerate(allowed, first))
-    trials = evaluator.prepare({ident: allowed[parent] for ident, parent in parents.items()})
-    keys = {i: (subject.key(allowed[p]), trials[i].key) for i, p in parents.items()}
-    known = {ident: store.individual_like(*keys[ident]) for ident in parents}
-    # Of those that are the same in the end, the first.
-    firsts = {trials[ident].key: ident for ident in reversed(parents)}.values()
-    new = {ident: trials[ident] for ident in firsts if known[ident] is None}
-    numbers = [ident for ident in known.values() if ident is not None]
-    newest = store.generations()[-1].number
-    for ident, evaluation in evaluator.evaluate(new) if new else ():
-        genotype_key, phenotype_key = keys[ident]
-        if not evaluation.selectable:
-            continue
-        parent = parents[ident]
-        one = Individual(
-            store.next_ident(),
-            newest,
-            str(allowed[parent]),
-            genotype_key,
-            phenotype_key,
-            Origin.REPAIR,
-            (parent,),
-        )
-        phenotypes = frozenset([phenotype_key] if phenotype_key else [])
-        store.add_evaluated(one, evaluation, Tabued(frozenset([genotype_key]), phenotypes))
-        numbers.append(one.ident)
+    fit = (p for p, one in parts.items() if run.subject.space.allows(one.configuration))
+    allowed = dict(enumerate(fit, run.store.next_ident()))
+    evaluator = run.evaluator()
+    trials = evaluator.prepare({at: parts[parent] for at, parent in allowed.items()})
+    numbers: list[int] = []
+    new: dict[bytes | None, int] = {}
+    for at, parent in allowed.items():
+        known = run.store.individual_like(run.subject.key(parts[parent]), trials[at].key)
+        if known is not None:
+            numbers.append(known)
+        else:  # of those that are the same in the end, the first
+            new.setdefault(trials[at].key, at)
+    for at, evaluation in evaluator.evaluate({at: trials[at] for at in new.values()}):
+        if evaluation.selectable:
+            parent = allowed[at]
+            numbers.append(_stored(run, parent, parts[parent], trials[at].key, evaluation))
     return numbers
+
+
+def _stored(
+    run: Run, parent: int, genotype: Genotype, phenotype: bytes | None, evaluation: Evaluation
+) -> int:
+    """The number of a part of an individual, once it is one itself."""
+    store, key = run.store, run.subject.key(genotype)
+    ident, newest = store.next_ident(), store.generations()[-1].number
+    words = str(genotype), key, phenotype, Origin.REPAIR, (parent,)
+    phenotypes = frozenset([phenotype] if phenotype else [])
+    tabu = Tabued(frozenset([key]), phenotypes)
+    store.add_evaluated(Individual(ident, newest, *words), evaluation, tabu)
+    return ident

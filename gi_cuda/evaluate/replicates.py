@@ -27,6 +27,9 @@ the source shows wherever it lies."""
 PAIRS = 15
 """Pairs of launches in each of them."""
 
+NOT_COMPILED = "does not compile"
+"""How what is said of a source begins that cannot be built."""
+
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
@@ -145,7 +148,7 @@ class Replicates:
         requests = []
         for number, variant in enumerate(variants):
             if isinstance(variant, BuildFailure):
-                failures[number] = f"does not compile: {variant.message}"
+                failures[number] = f"{NOT_COMPILED}: {variant.message}"
             else:
                 requests.append((number, Measure(variant, reference, sampling)))
         return requests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from gi_cuda.grammar.frontends.cuda.element_types import Element
@@ -125,11 +125,9 @@ class ProposedBuffer:
     known: tuple[tuple[str, str], ...] = ()
     magnitude: float | None = None
 
-    @property
-    def allowance(self) -> float:
+    def allowance(self, usual: float) -> float:
         """By how much real numbers of it may be off, however small they are. Where those that the
-        kernel writes are small it is as much less, to a power of ten."""
-        usual = accuracy([self.element.type])
+        kernel writes are small it is as much less than is usual, to a power of ten."""
         if self.magnitude is None:
             return usual
         return float(f"1e{math.floor(math.log10(self.magnitude * usual))}")
@@ -189,3 +187,9 @@ def of_pointer(
     """
     access = Access.READ if const else access
     return ProposedBuffer(name, element, role_of(access), access, shown, const=const)
+
+
+def smooth(buffers: Iterable[ProposedBuffer]) -> list[ProposedBuffer]:
+    """Those that are judged and hold real numbers, and nothing else."""
+    judged = [one for one in buffers if one.role in ("output", "inout")]
+    return [one for one in judged if one.element.floating and not one.element.fields]

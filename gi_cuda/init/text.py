@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gi_cuda.backends.table import backends_on_gpus
 from gi_cuda.init.access import Access
-from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer, accuracy
+from gi_cuda.init.buffers import SEEN, Image, ProposedBuffer, accuracy, smooth
 from gi_cuda.init.build_files import own_build
 from gi_cuda.init.cases import LARGE, TRAIN, cases
 from gi_cuda.init.data_module import data_py, times
@@ -287,20 +287,19 @@ def _oracles(proposal: Proposal) -> Iterator[str]:
         yield table("[oracle]", kind="exact")
         return
     comment = f"{proposal.mark}: how far results may be from the reference's; both may be 0."
-    smooth = [b for b in real if not b.element.fields]
+    real_alone = smooth(judged)
+    usual = accuracy([b.element.type for b in real_alone])
     exact = [b.name for b in judged if not b.element.floating]
-    usual = [b for b in smooth if b.magnitude is None]
-    groups = [usual] * bool(usual) + [[b] for b in smooth if b.magnitude is not None]
-    for group in groups:
-        (first, *_), relative = group, accuracy([b.element.type for b in group])
-        small = first.magnitude is not None
-        note = f"the kernel writes numbers of about {first.magnitude:.1g}" if small else ""
+    small = [b for b in real_alone if b.magnitude is not None]
+    for group in filter(None, ([b for b in real_alone if b not in small], *([b] for b in small))):
+        size = group[0].magnitude
+        note = "" if size is None else f"the kernel writes numbers of about {size:.1g}"
         yield table(
             "[[oracle]]",
             comment,
             kind="tolerance",
-            absolute=Noted(first.allowance, note) if small else relative,
-            relative=relative,
+            absolute=Noted(group[0].allowance(usual), note),
+            relative=usual,
             buffers=[b.name for b in group] if len(group) < len(judged) else None,
         )
         comment = ""

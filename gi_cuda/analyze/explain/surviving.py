@@ -13,6 +13,7 @@ from dataclasses import replace
 from random import Random
 
 from gi_cuda.evaluate.candidates import candidate
+from gi_cuda.evaluate.replicates import NOT_COMPILED
 from gi_cuda.genome import Change, Configuration, Delete, Edit, Genotype, Replace, Setting
 from gi_cuda.grammar import Operation, Rules, RuleType
 from gi_cuda.runs.run import Run
@@ -113,6 +114,6 @@ def _right(
     """Whether mutants are right on the held-out cases; None of those that do not compile."""
     texts = [candidate(subject, Genotype(configuration, (one,))) for one in mutants.values()]
     return {
-        name: None if seen.message.startswith("does not compile") else seen.correct
+        name: None if seen.message.startswith(NOT_COMPILED) else seen.correct
         for name, seen in zip(mutants, run.glance(texts), strict=True)
     }

@@ -13,7 +13,7 @@ from gi_cuda.backends.protocol.variants import Binary, BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import as_candidate, build_candidates
 from gi_cuda.evaluate.checks.finding import Finding
-from gi_cuda.evaluate.replicates import Answer, final_answers
+from gi_cuda.evaluate.replicates import NOT_COMPILED, Answer, final_answers
 from gi_cuda.results.statistics import ratios
 from gi_cuda.spec import CaseRole, Parameter, Value
 from gi_cuda.subject import Subject
@@ -30,7 +30,6 @@ _RUNS = 2 * PAIRS + 4
 """Launches that a value takes, or about so many."""
 
 RIGHT, WRONG, EXCLUDED = "right", "wrong", "excluded"
-NOT_COMPILED = "does not compile"
 REFUSED = "refused"
 
 

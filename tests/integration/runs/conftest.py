@@ -126,18 +126,25 @@ def with_winner(run: Path, genotype: str, folder: Path) -> Path:
     """A copy of a run in which one more individual is the winner."""
     shutil.copytree(run, folder)
     with Store(folder / DATABASE) as store:
-        ident, last = store.next_ident(), store.generations()[-1].number
+        last = store.generations()[-1].number
         parents = tuple(one.ident for one in store.individuals(last)[:2])
-        one = Individual(ident, last + 1, genotype, b"winner", None, "crossover", parents)
-        store.add_generation(last + 1, Tally(1), [one], Tabued())
-        store.add_evaluation(
-            ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
-        )
-        store.add_phases(last + 1, Phases(), finished=True)
-        speed_up = SpeedUp(2.0, 1.9, 2.1)
-        validation = Validation(True, "", speed_up, {"held-out": speed_up})
-        store.put(champion=asdict(Winner(ident, genotype, validation)))
+        add_winner(store, genotype, "crossover", parents)
     return folder
+
+
+def add_winner(store: Store, genotype: str, origin: str, parents: tuple[int, ...] = ()) -> int:
+    """The number of one more individual, in a generation of its own, which is the winner."""
+    ident, last = store.next_ident(), store.generations()[-1].number
+    one = Individual(ident, last + 1, genotype, b"winner", None, origin, parents)
+    store.add_generation(last + 1, Tally(1), [one], Tabued())
+    store.add_evaluation(
+        ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
+    )
+    store.add_phases(last + 1, Phases(), finished=True)
+    speed_up = SpeedUp(2.0, 1.9, 2.1)
+    validation = Validation(True, "", speed_up, {"held-out": speed_up})
+    store.put(champion=asdict(Winner(ident, genotype, validation)))
+    return ident
 
 
 @pytest.fixture(scope="session")

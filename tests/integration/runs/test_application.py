@@ -7,24 +7,19 @@ import os
 import shutil
 import signal
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from gi_cuda.analyze.winner import Winner, stored_winner
-from gi_cuda.results.evaluation import Evaluation, Validation
-from gi_cuda.results.generation import Individual, Phases, Tally
-from gi_cuda.results.measurement import Survival
-from gi_cuda.results.speed_up import SpeedUp
-from gi_cuda.results.verdict import Verdict
 from gi_cuda.runs.stored import DATABASE
-from gi_cuda.store import Store, Tabued
+from gi_cuda.store import Store
 from tests.command import begin, gi_cuda
 from tests.processes import MARK, family, outlive
 
-from .conftest import WASTE, git
+from .conftest import WASTE, add_winner, git
 
 SOURCES = Path(__file__).parents[2] / "sources" / "application"
 
@@ -76,16 +71,7 @@ def adopted(finished: Any, tmp_path_factory: pytest.TempPathFactory) -> Adopted:
     shutil.copytree(finished.repository, repository)
     shutil.copytree(SOURCES, repository / "kernels" / "scale", dirs_exist_ok=True)
     with Store(repository / "runs" / "first" / DATABASE) as store:
-        ident, last = store.next_ident(), store.generations()[-1].number
-        one = Individual(ident, last + 1, WASTE, b"winner", None, "mutation", ())
-        store.add_generation(last + 1, Tally(1), [one], Tabued())
-        store.add_evaluation(
-            ident, Evaluation(True, Survival.NORMAL, 0.0, Verdict.FASTER, 0.05, 0.04, 0.06)
-        )
-        store.add_phases(last + 1, Phases(), finished=True)
-        speed_up = SpeedUp(2.0, 1.9, 2.1)
-        validation = Validation(True, "", speed_up, {"held-out": speed_up})
-        store.put(champion=asdict(Winner(ident, WASTE, validation)))
+        ident = add_winner(store, WASTE, "mutation")
         store.put(target=str(repository / "kernels" / "scale"))
     return Adopted(repository, ident)
 

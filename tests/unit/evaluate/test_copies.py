@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from gi_cuda.evaluate.copies import QUIETER, noisy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from gi_cuda.backends.protocol.requests import Measure, Program
+from gi_cuda.backends.protocol.variants import Binary
+from gi_cuda.evaluate.copies import ATTEMPTS, QUIETER, noisy, time_copies
+from gi_cuda.results.measurement import Measurement, Sample, Survival
 from gi_cuda.results.verdict import NOISY
 
 
@@ -17,3 +24,40 @@ def test_where_all_are_noisy_all_are_used() -> None:
 
 def test_one_that_is_quiet_enough_is_used_beside_one_that_is_quieter() -> None:
     assert noisy({0: NOISY / 100, 1: NOISY}) == []
+
+
+class Scripted:
+    """Workers of one device that answer, of each copy, with what it is to differ by in turn."""
+
+    def __init__(self, *differences: list[float]) -> None:
+        self.devices = {0: None}
+        self.asked: list[int] = []
+        self._turns: list[Iterator[float]] = [iter(some) for some in differences]
+
+    def each(self, request: Measure) -> dict[int, Measurement]:
+        ident = request.variant.binary.ident
+        self.asked.append(ident)
+        off = next(self._turns[ident])
+        samples = tuple(Sample("c", 1.0 + off * (-1) ** at, 1.0) for at in range(25))
+        return {0: Measurement(ident, Survival.NORMAL, 0.0, "", samples, 0.0, 0.0)}
+
+
+def timed(pool: Scripted, copies: int) -> list[float]:
+    """How far each copy that finds the noise floor is off."""
+    programs = [Program(Binary(at, Path("none"), None), {}, ("c",)) for at in range(copies)]
+    (one,) = time_copies(cast(Any, None), cast(Any, pool), programs, programs[0])
+    return [round(abs(copy.samples[0].variant - 1), 6) for copy in one.found]
+
+
+def test_a_copy_that_was_disturbed_is_timed_again_by_itself() -> None:
+    loud = 3 * NOISY
+    pool = Scripted([0.001], [loud, loud, 0.002], [0.003], [0.0])
+    assert timed(pool, 4) == [0.001, 0.002, 0.003]
+    assert pool.asked == [0, 1, 2, 3, 1, 1]
+
+
+def test_of_one_that_is_never_quiet_the_quietest_counts() -> None:
+    differences = [NOISY * factor for factor in (5, 3, 4, 6, 7)]
+    pool = Scripted([0.001], differences, [0.0])
+    assert timed(pool, 3) == [0.001, round(3 * NOISY, 6)]
+    assert pool.asked == [0, 1, 2, *[1] * (ATTEMPTS - 1)]

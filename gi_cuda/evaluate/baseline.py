@@ -79,6 +79,10 @@ class Baseline:
         unwritten: for each case and output how many of its elements no launch of the reference
             writes, and how many it has.
         on_each: those seconds on each device, in order; of one alone, none.
+        recorded: orders of blocks and threads in which its answers were recorded, besides the
+            natural one, to see how much they differ.
+        siblings: cases besides those of the target on which its answers are recorded, for what is
+            faster in a search.
     """
 
     seconds: float
@@ -91,6 +95,8 @@ class Baseline:
     schedules: Schedules = field(default_factory=dict)
     unwritten: Mapping[str, Mapping[str, tuple[int, int]]] = field(default_factory=dict)
     on_each: tuple[float, ...] = ()
+    recorded: Schedules = field(default_factory=dict)
+    siblings: tuple[str, ...] = ()
 
     def search_limit(self, slack: float) -> float:
         """Seconds after which a launch on a train case counts as hung in a search, where so many
@@ -184,6 +190,7 @@ def establish(
     whole = source.program(base, (*train, *subject.cases(CaseRole.HELD_OUT)))
     tell("running the reference on all cases")
     recorded = record_reference(subject, pool, whole, reference)
+    orders: Schedules = {}
     if subject.target.oracle.runs > 1:
         tell("running the reference in many orders of threads")
         if orders := to_record(subject, pool, whole, reference):
@@ -209,6 +216,7 @@ def establish(
         schedules=schedules,
         unwritten=recorded.unwritten,
         on_each=on_each if len(on_each) > 1 else (),
+        recorded=orders,
     )
 
 

@@ -5,7 +5,8 @@ spoils the measurement of the others, which are then measured without it; it is 
 again, alone in a fresh worker, before anything about it is final. In a rehearsal it is not: there
 many take their workers down, and a mistake costs one individual.
 
-What looks faster is measured again, too: in a fresh worker, together with others like it.
+What looks faster is measured again, too: in a fresh worker, together with others like it, and on
+more cases.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import ceil
 
-from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement
+from gi_cuda.backends.protocol.requests import Measure, Refused, SharedMeasurement, Siblings
 from gi_cuda.backends.workers.pool import Lost, Task
 from gi_cuda.results.measurement import Measurement
 
@@ -162,6 +163,8 @@ class MeasurementScheduler:
         # Whether it hung or crashed counts only when that is final.
         final = group.alone or self._rehearsal
         sampling = first.sampling if final else replace(first.sampling, grace=0.0)
+        if not self._looked_faster.issuperset(group.idents):
+            sampling = replace(sampling, siblings=Siblings())
         return Task(number, SharedMeasurement(variants, first.reference, sampling), group.fresh)
 
     def results(

@@ -20,6 +20,7 @@ from gi_cuda.grammar import Untested
 from gi_cuda.runs.folder import beside, put_aside, restored
 from gi_cuda.runs.lock import FILE, locked
 from gi_cuda.runs.run import Run, open_run
+from gi_cuda.runs.siblings import record_siblings
 from gi_cuda.runs.stored import DATABASE, Plan, where_it_lies
 from gi_cuda.runs.tools import Tools, open_tools
 from gi_cuda.spec import CaseRole, content_hash, file_hashes
@@ -77,6 +78,8 @@ def create_run(
             baseline = establish(
                 subject, tools.compiler, tools.pool, scratch, tools.reference, tell
             )
+            tell("running the reference on cases like the held-out ones")
+            baseline = replace(baseline, siblings=record_siblings(tools, baseline))
             if len(tools.backend.devices) > 1:
                 plan = replace(plan, devices=tuple(tools.pool.devices))
             untested = look_for_untested(

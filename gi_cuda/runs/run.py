@@ -42,7 +42,7 @@ from gi_cuda.runs.tools import Tools, open_tools, with_cases
 from gi_cuda.search import Preset, find_preset
 from gi_cuda.search.breeding import FitnessEvaluator
 from gi_cuda.search.loop import Evolution
-from gi_cuda.spec import CaseRole, confirm_cases
+from gi_cuda.spec import CaseRole, confirm_cases, siblings
 from gi_cuda.store import Store
 from gi_cuda.subject import Started, Subject
 
@@ -256,8 +256,9 @@ class Run:
         """
         subject = self.subject
         found = confirm_cases(subject.target, subject.backend)
-        with with_cases(self.tools, found.cases, "confirm") as tools:
-            names, folder = tools.session.cases, tools.scratch("confirm")
+        folder = self.tools.scratch("confirm")
+        with with_cases(self.tools, found.cases, folder / "reference") as tools:
+            names = tools.session.cases
             (binary,) = compile_reference(subject, tools.compiler, [subject.reference], folder)
             program = unmodified(subject).program(binary, names)
             record_reference(subject, tools.pool, program, tools.reference)
@@ -312,7 +313,7 @@ def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
     ):
         subject = stored_subject(store, folder)
         plan = stored_plan(store)
-        baseline = stored_baseline(store)
+        baseline, more = stored_baseline(store), siblings(subject.target, subject.backend)
         with open_tools(
             subject,
             folder,
@@ -320,5 +321,6 @@ def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
             jobs=plan.jobs,
             cache=cache,
             devices=plan.devices,
+            siblings=[one for one in more if one.name in baseline.siblings],
         ) as tools:
             yield Run(folder, plan, baseline, store, tools)

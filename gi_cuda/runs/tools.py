@@ -11,7 +11,7 @@ from pathlib import Path
 from gi_cuda.backends.compile.cached import keeping
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.protocol.backend import OpenBackend
-from gi_cuda.backends.protocol.requests import Sampling
+from gi_cuda.backends.protocol.requests import Sampling, Siblings
 from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import FIRST, backend_named, open_backend
@@ -85,6 +85,7 @@ class Tools:
             floor=baseline.floor,
             limit=baseline.search_limit(self.backend.slack),
             schedules=baseline.schedules,
+            siblings=Siblings(baseline.siblings, baseline.limit),
         )
         return Evaluator(self.subject, self.equipment(), Bounds(baseline.loops, sampling), past)
 
@@ -123,6 +124,7 @@ def open_tools(
     jobs: int,
     cache: CodeCache | None = None,
     devices: Collection[int] = FIRST,
+    siblings: Sequence[Case] = (),
 ) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
@@ -132,6 +134,7 @@ def open_tools(
         jobs: compiler processes at a time.
         cache: of compiled code, if there is one.
         devices: see :func:`~gi_cuda.backends.table.open_backend`.
+        siblings: cases that the pool's workers know besides those of the subject.
 
     Raises:
         UserError: the subject's back end cannot be used here.
@@ -144,7 +147,8 @@ def open_tools(
     compiler = keeping(uncached, cache)
     busy, extra, reserve = backend.processes(workers)
     crew = Crew(busy, backend.depth, extra, reserve)
-    with Pool[int](session, crew, backend.devices) as pool, ExitStack() as opened:
+    knowing = _knowing(session, siblings)
+    with Pool[int](knowing, crew, backend.devices) as pool, ExitStack() as opened:
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)
@@ -172,20 +176,25 @@ def _elsewhere(subject: Subject, folder: Path, jobs: int) -> Elsewhere | None:
 
 
 @contextmanager
-def with_cases(tools: Tools, cases: Sequence[Case], name: str) -> Iterator[Tools]:
+def with_cases(tools: Tools, cases: Sequence[Case], reference: Path) -> Iterator[Tools]:
     """The same tools with a worker that has other cases; it ends with the context.
 
     Args:
-        name: of the folder for the reference's outputs on them.
+        reference: where the reference's outputs on them are, or go.
     """
     names = tuple(case.name for case in cases)
     target = tools.subject.target
     others = tuple(case for case in target.cases if case.name not in names)
     target = replace(target, cases=(*others, *cases))
-    reference = tools.scratch(name) / "reference"
     session = replace(tools.session, target=target, cases=names, reference=reference)
     with _alone(session) as pool:
         yield replace(tools, pool=pool, session=session)
+
+
+def _knowing(session: Session, cases: Sequence[Case]) -> Session:
+    """A session with more cases."""
+    target = replace(session.target, cases=(*session.target.cases, *cases))
+    return replace(session, target=target, cases=(*session.cases, *(one.name for one in cases)))
 
 
 def _alone(session: Session) -> Pool[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -116,19 +116,40 @@ def confirm_cases(target: Target, backend: str) -> Confirming:
 
 
 def reseeded(target: Target, names: Sequence[str], seeds: int) -> tuple[Case, ...]:
-    """Cases with other seeds, none of which another case has or :func:`confirm_cases` takes.
+    """Cases with other seeds, none of which another case has, or :func:`confirm_cases` or
+    :func:`siblings` take.
 
     Args:
         names: of the cases; of those without an integer seed there are none.
         seeds: how many for each.
     """
+    first = _last_seed(target) + 1
+    return _with_seeds(target, names, range(first, first + seeds))
+
+
+def siblings(target: Target, backend: str) -> tuple[Case, ...]:
+    """The held-out cases with another seed, which no other case has: what a search may see without
+    having seen the held-out ones. None of cases that have no seed."""
+    held_out = {
+        case.name
+        for case in target.cases
+        if case.role is CaseRole.HELD_OUT and backend in case.backends
+    }
+    return _with_seeds(target, held_out, [_last_seed(target)])
+
+
+def _last_seed(target: Target) -> int:
+    """A seed that no case has and :func:`confirm_cases` does not take, and none above it either."""
     known = [seed for case in target.cases if (seed := _seed(case)) is not None]
-    first = max(known, default=0) + len(target.cases) + 1
+    return max(known, default=0) + len(target.cases) + 1
+
+
+def _with_seeds(target: Target, names: Collection[str], seeds: Sequence[int]) -> tuple[Case, ...]:
     return tuple(
         replace(case, name=f"{case.name}-seed-{seed}", args={**case.args, "seed": seed})
         for case in target.cases
         if case.name in names and _seed(case) is not None
-        for seed in range(first, first + seeds)
+        for seed in seeds
     )
 
 

@@ -59,6 +59,20 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
+class Siblings:
+    """Cases that are not timed, on which what looks faster must be right as well before that is
+    believed: as the held-out ones, with other seeds.
+
+    Attributes:
+        cases: their names.
+        limit: seconds after which a launch sequence on one counts as hung.
+    """
+
+    cases: tuple[str, ...] = ()
+    limit: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Sampling:
     """How many timed launches a measurement takes (rules of "Execute" in the design).
 
@@ -75,6 +89,7 @@ class Sampling:
             GPU takes up to 0.15 s to report an illegal access, and until then it looks like a hang.
         overlooked: signs of harm (:class:`~gi_cuda.backends.protocol.device.Fate`) that do not
             count, since the reference shows them as well.
+        siblings: where what is faster must be right besides.
     """
 
     screen: int = 4
@@ -85,10 +100,11 @@ class Sampling:
     grace: float = 0.15
     schedules: Schedules = field(default_factory=dict)
     overlooked: frozenset[str] = frozenset()
+    siblings: Siblings = Siblings()
 
     def untimed(self) -> Sampling:
         """Without timed launches: for variants of which only the answers matter."""
-        return replace(self, screen=0, most=0)
+        return replace(self, screen=0, most=0, siblings=Siblings())
 
 
 @dataclass(frozen=True, slots=True)

@@ -121,20 +121,23 @@ class _Runner:
         return self._places[number // LOADS % len(self._places)]
 
     def verified(self, draw: int = 0) -> bool:
-        """Run it on all cases; whether its answers are acceptable.
+        """Run it on all its cases; whether its answers are acceptable.
 
         Args:
             draw: of scalars that are redrawn.
         """
+        return self._verified(self.program, self._sampling.limit, draw)
+
+    def _verified(self, program: Program, limit: float, draw: int = 0) -> bool:
         case_runner = self._case_runner
         self._clock.begin()
-        for case_plan in case_runner.plans_to_verify(self.program):
+        for case_plan in case_runner.plans_to_verify(program):
             case_plan = case_plan.drawn(draw if case_plan.redrawn else 0)
             case_runner.device.make_room(case_plan)
             with case_runner.device.turn():
                 self._clock.begin()
                 case_runner.device.prepare(case_plan)
-                case_runner.device.run(self.loaded, case_plan, self._sampling.limit)
+                case_runner.device.run(self.loaded, case_plan, limit)
                 self._clock.ran()
                 seen = case_runner.look(case_plan)
                 fate = case_runner.device.fate()
@@ -161,19 +164,24 @@ class _Runner:
 
     def verified_again(self) -> None:
         """Verify it after it was timed: a variant may pass once and fault on repeats, or be right
-        in some orders of threads or one draw alone.
+        in some orders of threads, one draw or these cases alone.
 
         One that gave other answers while it was timed is verified some more times: it may be that
         these differ a little from run to run, or that it does not do its work every time.
         """
-        for _ in range(AGAIN if self._differed else 0):
-            if not self.verified():
-                return
+        siblings = self._sampling.siblings
+        again = range(AGAIN if self._differed else 0)
+        if all(self.verified() for _ in again) and self._verified_in_other_orders():
+            self._verified(replace(self.program, cases=siblings.cases), siblings.limit)
+
+    def _verified_in_other_orders(self) -> bool:
+        """Verify it in another draw and, where the device takes them as it is told, in other orders
+        of threads."""
         # Any of the recorded draws but the first.
         draw = 1 + self.program.binary.ident % max(1, self._case_runner.target.oracle.runs - 1)
         schedules = self._sampling.schedules
         if not schedules:
-            self.verified(draw)
+            return self.verified(draw)
         for name in schedules if self._looks_faster() else list(schedules)[:1]:
             schedule = Schedule(name)
             with self._case_runner.device.scheduled(schedule, schedules[name]):
@@ -182,7 +190,8 @@ class _Runner:
             if self._verdict.reason:
                 reason = f"{self._verdict.reason}, {schedule.words}"
                 self._verdict = Judgement(self._verdict.penalty, reason)
-            return
+            return False
+        return True
 
     def _looks_faster(self) -> bool:
         values = ratios(self.samples)

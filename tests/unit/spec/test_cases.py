@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gi_cuda.errors import UserError
-from gi_cuda.spec import CaseData, CaseRole, confirm_cases, load_case, load_target
+from gi_cuda.spec import CaseData, CaseRole, confirm_cases, load_case, load_target, siblings
 from gi_cuda.spec.cases import Confirming, reseeded
 
 from .conftest import DATA, TARGET, Write
@@ -65,6 +65,20 @@ def test_cases_with_other_seeds(write: Write) -> None:
     assert len(seeds) == 2
     assert not seeds & taken
     assert len({case.name for case in (*target.cases, *found)}) == 5
+
+
+def test_siblings_of_the_held_out_cases(write: Write) -> None:
+    """They have a seed that nothing else has, and there are none where it is not a seed's to say
+    what a case holds."""
+    data = DATA.replace("def case(seed, n", "def case(n, seed=0")
+    several = cases("train:, seed = 4", "held-out:, seed = 9", "held-out:")
+    target = load_target(write(*several, data=data))
+    (found,) = siblings(target, "host")
+    assert {**found.args, "seed": 9} == target.cases[1].args
+    others = (*confirm_cases(target, "host").cases, *reseeded(target, ("train0", "held-out1"), 3))
+    taken = {case.args.get("seed") for case in (*target.cases, *others)}
+    assert found.args["seed"] not in taken
+    assert found.name not in {case.name for case in (*target.cases, *others)}
 
 
 def test_inputs_are_flat_and_cannot_be_changed(write: Write) -> None:

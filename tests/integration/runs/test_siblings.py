@@ -1,0 +1,67 @@
+"""What looks faster must be right on cases like the held-out ones before anything is bred of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gi_cuda.results.evaluation import Evaluation
+from gi_cuda.runs.create import create_run
+from gi_cuda.runs.run import Run, open_run
+from gi_cuda.subject import load_subject
+from tests.integration.runs.even import NEVER, PLAN, WASTE, target
+
+SIBLING = "held-out-seed-5"
+BOTH = f"{NEVER} {WASTE}"
+
+
+def odd(folder: Path) -> Path:
+    """The target, with an odd number of elements in its held-out case alone."""
+    made = target(folder)
+    file = made / "target.toml"
+    file.write_text(file.read_text().replace("n = 3110", "n = 3111"))
+    return made
+
+
+def evaluated(run: Run, *genotypes: str) -> Mapping[str, Evaluation]:
+    """What becomes of genotypes in a search."""
+    evaluator = run.evaluator()
+    numbers = dict(enumerate(genotypes, 1))
+    batch = {ident: run.subject.read(genotype) for ident, genotype in numbers.items()}
+    found = evaluator.evaluate(evaluator.prepare(batch))
+    return {numbers[ident]: evaluation for ident, evaluation in found}
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_what_is_faster_and_wrong_there_breeds_nothing(tmp_path: Path) -> None:
+    subject, folder = load_subject(odd(tmp_path / "odd"), "host"), tmp_path / "run"
+    with create_run(subject, folder, PLAN) as run:
+        assert run.baseline.siblings == (SIBLING,)
+        found = evaluated(run, WASTE, BOTH)
+    assert found[WASTE].selectable
+    assert not found[BOTH].right
+    assert found[BOTH].message.startswith(f"{SIBLING}: ")
+    with open_run(folder) as run:
+        assert evaluated(run, BOTH)[BOTH].message == found[BOTH].message
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_a_data_module_may_have_nothing_to_say_to_other_seeds(tmp_path: Path) -> None:
+    made = odd(tmp_path / "odd")
+    data = made / "data.py"
+    data.write_text(data.read_text().replace("    rng", "    assert seed < 3\n    rng"))
+    with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
+        assert run.baseline.siblings == ()
+        assert evaluated(run, BOTH)[BOTH].selectable
+
+
+@pytest.mark.usefixtures("few_processes")
+def test_a_reference_may_fail_with_other_seeds(tmp_path: Path) -> None:
+    """Its answers are undefined where it reads more than there is."""
+    made = odd(tmp_path / "odd")
+    data = made / "data.py"
+    data.write_text(data.read_text().replace('"n": n}', '"n": n if seed < 3 else 10**6}'))
+    with create_run(load_subject(made, "host"), tmp_path / "run", PLAN) as run:
+        assert run.baseline.siblings == ()

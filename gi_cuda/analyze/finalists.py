@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from gi_cuda.analyze.repair import Finalist, repaired, told_alone, wrong_alone
+from gi_cuda.analyze.repair import Finalist, Look, repaired, told_alone, wrong_alone
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.untested import untested_changes
@@ -101,14 +101,16 @@ def select_winner(run: Run) -> Winner | None:
     final = _Final(run)
     entered = finalists(run)
     winner = None
-    for _ in range(ROUNDS):
-        before = len(final.tried)
-        winner = final.winner(entered)
-        if winner or final.over or not entered:
-            break
-        entered = _next(run, final, final.tried[before:])
+    try:
+        for _ in range(ROUNDS):
+            before = len(final.tried)
+            winner = final.winner(entered)
+            if winner or final.over or not entered:
+                break
+            entered = _next(run, final, final.tried[before:])
+    finally:  # its time may be up
+        keep_refusal(run.store, "" if winner else final.refusal)
     keep_winner(run.store, winner)
-    keep_refusal(run.store, "" if winner else final.refusal)
     return winner
 
 
@@ -119,10 +121,9 @@ def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
         last: those that failed last.
     """
     wrong = [one for one in last if one[0] in final.refusals]
-    suspects = shared(one for one in last if one[0] in final.doubted)
-    # What gains is shared, too, above all values of parameters.
-    final.guilty |= told_alone(run, suspects) or {s for s in suspects if isinstance(s, Edit)}
-    final.guilty |= wrong_alone(run, last)
+    for look in dict.fromkeys(final.doubted.values()):
+        final.suspect([one for one in last if final.doubted.get(one[0]) == look], look)
+    final.guilty |= wrong_alone(run, [one for one in wrong if one[0] not in final.doubted])
     # Machines of other kinds would have to say how fast what is new is.
     mended = (
         repaired(run, wrong, final.guilty, final.doubted) if wrong and run.others is None else ()
@@ -136,10 +137,10 @@ def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
     return less_suspect(found, final.tried, FINALISTS)
 
 
-def shared(some: Iterable[Finalist]) -> frozenset[Change]:
-    """The changes that several individuals all have; of one alone, none."""
-    first, *others = [frozenset(changes_of(genotype)) for _, genotype in some] or [frozenset()]
-    return first.intersection(*others) if others else frozenset()
+def shared(some: Sequence[Finalist]) -> list[Change]:
+    """The changes that individuals all have, in the order of the first."""
+    every = [changes_of(genotype) for _, genotype in some]
+    return [one for one in every[0] if all(one in mine for mine in every)] if every else []
 
 
 def without(
@@ -163,7 +164,7 @@ class _Final:
         run: whose they are.
         tried: those that were looked at.
         refusals: what speaks against those that do not hold, by number.
-        doubted: numbers of those that are right on all cases, and wrong all the same.
+        doubted: those that are right on all cases and wrong all the same, by number: who tells.
         guilty: changes that are wrong by themselves, or told wrong.
         slow: how many were right, and not faster when they were validated.
     """
@@ -171,7 +172,7 @@ class _Final:
     run: Run
     tried: list[Finalist] = field(default_factory=list)
     refusals: dict[int, str] = field(default_factory=dict)
-    doubted: set[int] = field(default_factory=set)
+    doubted: dict[int, Look] = field(default_factory=dict)
     guilty: set[Change] = field(default_factory=set)
     slow: int = 0
 
@@ -200,14 +201,31 @@ class _Final:
                 self.refusals[ident] = seen.message
             elif seen.overall is None or seen.overall.high <= 1:
                 continue
-            elif doubt := self.run.tools.doubts.complaint(one):
-                self.refusals[ident] = doubt
-                self.doubted.add(ident)
+            elif self._is_doubted(ident, one):
                 closely += 1
             elif validation := self._validated(ident, one):
                 effective = canonical(genotype, self.run.subject.order)
                 return Winner(ident, str(effective), validation)
         return None
+
+    def _is_doubted(self, ident: int, one: Candidate) -> bool:
+        doubts = self.run.tools.doubts
+        if doubt := doubts.told_soon(one):
+            self.doubted[ident] = doubts.told_soon
+        elif doubt := doubts.races.complaint(one):
+            self.doubted[ident] = doubts.races.seen
+        if doubt:
+            self.refusals[ident] = doubt
+        return bool(doubt)
+
+    def suspect(self, told: Sequence[Finalist], look: Look) -> None:
+        """Find out which of the changes that some share makes somebody tell them wrong."""
+        suspects = shared(told)
+        guilty = told_alone(self.run, suspects, look)
+        if not guilty and len(told) > 1:
+            # What gains is shared, too, above all values of parameters.
+            guilty = [one for one in suspects if isinstance(one, Edit)]
+        self.guilty.update(guilty)
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
         """What a candidate measures as, where it holds."""

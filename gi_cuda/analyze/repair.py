@@ -7,9 +7,9 @@ at the end; what is right of these may be the best there is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from gi_cuda.evaluate.candidates import Candidate, candidate
 from gi_cuda.genome import Change, Changed, Genotype, changes_of, with_changes
@@ -21,6 +21,11 @@ from gi_cuda.store import Tabued
 
 Finalist: TypeAlias = tuple[int, Genotype]
 """An individual's number, and what it is."""
+
+Look: TypeAlias = Callable[[Candidate], str]
+"""What stands against a candidate; "" where nothing does."""
+
+T = TypeVar("T")
 
 LOOKS = 12
 """So often it is asked whether a part of an individual is right."""
@@ -70,16 +75,35 @@ def wrong_alone(run: Run, finalists: Sequence[Finalist]) -> frozenset[Change]:
     return frozenset(one for one, found in zip(singles, seen, strict=True) if not found.correct)
 
 
-def told_alone(run: Run, changes: Iterable[Change]) -> frozenset[Change]:
-    """Those of some changes that somebody tells wrong, though they are right on all cases, with no
-    other one beside them. Each takes seconds."""
-    alone = {one: with_changes(run.subject.original, [one]) for one in changes}
-    seen = run.tools.doubts.seen
-    return frozenset(
-        one
-        for one, genotype in alone.items()
-        if genotype is not None and seen(candidate(run.subject, genotype))
-    )
+def told_alone(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:
+    """The smallest part of some changes found that somebody tells wrong with no other one beside
+    it, though it is right on all cases; none where not even all are together.
+
+    Args:
+        look: who tells; each time takes seconds.
+    """
+
+    def is_told(some: Sequence[Change]) -> bool:
+        genotype = with_changes(run.subject.original, some)
+        return genotype is not None and bool(look(candidate(run.subject, genotype)))
+
+    return wrong_part(changes, is_told)
+
+
+def wrong_part(some: Sequence[T], is_wrong: Callable[[Sequence[T]], bool]) -> list[T]:
+    """The smallest part found, by halving, that is wrong by itself; none where not even all are
+    together.
+
+    Where one is, it takes twice as many looks as there are halvings, at most.
+    """
+    part = list(some) if some and is_wrong(some) else []
+    while len(part) > 1:
+        middle = len(part) // 2
+        half = next((one for one in (part[:middle], part[middle:]) if is_wrong(one)), None)
+        if half is None:
+            break
+        part = half
+    return part
 
 
 def right_part(
@@ -108,9 +132,7 @@ def right_part(
     return kept
 
 
-def _is_right(
-    run: Run, changed: Changed, look: Callable[[Candidate], str], positions: Sequence[int]
-) -> bool:
+def _is_right(run: Run, changed: Changed, look: Look, positions: Sequence[int]) -> bool:
     """Whether nothing stands against some changes on the held-out cases, nor who looks at them."""
     genotype = changed.having(positions)
     if not run.subject.space.allows(genotype.configuration):

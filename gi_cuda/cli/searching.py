@@ -103,6 +103,8 @@ def _validated(run: Run, limit: float | None) -> Winner | None:
         with _limited(limit), working(_VALIDATES):
             return select_winner(run)
     except _Overdue:
+        if refusal := stored_refusal(run.store):
+            say(console, f"none of those that were looked at holds:\n  {refusal}")
         say(console, f"the best is not validated: that takes over {VALIDATING:g} s. Do it with:")
         say_whole(console, f"  {command_line('validate', run.folder)}")
         raise typer.Exit(1) from None

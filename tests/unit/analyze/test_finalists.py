@@ -57,7 +57,6 @@ def test_where_none_held_those_follow_that_share_least_with_them() -> None:
 
 def test_what_several_share_is_suspected() -> None:
     some = [(7, having("a", "bad", "c")), (3, having("d", "bad")), (9, having("bad", "e"))]
-    assert shared(some) == {Delete("bad")}
-    assert shared([*some, (1, having("f"))]) == frozenset()
-    # Of one alone it would be all of it.
-    assert shared(some[:1]) == shared([]) == frozenset()
+    assert shared(some) == [Delete("bad")]
+    assert shared([*some, (1, having("f"))]) == shared([]) == []
+    assert shared(some[:1]) == list(map(Delete, ("a", "bad", "c")))

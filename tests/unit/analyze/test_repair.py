@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gi_cuda.analyze.repair import right_part
+from gi_cuda.analyze.repair import right_part, wrong_part
 
 CULPRITS = st.lists(st.sets(st.integers(0, 29), min_size=1, max_size=3), max_size=3)
 """Sets of positions that are wrong together."""
@@ -38,3 +38,20 @@ def test_one_that_is_wrong_by_itself_takes_few_looks() -> None:
 
     assert right_part(range(24), is_right) == [at for at in range(24) if at != 13]
     assert len(asked) <= 11
+
+
+@given(st.integers(0, 30), CULPRITS)
+def test_the_part_that_is_found_wrong_is_wrong(count: int, culprits: list[set[int]]) -> None:
+    asked: list[Sequence[int]] = []
+
+    def is_wrong(some: Sequence[int]) -> bool:
+        asked.append(some)
+        return any(one <= set(some) for one in culprits)
+
+    found = wrong_part(range(count), is_wrong)
+    assert len(asked) <= 1 + 2 * count.bit_length()
+    assert is_wrong(found) == bool(found) == is_wrong(range(count))
+    alone = {at for one in culprits if len(one) == 1 for at in one if at < count}
+    if alone and all(len(one) == 1 for one in culprits):
+        assert len(found) == 1
+        assert set(found) <= alone

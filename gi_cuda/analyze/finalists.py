@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from gi_cuda.analyze.repair import Finalist, Look, repaired, told_alone, wrong_alone
+from gi_cuda.analyze.repair import (
+    Finalist,
+    Look,
+    changes_alone,
+    repaired,
+    soon_told_alone,
+    told_alone,
+    wrong_alone,
+)
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
 from gi_cuda.evaluate.candidates import Candidate, candidate, unmodified
 from gi_cuda.evaluate.untested import untested_changes
@@ -121,9 +129,9 @@ def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
         last: those that failed last.
     """
     wrong = [one for one in last if one[0] in final.refusals]
+    final.accuse(wrong)
     for look in dict.fromkeys(final.doubted.values()):
         final.suspect([one for one in last if final.doubted.get(one[0]) == look], look)
-    final.guilty |= wrong_alone(run, [one for one in wrong if one[0] not in final.doubted])
     # Machines of other kinds would have to say how fast what is new is.
     mended = (
         repaired(run, wrong, final.guilty, final.doubted) if wrong and run.others is None else ()
@@ -166,6 +174,7 @@ class _Final:
         refusals: what speaks against those that do not hold, by number.
         doubted: those that are right on all cases and wrong all the same, by number: who tells.
         guilty: changes that are wrong by themselves, or told wrong.
+        innocent: changes that are neither by themselves.
         slow: how many were right, and not faster when they were validated.
     """
 
@@ -174,6 +183,7 @@ class _Final:
     refusals: dict[int, str] = field(default_factory=dict)
     doubted: dict[int, Look] = field(default_factory=dict)
     guilty: set[Change] = field(default_factory=set)
+    innocent: set[Change] = field(default_factory=set)
     slow: int = 0
 
     @property
@@ -218,14 +228,25 @@ class _Final:
             self.refusals[ident] = doubt
         return bool(doubt)
 
+    def accuse(self, wrong: Sequence[Finalist]) -> None:
+        """Find out which changes of some are wrong by themselves."""
+        alone = changes_alone(self.run, wrong, {*self.guilty, *self.innocent})
+        self.guilty |= wrong_alone(self.run, alone)
+        left = {one: text for one, text in alone.items() if one not in self.guilty}
+        self.guilty |= soon_told_alone(self.run, left)
+        self.innocent |= left.keys() - self.guilty
+
     def suspect(self, told: Sequence[Finalist], look: Look) -> None:
-        """Find out which of the changes that some share makes somebody tell them wrong."""
+        """Find out which of the changes that some share makes somebody tell them wrong, unless it
+        is known of one of each."""
+        if all(self.guilty.intersection(changes_of(genotype)) for _, genotype in told):
+            return
         suspects = shared(told)
-        guilty = told_alone(self.run, suspects, look)
-        if not guilty and len(told) > 1:
+        part = told_alone(self.run, suspects, look)
+        if not part and len(told) > 1:
             # What gains is shared, too, above all values of parameters.
-            guilty = [one for one in suspects if isinstance(one, Edit)]
-        self.guilty.update(guilty)
+            part = [one for one in suspects if isinstance(one, Edit)]
+        self.guilty.update(part)
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
         """What a candidate measures as, where it holds."""

@@ -8,7 +8,7 @@ at the end; what is right of these may be the best there is.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from functools import partial
+from functools import cache
 from typing import TypeAlias, TypeVar
 
 from gi_cuda.evaluate.candidates import Candidate, candidate
@@ -43,6 +43,8 @@ def repaired(
     They are stored with what they measure as on the train cases, so that a search that goes on has
     them.
 
+    What nothing stands against without the guilty ones stays whole; else only what pays is left.
+
     Args:
         wrong: what is to be repaired, the best first.
         alone: changes that are wrong by themselves.
@@ -56,23 +58,81 @@ def repaired(
     for at, (ident, genotype) in enumerate(wrong):
         changed = Changed.of(genotype, subject.original, subject.order)
         left = [p for p in sorted(changed.all) if changed.changes[p] not in alone]
-        if at == 0:
-            # Looking for races takes seconds: it is done where they may be what is wrong.
-            doubts = run.tools.doubts
-            look, looks = (doubts.seen, FEWER) if ident in doubted else (doubts.told_soon, LOOKS)
-            left = right_part(left, partial(_is_right, run, changed, look), looks)
+        if at == 0 and left:
+            left = _right_of(run, changed, left, ident in doubted)
         if 0 < len(left) < len(changed.all):
             parts[ident] = changed.having(left)
     return _entered(run, parts)
 
 
-def wrong_alone(run: Run, finalists: Sequence[Finalist]) -> frozenset[Change]:
-    """The changes of some that are wrong on the held-out cases with no other one beside them."""
+def _right_of(run: Run, changed: Changed, left: Sequence[int], doubted: bool) -> list[int]:
+    """What is seen to be right of what is left of an individual's changes: all; or else of those
+    that pay, as what has no part in the gain has as large a one in what may be wrong.
+
+    Args:
+        doubted: whether all together are right on all cases, and wrong all the same.
+    """
+    # Looking for races takes seconds: it is done where they may be what is wrong.
+    doubts = run.tools.doubts
+    look, looks = (doubts.seen, FEWER) if doubted else (doubts.told_soon, LOOKS)
+
+    @cache
+    def asked(positions: tuple[int, ...]) -> bool:
+        return _is_right(run, changed, look, positions)
+
+    if asked(tuple(left)):
+        return list(left)
+    return right_part(paying(run, changed, left), lambda part: asked(tuple(part)), looks)
+
+
+def paying(run: Run, changed: Changed, positions: Sequence[int]) -> list[int]:
+    """Those of some changes without which the others are slower on the train cases, or wrong there;
+    all, where all together are no faster."""
+    parts = [list(positions), *([p for p in positions if p != out] for out in positions)]
+    some = [changed.having(part) for part in parts]
+    evaluator, allows = run.evaluator(), run.subject.space.allows
+    # 0 is the reference's number.
+    batch = {at: one for at, one in enumerate(some, 1) if allows(one.configuration)}
+    found = dict(evaluator.evaluate(evaluator.prepare(batch)))
+    whole = found.get(1)
+    if whole is None or not whole.selectable or whole.ratio is None:
+        return list(positions)
+    enough = whole.ratio * (1 + run.baseline.floor / 2)
+
+    def pays(number: int) -> bool:
+        ratio = found[number].ratio if number in found else None
+        return ratio is None or ratio > enough
+
+    return [position for at, position in enumerate(positions) if pays(at + 2)]
+
+
+def changes_alone(
+    run: Run, finalists: Sequence[Finalist], known: Collection[Change] = ()
+) -> dict[Change, Candidate]:
+    """The reference with each change of some by itself, but for those that a constraint forbids.
+
+    Args:
+        known: changes that are not asked about.
+    """
     every = dict.fromkeys(one for _, genotype in finalists for one in changes_of(genotype))
-    alone = {one: with_changes(run.subject.original, [one]) for one in every}
-    singles = {one: genotype for one, genotype in alone.items() if genotype is not None}
-    seen = run.glance([candidate(run.subject, genotype) for genotype in singles.values()])
-    return frozenset(one for one, found in zip(singles, seen, strict=True) if not found.correct)
+    alone = {one: with_changes(run.subject.original, [one]) for one in every if one not in known}
+    return {
+        one: candidate(run.subject, genotype)
+        for one, genotype in alone.items()
+        if genotype is not None
+    }
+
+
+def wrong_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
+    """Those of some changes that are wrong on the held-out cases with no other one beside them."""
+    seen = run.glance(list(alone.values()))
+    return frozenset(one for one, found in zip(alone, seen, strict=True) if not found.correct)
+
+
+def soon_told_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
+    """Those that are told wrong so, as far as that is soon told of all of them."""
+    told = run.tools.doubts.told_each(list(alone.values()))
+    return frozenset(one for one, said in zip(alone, told, strict=True) if said)
 
 
 def told_alone(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:

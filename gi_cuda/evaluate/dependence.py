@@ -96,8 +96,19 @@ class Dependence:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        built = self._built(one, self.folder / "variant") if inputs(self.subject.target) else None
-        return "" if built is None else self._original(one).complaint(built)
+        return self.complaints([one])[0]
+
+    def complaints(self, some: Sequence[Candidate]) -> list[str]:
+        """The same of each of several, which are compiled in one batch."""
+        if not inputs(self.subject.target):
+            return [""] * len(some)
+        built = build_candidates(self.compiler, some, self.folder / "variant")
+        return [
+            ""
+            if isinstance(made, BuildFailure)
+            else self._original(one).complaint(one.program(made, self.cases))
+            for one, made in zip(some, built, strict=True)
+        ]
 
     def _original(self, one: Candidate) -> _Original:
         """What a candidate is held against."""
@@ -116,10 +127,10 @@ class Dependence:
         return self._of(unmodified(self.subject), self.folder / "reference")
 
     def _of(self, one: Candidate, folder: Path) -> _Original:
-        program = rounded = self._built(one, folder / "as-it-is")
-        if other := self.compiler.other_rounding(one.options):
-            rounded = self._built(replace(one, compiler=other), folder / "rounded") or program
-        return _Original(self.pool, inputs(self.subject.target), program, rounded)
+        program = otherwise = self._built(one, folder / "as-it-is")
+        if other := self.compiler.differently(one.options):
+            otherwise = self._built(replace(one, compiler=other), folder / "otherwise") or program
+        return _Original(self.pool, inputs(self.subject.target), program, otherwise)
 
     def _built(self, one: Candidate, folder: Path) -> Program | None:
         """What to run; None: it does not compile."""
@@ -135,13 +146,13 @@ class _Original:
         pool: as :class:`Dependence` has it.
         inputs: as :func:`inputs` gives them.
         program: what it is compiled to; None: it does not compile.
-        rounded: the same, rounding otherwise where that can be had.
+        otherwise: the same, rounding otherwise and at another pace where that can be had.
     """
 
     pool: Pool[int]
     inputs: Mapping[str, tuple[Instead, ...]]
     program: Program | None
-    rounded: Program | None
+    otherwise: Program | None
 
     def complaint(self, program: Program) -> str:
         """What is wrong with a program's answers where something is in the place of an input."""
@@ -186,14 +197,15 @@ class _Original:
     @cached_property
     def _tried(self) -> tuple[tuple[str, Instead, bool], ...]:
         """What may be in the place of which inputs, and whether its answers are fit to compare with
-        then: acceptable where it rounds otherwise. Of an input no more is tried once a launch does
-        not end by itself."""
-        if self.rounded is None or self.program is None:
+        then: acceptable where it rounds otherwise, and at another pace. With another size, threads
+        may write where others read. Of an input no more is tried once a launch does not end by
+        itself."""
+        if self.otherwise is None or self.program is None:
             return ()
         found, left = [], dict(self.inputs)
         for turn in range(max(map(len, self.inputs.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
-            answers = self._agrees(self.rounded, self.program, pairs)
+            answers = self._agrees(self.otherwise, self.program, pairs)
             for (name, instead), answer in zip(pairs, answers, strict=True):
                 if isinstance(answer, Lost):
                     del left[name]

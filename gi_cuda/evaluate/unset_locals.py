@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Final
 
+from gi_cuda.backends import cores
 from gi_cuda.backends.compile.batch import build_batch
+from gi_cuda.backends.job_threads import JobThreads
 from gi_cuda.backends.protocol.requests import Measure, Refused, Sampling
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
@@ -37,7 +40,21 @@ class UnsetLocals:
 
     def complaint(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does, or its reference does as much."""
-        if told := self._warnings(one) - self._warned_of:
+        return self.complaints([one])[0]
+
+    def complaints(self, some: Sequence[Candidate]) -> list[str]:
+        """The same of each of several, of which as many are compiled at a time as there are
+        processors."""
+        with JobThreads[int, frozenset[str]](
+            lambda at: self._warnings(some[at]), cores()
+        ) as threads:
+            for at in range(len(some)):
+                threads.submit(at)
+            warned = dict(threads.next() for _ in some)
+        return [self._complaint(one, warned[at]) for at, one in enumerate(some)]
+
+    def _complaint(self, one: Candidate, warned: frozenset[str]) -> str:
+        if told := warned - self._warned_of:
             return (
                 f"it reads {', '.join(sorted(told))}, which nothing has set, as its compiler warns"
             )

@@ -60,9 +60,9 @@ class AroundCompiler:
         """The compiler's: it is needed once."""
         return self.inner.other_locals()
 
-    def other_rounding(self, options: tuple[str, ...]) -> Compiler | None:
+    def differently(self, options: tuple[str, ...]) -> Compiler | None:
         """The compiler's: it is needed once."""
-        return self.inner.other_rounding(options)
+        return self.inner.differently(options)
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """As the compiler warns."""

@@ -154,7 +154,7 @@ class HostCompiler(SourceCompiler):
             return None
         return replace(self, last=("-O0", ZEROED_LOCALS))
 
-    def other_rounding(self, options: tuple[str, ...]) -> HostCompiler | None:
+    def differently(self, options: tuple[str, ...]) -> HostCompiler | None:
         """This one, where it may join products and sums: of x86 processors not all can."""
         named = any(one.startswith(_PROCESSORS) for one in (*self.options, *options))
         if platform.machine() in ("x86_64", "AMD64") and not named:

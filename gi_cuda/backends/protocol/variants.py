@@ -196,9 +196,10 @@ class Compiler(Protocol):
         """This compiler, making code in which locals that nothing sets hold something else; None
         where it leaves there what happens to be there."""
 
-    def other_rounding(self, options: tuple[str, ...]) -> Compiler | None:
-        """This compiler, making code that rounds products and sums apart; None where what it makes
-        of variants with these options does so anyway."""
+    def differently(self, options: tuple[str, ...]) -> Compiler | None:
+        """This compiler, making code that rounds products and sums apart and, where threads run at
+        a time, is slower: answers that depend on neither are the same. None where what it makes of
+        variants with these options is no other."""
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """Names of locals that a variant reads though nothing can have set them, as the compiler

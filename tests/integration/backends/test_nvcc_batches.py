@@ -332,7 +332,13 @@ def test_what_nothing_sets_is_warned_of(nvcc: Any) -> None:
 
 def test_products_and_sums_are_rounded_apart_where_that_is_asked_for(nvcc: Any) -> None:
     text = "__global__ void blur(const float *x, float *y, float a) { *y = a * x[0] + x[1]; }\n"
-    (joined,) = nvcc.binaries([text])
-    nvcc.compiler = nvcc.compiler.other_rounding(())
-    (apart,) = nvcc.binaries([text])
-    assert joined.code_key != apart.code_key
+    found = []
+    for compiler in (nvcc.compiler, nvcc.compiler.differently(())):
+        nvcc.compiler = compiler
+        (binary,) = nvcc.binaries([text])
+        (made,) = binary.path.parent.glob("*.ptx")
+        found.append((binary.code_key, "fma.rn" in made.read_text()))
+        made.unlink()
+    (joined, yes), (apart, no) = found
+    assert joined != apart
+    assert (yes, no) == (True, False)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +84,31 @@ def test_a_limit_that_no_case_reaches_is_not_left_out(tools: Tools) -> None:
 
 def test_what_uses_all_of_them_is_not_told(tools: Tools) -> None:
     assert tools.doubts.dependence.complaint(unmodified(tools.subject)) == ""
+
+
+ORACLE = """
+import numpy as np
+
+
+def judge(case, outputs, reference):
+    trail, expected = outputs["trail"], reference["trail"]
+    assert case["n"] == trail.size
+    return float(np.any(np.abs(trail - expected) > 1e-5))
+"""
+
+
+def test_an_oracle_may_have_nothing_to_say_to_other_inputs(tmp_path: Path) -> None:
+    """Then nobody tells whether other answers are wrong ones."""
+    folder = shutil.copytree(TARGETS / "inputs", tmp_path / "inputs")
+    file = folder / "target.toml"
+    tolerance = 'kind = "tolerance"\nabsolute = 1e-5'
+    assert tolerance in file.read_text()
+    own = 'kind = "python"\nfunction = "oracle.py:judge"'
+    file.write_text(file.read_text().replace(tolerance, own))
+    (folder / "oracle.py").write_text(ORACLE)
+    subject = load_subject(folder, "host")
+    with open_tools(subject, tmp_path / "scratch", workers=1, jobs=1) as tools:
+        whole, some = unmodified(subject), "trail[i] = part + (n < 1000 ? 1.0f : 0.0f);"
+        assert whole.text.count("trail[i] = part;") == 1
+        variant = replace(whole, text=whole.text.replace("trail[i] = part;", some))
+        assert tools.doubts.dependence.complaint(variant) == ""

@@ -76,6 +76,9 @@ CONFINED = tuple(Way((level, "-maxrregcount=64"), confined=True) for level in ("
 second runs in half the time. With so many registers a block of any size can be launched, whatever
 its kernel says of that."""
 
+SLOW = Way(("-O0", "-maxrregcount=64"))
+"""The way to code that does the same at another pace."""
+
 TRANSLATED = 256
 """Variants of earlier batches whose PTX is kept: they may be about to be assembled as they are."""
 
@@ -238,9 +241,10 @@ class NvccCompiler(SourceCompiler):
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
 
-    def other_rounding(self, options: tuple[str, ...]) -> NvccCompiler:
-        """This one, without the instruction that rounds a product and a sum once."""
-        return replace(self, options=(*self.options, "-fmad=false"))
+    def differently(self, options: tuple[str, ...]) -> NvccCompiler:
+        """This one, without the instruction that rounds a product and a sum once, and assembled
+        without optimization."""
+        return replace(self, options=(*self.options, "-fmad=false"), way=SLOW)
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:
         """What its front end warns of."""

@@ -132,7 +132,7 @@ class PtxCompiler:
     def other_locals(self) -> None:
         """Nothing: they are registers, and hold what is in these."""
 
-    def other_rounding(self, options: tuple[str, ...]) -> None:
+    def differently(self, options: tuple[str, ...]) -> None:
         """Nothing: PTX says how it rounds."""
 
     def reads_unset(self, variant: Variant) -> frozenset[str]:

@@ -61,11 +61,6 @@ class Doubts:
         others = iter(self.dependence.complaints(left))
         return [told or next(others) for told in unset]
 
-    def complaint(self, one: Candidate) -> str:
-        """What stands against a candidate, that nobody could look among it; "" where nothing
-        does."""
-        return self.told_soon(one) or self.races.complaint(one)
-
     def seen(self, one: Candidate) -> str:
         """What stands against a candidate, as far as somebody saw it; "" where nothing does."""
         return self.told_soon(one) or self.races.seen(one)

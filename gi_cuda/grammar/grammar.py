@@ -12,7 +12,7 @@ from gi_cuda.grammar.offers import Changes, Donor, Offers, PlaceClass, RuleFacts
 from gi_cuda.grammar.presence import Presence
 from gi_cuda.grammar.rule import Function, Loop, Rule
 from gi_cuda.grammar.rule_types import Join, Operation, RuleType, type_of
-from gi_cuda.grammar.scope import Declaration, Scope, same_meaning
+from gi_cuda.grammar.scope import Declaration, NameUse, Scope, same_meaning
 from gi_cuda.grammar.steps import steps
 
 
@@ -193,7 +193,7 @@ class View:
         self._donors: dict[str, tuple[str, ...]] = {}
         self._offers: dict[PlaceClass, list[Donor]] = {}
         self._spelled: dict[PlaceClass, tuple[frozenset[str], frozenset[str]]] = {}
-        self._needs: dict[str, tuple[tuple[str, Declaration | None], ...]] = {}
+        self._needs: dict[str, tuple[tuple[NameUse, Declaration | None], ...]] = {}
         self._may_go: dict[tuple[str, str], bool] = {}
 
     def donors(self, place: str) -> tuple[str, ...]:
@@ -279,21 +279,25 @@ class View:
 
     def _means_same(self, donor: str, place: str, here: dict[str, Declaration | None]) -> bool:
         facts = self.grammar.facts[place]
-        for name, there in self._needed(donor):
+        for use, there in self._needed(donor):
+            name = use.name
             if name not in here:
                 resolve = self.grammar.scope.resolve
                 here[name] = resolve(name, facts.at, facts.function, self.active)
-            if not same_meaning(there, here[name]):
+            meant = here[name]
+            if not same_meaning(there, meant):
+                return False
+            if use.reads and meant is not None and not meant.is_set(facts.at):
                 return False
         return True
 
-    def _needed(self, donor: str) -> tuple[tuple[str, Declaration | None], ...]:
+    def _needed(self, donor: str) -> tuple[tuple[NameUse, Declaration | None], ...]:
         needs = self._needs.get(donor)
         if needs is None:
             facts = self.grammar.facts[donor]
             resolve = self.grammar.scope.resolve
             needs = self._needs[donor] = tuple(
-                (use.name, resolve(use.name, use.at, facts.function, self.active))
+                (use, resolve(use.name, use.at, facts.function, self.active))
                 for use in facts.uses
                 if self.active[use.region]
             )

@@ -194,6 +194,9 @@ class Offers:
             if name not in here:
                 here[name] = self._may_mean(name, at, place.function, place.region)
             some, every = self._match(there, here[name])
+            if use.reads:
+                values = [meant is None or meant.is_set(at) for meant in here[name]]
+                some, every = some and any(values), every and all(values)
             if not some:
                 if use.region == kin.facts.region:
                     return None
@@ -220,7 +223,10 @@ class Offers:
                     facts.declares,
                     facts.value and (facts.value.type, facts.value.variable),
                     tuple(
-                        (use.name, use.region == facts.region, tuple(map(_abroad, meanings)))
+                        (
+                            *(use.name, use.reads, use.region == facts.region),
+                            tuple(map(_abroad, meanings)),
+                        )
                         for use, meanings in kin.needs
                     ),
                 )
@@ -246,7 +252,7 @@ class Offers:
                 facts.declares,
                 facts.function,
                 facts.value and (facts.value.type, facts.value.variable),
-                tuple((use.name, use.region == facts.region, id(may)) for use, may in needs),
+                tuple((u.name, u.reads, u.region == facts.region, id(may)) for u, may in needs),
             )
             settled, open_ = (Donor(name, text, facts.region, it) for it in (True, False))
             kin = found.setdefault(key, _Kin([], facts, needs))

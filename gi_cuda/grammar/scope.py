@@ -2,7 +2,8 @@
 
 Block scope, declaration before use, shadowing and conditional compilation are all one picture:
 a declaration is visible over a span of the source, lives in a region (see ``presence``), and of
-those visible and active at a place the one that starts last is meant.
+those visible and active at a place the one that starts last is meant. A local that is declared
+without a value cannot be read before the source mentions it for the first time.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ class Declaration:
         start, end: from where to where the name is visible, unless another hides it.
         function: number of the function it is local to, or FILE_LEVEL.
         region: the presence region it stands in.
+        bare: whether it is a local of a thread, declared without a value.
+        set: of such a one, from where on it may have a value: where the source first mentions it,
+            or has first assigned to it.
     """
 
     name: str
@@ -35,15 +39,26 @@ class Declaration:
     end: int
     function: int
     region: int
+    bare: bool = False
+    set: int = 0
+
+    def is_set(self, at: int) -> bool:
+        """Whether anything may have given it a value, at a place where it is visible."""
+        return at >= self.set
 
 
 @dataclass(frozen=True, slots=True)
 class NameUse:
-    """A name that a rule's text uses from outside itself."""
+    """A name that a rule's text uses from outside itself.
+
+    Attributes:
+        reads: whether it needs the value that is there; not where it assigns one first.
+    """
 
     name: str
     at: int
     region: int
+    reads: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +87,7 @@ class Scope:
         for declaration in declarations:
             lists.setdefault((declaration.function, declaration.name), []).append(declaration)
             edges.setdefault(declaration.function, set()).update(
-                (declaration.start, declaration.end)
+                (declaration.start, declaration.end, declaration.set)
             )
         tables = {}
         for key, found in lists.items():

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,12 +24,15 @@ Meaning = tuple[int, str, str]
 @dataclass
 class Writer:
     """Writes a random program; knows for each statement's line what every name means there,
-    with FLAG defined and without."""
+    with FLAG defined and without, and on which line what is declared without a value is first
+    mentioned."""
 
     rng: random.Random
     lines: list[str] = field(default_factory=list)
     seen: dict[int, tuple[dict[str, Meaning] | None, ...]] = field(default_factory=dict)
     count: int = 0
+    bare: dict[int, int] = field(default_factory=dict)
+    mentioned: dict[int, int] = field(default_factory=dict)
 
     def function(self, head: str, name: str) -> None:
         parameters = self.rng.sample(NAMES, self.rng.randint(0, 2))
@@ -48,6 +53,12 @@ class Writer:
                 env[name] = (self.count, type_, function)
         return f"{type_} {name}"
 
+    def bare_declaration(
+        self, name: str, envs: tuple[dict[str, Meaning] | None, ...], function: str
+    ) -> None:
+        self.lines.append(self.declare(name, envs, function) + ";")
+        self.bare[self.count] = len(self.lines)
+
     def block(self, envs: tuple[dict[str, Meaning] | None, ...], function: str, depth: int) -> None:
         for _ in range(self.rng.randint(1, 5)):
             kind = self.rng.randrange(8 if depth else 4)
@@ -56,7 +67,7 @@ class Writer:
                 name = self.rng.choice(NAMES)
                 self.lines.append("{")
                 inner = tuple(None if env is None else dict(env) for env in envs)
-                self.lines.append(self.declare(name, inner, function) + ";")
+                self.bare_declaration(name, inner, function)
                 self.statement(inner)
                 self.lines.append("}")
             elif kind < 4:
@@ -83,11 +94,11 @@ class Writer:
         inner = [None if env is None else dict(env) for env in envs]
         self.lines.append("#ifdef FLAG")
         on = (inner[0], None)
-        self.lines.append(self.declare(self.rng.choice(NAMES), on, function) + ";")
+        self.bare_declaration(self.rng.choice(NAMES), on, function)
         self.statement(on)
         self.lines.append("#else")
         off = (None, inner[1])
-        self.lines.append(self.declare(self.rng.choice(NAMES), off, function) + ";")
+        self.bare_declaration(self.rng.choice(NAMES), off, function)
         self.statement(off)
         self.lines.append("#endif")
         self.block((inner[0], inner[1]), function, depth - 1)
@@ -97,6 +108,21 @@ class Writer:
         used = " + ".join(self.rng.choices(NAMES, k=self.rng.randint(1, 3)))
         self.lines.append(f"use({used});")
         self.seen[len(self.lines)] = tuple(None if env is None else dict(env) for env in envs)
+        for env in envs:
+            for name in WORD.findall(used):
+                if env is not None and name in env:
+                    self.mentioned.setdefault(env[name][0], len(self.lines))
+
+    def is_mentioned(self, name: str, meaning: Meaning, line: int) -> bool:
+        """Whether something was meant before a line by a name there."""
+        number = meaning[0]
+        return number not in self.bare or self.mentioned.get(number, line) < line
+
+    def may_be_mentioned(self, name: str, meaning: Meaning, line: int) -> bool:
+        """Whether the name stands before a line, whatever it means there."""
+        number = meaning[0]
+        between = self.lines[self.bare.get(number, 0) : line - 1]
+        return number not in self.bare or any(name in WORD.findall(one) for one in between)
 
 
 def program(seed: int) -> tuple[Writer, Grammar]:
@@ -111,10 +137,17 @@ def program(seed: int) -> tuple[Writer, Grammar]:
     return writer, convert(Source("p.cu", text))
 
 
-def may_go(donor: str, there: dict[str, Meaning], here: dict[str, Meaning]) -> bool:
+def may_go(
+    donor: str,
+    there: dict[str, Meaning],
+    here: dict[str, Meaning],
+    has_value: Callable[[str, Meaning], bool],
+) -> bool:
     """The rule of the design, over the generator's own knowledge."""
     for name in set(WORD.findall(donor)):
         mine, its = there.get(name), here.get(name)
+        if its is not None and not has_value(name, its):
+            return False
         if mine == its:
             continue
         if mine is None or its is None or mine[1] != its[1]:
@@ -137,12 +170,20 @@ def test_donors_are_those_that_mean_the_same(seed: int) -> None:
         assert sorted(statements) == sorted(known)
         for place in statements:
             offered = {donor for donor in view.donors(place) if donor in known}
-            expected = {
-                donor
-                for donor in statements
-                if donor != place and may_go(grammar.text(donor), known[donor], known[place])
-            }
-            assert offered == expected
+            line = int(place.removeprefix("_p.cu_"))
+            least, most = (
+                {
+                    donor
+                    for donor in statements
+                    if donor != place
+                    and may_go(grammar.text(donor), known[donor], known[place], has_value)
+                }
+                for has_value in (
+                    partial(writer.is_mentioned, line=line),
+                    partial(writer.may_be_mentioned, line=line),
+                )
+            )
+            assert least <= offered <= most
             assert offered <= set(grammar.donors(place))
 
 
@@ -229,3 +270,23 @@ def test_else_with_break_stays_in_its_loop() -> None:
     )
     assert offered(text, "ELSE_s.cu_5") == set()
     assert offered(text, "ELSE_s.cu_3") == {"else p[4] = 2;"}
+
+
+def test_what_reads_a_local_does_not_go_before_its_first_mention() -> None:
+    text = (
+        "__global__ void k(int *p) {\n int x, y;\n p[0] = 1;\n x = p[1];\n p[2] = x;\n"
+        " scan(&y);\n p[3] = y;\n x += 1;\n}"
+    )
+    assert offered(text, "_s.cu_3") == {"x = p[1];"}
+    assert offered(text, "_s.cu_4") == {"p[0] = 1;"}
+    assert offered(text, "_s.cu_5") == {"p[0] = 1;", "x = p[1];", "x += 1;"}
+    assert offered(text, "_s.cu_6") == {"p[0] = 1;", "x = p[1];", "p[2] = x;", "x += 1;"}
+    assert "p[3] = y;" in offered(text, "_s.cu_8")
+
+
+def test_what_others_may_set_can_be_read_anywhere() -> None:
+    text = (
+        "__global__ void k(int *p, int n) {\n __shared__ int s[9];\n int x(0), z = 1;\n p[0] = 1;\n"
+        " s[0] = n;\n n = x;\n z++;\n}"
+    )
+    assert offered(text, "_s.cu_4") == {"s[0] = n;", "n = x;", "z++;"}

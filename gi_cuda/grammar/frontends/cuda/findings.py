@@ -14,6 +14,7 @@ from gi_cuda.grammar.frontends.cuda.reading import ParserView
 from gi_cuda.grammar.frontends.cuda.syntax import (
     assigned_root,
     declarators,
+    is_bare,
     name_node,
     structured_binding,
 )
@@ -103,10 +104,12 @@ class Findings:
         for match in _WORD.finditer(self.text, start, end):
             self.use(match[0], match.start())
 
-    def declare(self, name: str, type_: str, start: int, end: int, function: int) -> None:
+    def declare(
+        self, name: str, type_: str, start: int, end: int, function: int, *, bare: bool = False
+    ) -> None:
         """Note a declaration that is visible from ``start`` to ``end``."""
         region = self.presence.region(start)
-        self.declarations.append(Declaration(name, type_, start, end, function, region))
+        self.declarations.append(Declaration(name, type_, start, end, function, region, bare))
 
     def declare_name(self, name: Node, end: int, function: int) -> None:
         """Note a type or constant, visible from its name on."""
@@ -146,7 +149,8 @@ class Findings:
                 before = self.text[declarator.start_byte : name.start_byte]
                 after = self.text[name.end_byte : declarator.end_byte]
                 type_ = spelled_type(f"{base} {before}{after}")
-            self.declare(self.span(name), type_, declarator.end_byte, end, function)
+            bare = function != FILE_LEVEL and not is_function and is_bare(declaration, name)
+            self.declare(self.span(name), type_, declarator.end_byte, end, function, bare=bare)
 
     def declare_opaque(self, start: int, stop: int, end: int, function: int) -> None:
         """Take every word of what is not understood for a declaration of unknown type."""

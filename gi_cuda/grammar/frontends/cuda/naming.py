@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gi_cuda.grammar.frontends.cuda.analysis import Analysis
 from gi_cuda.grammar.frontends.cuda.findings import Findings, LoopDraft, RuleDraft
@@ -13,7 +14,7 @@ from gi_cuda.grammar.offers import RuleFacts
 from gi_cuda.grammar.presence import spans_of
 from gi_cuda.grammar.rule import Loop, Rule
 from gi_cuda.grammar.rule_types import PAPER_TYPES, RuleType
-from gi_cuda.grammar.scope import NameUse, Scope
+from gi_cuda.grammar.scope import Declaration, NameUse, Scope
 from gi_cuda.grammar.source import LineIndex, Source
 
 
@@ -25,7 +26,7 @@ def assemble(
 ) -> Grammar:
     """Put a grammar together from what was found and the rules it is to have."""
     findings = analysis.findings
-    scope = Scope.of(findings.declarations)
+    scope = Scope.of(_with_values(analysis))
     ordered = sorted(drafts, key=lambda pair: _order(pair[1]))
     places = LineIndex(source)
     rules = tuple(
@@ -84,7 +85,7 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> RuleFacts:
         meant = next(scope.visible(name, at, draft.function), None)
         if meant is not None and draft.start <= meant.start < draft.end:
             continue
-        uses[name, region] = NameUse(name, at, region)
+        uses[name, region] = NameUse(name, at, region, _assigned_at(findings, at, name) is None)
     declares: tuple[tuple[str, str], ...] = ()
     if draft.type is RuleType.FOR1:
         declares = tuple(
@@ -102,6 +103,36 @@ def facts_of(draft: RuleDraft, findings: Findings, scope: Scope) -> RuleFacts:
         at,
         draft.value,
     )
+
+
+def _with_values(analysis: Analysis) -> list[Declaration]:
+    """The declarations, those without a value with where they may first have one."""
+    findings, presence = analysis.findings, analysis.findings.presence
+    scope = Scope.of(findings.declarations)
+    bare = {one.name for one in findings.declarations if one.bare}
+    first: dict[Declaration, int] = {}
+    for number, function in enumerate(analysis.functions):
+        for at, name in findings.used_in(function.start, function.end):
+            for meant in scope.visible(name, at, number) if name in bare else ():
+                if meant.bare and meant not in first:
+                    first[meant] = _assigned_at(findings, at, name) or at
+                if presence.encloses(meant.region, presence.region(at)):
+                    break
+    return [
+        replace(one, set=first.get(one, one.end)) if one.bare else one
+        for one in findings.declarations
+    ]
+
+
+def _assigned_at(findings: Findings, at: int, name: str) -> int | None:
+    """The end of a plain assignment to a name that is mentioned there; None where it is none, or
+    reads what was there before."""
+    for start, end, root in findings.assignments_in(at, at + 1):
+        rest = findings.text[at + len(name) : end].lstrip()
+        plain = root == name and rest[:1] == "=" and rest[:2] != "=="
+        if plain and all(used != name for _, used in findings.used_in(start + 1, end)):
+            return end
+    return None
 
 
 def _loops(

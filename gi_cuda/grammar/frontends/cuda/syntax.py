@@ -65,6 +65,21 @@ def declarators(declaration: Node) -> Iterator[Node]:
             yield declarator
 
 
+def is_bare(declaration: Node, name: Node) -> bool:
+    """Whether a name is declared without a value, and no other thread or call can give it one."""
+    if declaration.type != "declaration" or any(
+        child.type == "storage_class_specifier" or child.text == b"__shared__"
+        for child in declaration.children
+    ):
+        return False
+    above: Node | None = name
+    while above is not None and above != declaration:
+        if above.type == "init_declarator":
+            return False
+        above = above.parent
+    return True
+
+
 def assigned_root(target: Node | None) -> Node | None:
     """The variable at the root of an assignment's left side (``a`` of ``a.b[i]`` or ``*a``)."""
     while target is not None and target.type != "identifier":

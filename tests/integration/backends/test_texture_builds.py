@@ -187,7 +187,7 @@ def test_an_array_and_copies_as_the_driver_is_told_of_them(
 @pytest.mark.parametrize("level", ["source", "ptx"])
 def test_random_edits_of_a_kernel_with_textures_compile(level: str, tmp_path: Path) -> None:
     subject = evolvable(level)
-    trials = try_out(subject, open_compiler(subject, 2), list(draw(subject, 40, 1, 1)), tmp_path)
+    trials = try_out(subject, open_compiler(subject, 2), list(draw(subject, 60, 1, 1)), tmp_path)
     assert trials.rate >= 0.97
     assert len(trials.tried) > 20
 

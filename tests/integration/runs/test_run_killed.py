@@ -70,7 +70,7 @@ class Plain:
 def beside_steps(stderr: str) -> list[str]:
     """The lines on standard error that are no steps, which are plain words and perhaps a time."""
     return [
-        line for line in stderr.splitlines() if not re.fullmatch(r"[a-z][a-z ,.]*(: \d+ s)?", line)
+        line for line in stderr.splitlines() if not re.fullmatch(r"[a-z][a-z ,.-]*(: \d+ s)?", line)
     ]
 
 

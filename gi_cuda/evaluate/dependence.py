@@ -53,7 +53,7 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
 
 
 _CONTENTS = {
-    **dict.fromkeys(("f2", "f4", "f8"), (Instead.NEGATIVE, Instead.FIVEFOLD)),
+    **dict.fromkeys(("f2", "f4", "f8"), (Instead.NEGATIVE, Instead.FIVEFOLD, Instead.THOUSANDFOLD)),
     **dict.fromkeys(("i8", "u8"), (Instead.UPPER,)),
 }
 """What else may be in the place of a buffer, by numpy's name of its type."""

@@ -20,16 +20,26 @@ class Instead(StrEnum):
     UPPER = "half of it in the upper half as well"
     MORE = "a quarter more"
     FIVEFOLD = "five times as much"
+    THOUSANDFOLD = "a thousand times as much"
+
+    @property
+    def to_overflow(self) -> bool:
+        """Whether what matters is that nothing overflows. What is allowed was said for the case's
+        own numbers, and what is rounded otherwise is far off with such."""
+        return self is Instead.THOUSANDFOLD
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
         """What stands in the place of a buffer's contents: zeros, the negative of real numbers or
-        five times as much, or for integers of 64 bits, which may be two in one, another one in the
-        upper half."""
+        so many times as much, or for integers of 64 bits, which may be two in one, another one in
+        the upper half."""
         made: NDArray[Any] = np.zeros_like(array)
         if self is Instead.NEGATIVE:
             made = -array
         if self is Instead.FIVEFOLD:
             made = array * array.dtype.type(5)
+        if self is Instead.THOUSANDFOLD:
+            with np.errstate(over="ignore"):
+                made = array * array.dtype.type(1000)
         if self is Instead.UPPER:
             made = array + (array // 2 << 32)
         return made

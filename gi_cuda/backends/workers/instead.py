@@ -67,8 +67,22 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if _why_wrong(runner, right, again, runs) or _unjudged(runner, right, runs):
         return None
     found = _answers(runner, request.program, one.plan, limit, one.contents)
-    wrong = _why_wrong(runner, right, found, runs)
+    if request.instead.to_overflow:
+        wrong = _why_overflown(found, runs[0])
+    else:
+        wrong = _why_wrong(runner, right, found, runs)
     return f"{one.plan.case}: {wrong}" if wrong else ""
+
+
+def _why_overflown(found: _Answers, right: _Answers) -> str:
+    """Where answers are infinite or no numbers, and the reference's are not; "" if nowhere."""
+    for name, array in found.outputs.items():
+        if array.dtype.kind == "f":
+            lost = np.flatnonzero(np.isfinite(right.outputs[name]) & ~np.isfinite(array))
+            if lost.size:
+                at = lost[0]
+                return f"{name}[{at}] is {array[at]}, expected {right.outputs[name][at]}"
+    return ""
 
 
 def _unjudged(runner: CaseRunner, case: _Changed, runs: Sequence[_Answers]) -> bool:

@@ -70,6 +70,16 @@ def test_what_is_right_for_real_numbers_below_one_alone_is_told(tools: Tools) ->
     assert tools.doubts.dependence.complaint(variant).startswith(told)
 
 
+def test_what_overflows_where_the_reference_does_not_is_told(tools: Tools) -> None:
+    """As a softmax does that leaves out its largest value; for numbers up to 88 it is right."""
+    whole, unsafe = unmodified(tools.subject), "        part += logf(expf(in[i]));\n"
+    variant = replace(whole, text=whole.text.replace("        part += in[i];\n", unsafe))
+    told = "with a thousand times as much in place of the input in it is wrong: held-out: trail["
+    said = tools.doubts.dependence.complaint(variant)
+    assert said.startswith(told)
+    assert "is inf, expected " in said
+
+
 def test_what_is_right_for_small_numbers_alone_is_told(tools: Tools) -> None:
     told = "with half of it in the upper half as well in place of the input range it is wrong: "
     whole = unmodified(tools.subject)

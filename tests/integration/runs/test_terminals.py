@@ -68,14 +68,17 @@ def place(finished: Finished, tmp_path_factory: pytest.TempPathFactory) -> Path:
         (short, *_) = (one for one in store.individuals(0) if one.genotype == WASTE)
         winner = store.get("champion") | {"ident": short.ident, "genotype": WASTE}
         store.put(target=str(folder / TARGET), champion=winner)
+    # What there is to see of a cache is there before anybody looks.
+    kept = {"XDG_CACHE_HOME": str(folder / "cache"), "GI_CUDA_CACHE_SIZE": "100M"}
+    done = gi_cuda("mutate", TARGET, "--sample", 2, "--compile", cwd=folder, **kept)
+    assert done.returncode == 0, done.stderr
     return folder
 
 
 def typed(words: Sequence[object], columns: int, cwd: Path) -> tuple[list[str], list[str]]:
     """What a terminal of so many columns shows in the end, line by line; and on standard error."""
-    done = gi_cuda(
-        *words, cwd=cwd, COLUMNS=str(columns), FORCE_COLOR="1", NO_COLOR="1", TERM="xterm"
-    )
+    terminal = {"COLUMNS": str(columns), "FORCE_COLOR": "1", "NO_COLOR": "1", "TERM": "xterm"}
+    done = gi_cuda(*words, cwd=cwd, XDG_CACHE_HOME=str(cwd / "cache"), **terminal)
     assert done.returncode == 0, done.stderr
     # Lines that were drawn over and over are those of progress.
     said = re.sub(r"(\r|\x1b\[\d*A)?\x1b\[2K", "\r", done.stdout)

@@ -327,11 +327,12 @@ def _unwritten(target: Target, case_plan: CasePlan, outputs: Outputs) -> dict[st
 def still_poison(array: NDArray[Any]) -> int:
     """How many elements hold poison. Of elements that are smaller than its word, those that share
     one with others: by itself, such an element may hold the same by chance."""
-    raw = np.ascontiguousarray(array).view(np.uint8)
-    words = raw[: raw.size // 4 * 4].view(np.uint32) == POISON
     if array.itemsize > 4:
-        return int(words.reshape(array.size, -1).all(axis=1).sum())
-    return int(words.sum()) * (4 // array.itemsize)
+        twice = np.uint64(POISON << 32 | POISON)
+        return int(np.count_nonzero(np.ascontiguousarray(array).view(np.uint64) == twice))
+    raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    words = raw[: raw.size // 4 * 4].view(np.uint32)
+    return int(np.count_nonzero(words == POISON)) * (4 // array.itemsize)
 
 
 def is_undefined(array: NDArray[Any], before: NDArray[Any] | None) -> bool:

@@ -25,11 +25,11 @@ def only_value(outputs: Mapping[str, NDArray[Any]], before: Mapping[str, NDArray
     found, items = [], 0
     for name, array in sorted(outputs.items()):
         written = _written(array, before.get(name))
-        if not len(written):
+        if not written.size:
             continue
         if (written != written[0]).any():
             return ""
-        items += len(written)
+        items += written.size
         found.append(f"{name}: {written[0].tobytes().hex()}")
     return "; ".join(found) if items >= _SOME else ""
 
@@ -52,13 +52,13 @@ def magnitudes(
     return found
 
 
-def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[np.uint8]:
-    """The items that were written, as bytes."""
-    items: NDArray[np.uint8] = np.ascontiguousarray(array).view(np.uint8).reshape(array.size, -1)
+def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[Any]:
+    """The items that were written, as the unsigned integers of their size that have their bits."""
+    bits = np.dtype(f"u{array.itemsize}")
+    items = np.ascontiguousarray(array).reshape(-1).view(bits)
     if before is None:
-        words = np.full(-(-items.size // 4), POISON, dtype=np.uint32)
-        old = words.view(np.uint8)[: items.size].reshape(items.shape)
+        words = np.full(-(-items.nbytes // 4), POISON, dtype=np.uint32)
+        old = words.view(np.uint8)[: items.nbytes].view(bits)
     else:
-        old = np.ascontiguousarray(before).view(np.uint8).reshape(items.shape)
-    changed: NDArray[np.bool_] = (items != old).any(axis=1)
-    return items[changed]
+        old = np.ascontiguousarray(before).reshape(-1).view(bits)
+    return items[items != old]

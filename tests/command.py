@@ -1,8 +1,9 @@
 """``gi-cuda`` as a user starts it: a process of its own with words, a folder and an environment.
 
 It is forked from a process that has the libraries loaded, which saves a second each time;
-``gi_cuda.cli`` itself is loaded anew. And it validates in few processes, unless :data:`THOROUGH` is
-set. ``test_run_killed.py`` starts the command without any of that too.
+``gi_cuda.cli`` itself is loaded anew. And it validates in few processes and proposes cases of
+little data for a GPU, unless :data:`THOROUGH` is set. ``test_run_killed.py`` starts the command
+without any of that too.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from typing import Any
 from gi_cuda.analyze.compare import comparison
 from gi_cuda.evaluate import replicates
 from gi_cuda.runs import run
+from gi_cuda.trial import attempts, large
 from tests.lent import borrow, lent
 
 _CONTEXT = multiprocessing.get_context("forkserver")
@@ -81,12 +83,16 @@ then. Nothing is left behind then."""
 
 THOROUGH = "GI_CUDA_TEST_THOROUGH"
 """In the environment of a command that is to validate and compare in as many processes as users'
-do, where a test asks for that; see ``few_processes`` in ``conftest.py``."""
+do, and to propose as much data, where a test asks for that; see ``few_processes`` in
+``conftest.py``."""
 
 ATTEMPTS = 4
 
 FEW = replace(replicates.THOROUGH, builds=3)
 """How often a source is measured then."""
+
+SOON = 0.01
+"""Seconds that a case for a GPU takes on the host then."""
 
 Done = subprocess.CompletedProcess[str]
 
@@ -168,6 +174,16 @@ def in_few_processes(change: Callable[[Any, str, object], None]) -> None:
         change(module, "THOROUGH", FEW)
 
 
+def with_little_data(change: Callable[[Any, str, object], None]) -> None:
+    """Have ``init`` make cases for a GPU that take a processor no time.
+
+    Args:
+        change: sets an attribute of a module.
+    """
+    change(large, "GPU_GOAL", SOON)
+    change(attempts, "GPU_BRIEF", SOON / 4)
+
+
 def _main(
     line: Sequence[str],
     folder: str,
@@ -190,6 +206,7 @@ def _main(
         borrow(workers)
     if THOROUGH not in environment:
         in_few_processes(setattr)
+        with_little_data(setattr)
     assert "gi_cuda.cli" not in sys.modules
     from gi_cuda.cli import main
 

@@ -32,6 +32,7 @@ from gi_cuda.backends.host.library import (
 )
 from gi_cuda.backends.host.objects import OPTIONS, code_keys, functions_in
 from gi_cuda.backends.host.preamble import preamble, preamble_with
+from gi_cuda.backends.host.precompiled import headers_first
 from gi_cuda.backends.host.prepare import (
     export_references,
     mark_unrolls,
@@ -188,13 +189,15 @@ class HostCompiler(SourceCompiler):
         """Compile a shard to an object file."""
         source, assembly = path.with_suffix(".cpp"), path.with_suffix(".s")
         write_text(source, shard_text(self, shard))
-        command = [*self._command(shard[0].options), "-S", "-o", assembly]
-        finished = run([*command, source], limit=COMPILE_LIMIT)
+        program, *words = map(str, self._command(shard[0].options))
+        words = [*headers_first(program, words), *words]
+        command = [program, *words, "-S", "-o", str(assembly), str(source)]
+        finished = run(command, limit=COMPILE_LIMIT)
         if not finished.ok or not assembly.exists():  # an option may ask for messages alone
             return finished
         write_text(assembly, with_guards(read_text(assembly)))
-        command = [self.cxx, "-c", "-o", path.with_suffix(".o"), assembly]
-        assembled = run(command, limit=COMPILE_LIMIT)
+        made = path.with_suffix(".o")
+        assembled = run([self.cxx, "-c", "-o", made, assembly], limit=COMPILE_LIMIT)
         assembly.unlink()
         return finished if assembled.ok else assembled
 

@@ -105,7 +105,7 @@ def find_compiler() -> str:
 def compile_options(compiler: str) -> tuple[str, ...]:
     """:data:`COMPILE_OPTIONS` as this compiler knows them, clang++ does not know all of g++'s; with
     poison in locals that nothing sets, if it can do that."""
-    options = _COMMON_OPTIONS if "clang" in _version(compiler) else COMPILE_OPTIONS
+    options = _COMMON_OPTIONS if "clang" in version(compiler) else COMPILE_OPTIONS
     return (*options, _POISONED_LOCALS) if poisons_locals(compiler) else options
 
 
@@ -151,12 +151,13 @@ def _sources() -> list[Path]:
 def _key(compiler: str) -> str:
     digest = xxhash.xxh3_128()
     digest.update(" ".join([compiler, *_LIBRARY_OPTIONS]).encode())
-    digest.update(_version(compiler).encode())
+    digest.update(version(compiler).encode())
     for path in _sources():
         digest.update(path.read_bytes())
     return digest.hexdigest()
 
 
 @once(maxsize=None)
-def _version(compiler: str) -> str:
+def version(compiler: str) -> str:
+    """What a compiler says that it is."""
     return output_of([compiler, "--version"], "the compiler")

@@ -61,4 +61,5 @@ def _written(array: NDArray[Any], before: NDArray[Any] | None) -> NDArray[Any]:
         old = words.view(np.uint8)[: items.nbytes].view(bits)
     else:
         old = np.ascontiguousarray(before).reshape(-1).view(bits)
-    return items[items != old]
+    found: NDArray[Any] = items[items != old]
+    return found

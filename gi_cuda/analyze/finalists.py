@@ -9,9 +9,9 @@ from gi_cuda.analyze.repair import (
     Finalist,
     Look,
     changes_alone,
+    rejected_alone,
+    rejected_part,
     repaired,
-    soon_told_alone,
-    told_alone,
     wrong_alone,
 )
 from gi_cuda.analyze.winner import Winner, keep_refusal, keep_winner
@@ -29,7 +29,7 @@ ROUNDS = 3
 """So many times, until one holds."""
 
 ENOUGH = 3
-"""Individuals that are right on all cases and told wrong all the same, after which others are tried
+"""Individuals that are right on all cases and rejected all the same, after which others are tried
 that have nothing of what these share: each takes seconds."""
 
 AMONG = 1000
@@ -106,7 +106,7 @@ def select_winner(run: Run) -> Winner | None:
     failed; or else others that share less with these. None where none of them holds either; what
     was stored before is then forgotten, and what spoke against the first of them is kept.
     """
-    final = _Final(run)
+    final = _Finals(run)
     entered = finalists(run)
     winner = None
     try:
@@ -122,24 +122,24 @@ def select_winner(run: Run) -> Winner | None:
     return winner
 
 
-def _next(run: Run, final: _Final, last: Sequence[Finalist]) -> list[Finalist]:
+def _next(run: Run, final: _Finals, last: Sequence[Finalist]) -> list[Finalist]:
     """Those that are validated after others failed.
 
     Args:
         last: those that failed last.
     """
     wrong = [one for one in last if one[0] in final.refusals]
-    final.accuse(wrong)
-    for look in dict.fromkeys(final.doubted.values()):
-        final.suspect([one for one in last if final.doubted.get(one[0]) == look], look)
-    # Machines of other kinds would have to say how fast what is new is.
-    mended = (
-        repaired(run, wrong, final.guilty, final.doubted) if wrong and run.others is None else ()
-    )
+    final.find_faulty(wrong)
+    rejected_by = final.rejected_by
+    for look in dict.fromkeys(rejected_by.values()):
+        final.find_shared_fault([one for one in last if rejected_by.get(one[0]) == look], look)
+    mended: Sequence[int] = ()
+    if wrong and run.others is None:  # machines of other kinds would have to say how fast it is
+        mended = repaired(run, wrong, final.faulty, rejected_by)
     new = set(mended).difference(ident for ident, _ in final.tried)
     found = _best(run)
-    innocent = without(found, final.guilty, final.tried)
-    fit = new.union(ident for ident, _ in innocent)
+    cleared = without(found, final.faulty, final.tried)
+    fit = new.union(ident for ident, _ in cleared)
     if again := different([one for one in found if one[0] in fit], FINALISTS):
         return again
     return less_suspect(found, final.tried, FINALISTS)
@@ -165,25 +165,25 @@ def without(
 
 
 @dataclass(slots=True)
-class _Final:
+class _Finals:
     """Individuals on the held-out cases, one after the other.
 
     Attributes:
         run: whose they are.
         tried: those that were looked at.
-        refusals: what speaks against those that do not hold, by number.
-        doubted: those that are right on all cases and wrong all the same, by number: who tells.
-        guilty: changes that are wrong by themselves, or told wrong.
-        innocent: changes that are neither by themselves.
+        refusals: why those do not hold that do not, by number.
+        rejected_by: the check that objects to those which are right on all cases, by number.
+        faulty: changes that are wrong by themselves, or to which a check objects.
+        cleared: changes of which neither is so by themselves.
         slow: how many were right, and not faster when they were validated.
     """
 
     run: Run
     tried: list[Finalist] = field(default_factory=list)
     refusals: dict[int, str] = field(default_factory=dict)
-    doubted: dict[int, Look] = field(default_factory=dict)
-    guilty: set[Change] = field(default_factory=set)
-    innocent: set[Change] = field(default_factory=set)
+    rejected_by: dict[int, Look] = field(default_factory=dict)
+    faulty: set[Change] = field(default_factory=set)
+    cleared: set[Change] = field(default_factory=set)
     slow: int = 0
 
     @property
@@ -199,7 +199,7 @@ class _Final:
 
     def winner(self, entered: Sequence[Finalist]) -> Winner | None:
         """The first that holds. Most are dismissed by a short look; no more are looked at closely
-        once several were told wrong so: what these share is told by few."""
+        once several were rejected so: what these share can be found with few."""
         candidates = [candidate(self.run.subject, genotype) for _, genotype in entered]
         looks = self.run.glance(candidates)
         closely = 0
@@ -211,42 +211,42 @@ class _Final:
                 self.refusals[ident] = seen.message
             elif seen.overall is None or seen.overall.high <= 1:
                 continue
-            elif self._is_doubted(ident, one):
+            elif self._is_rejected(ident, one):
                 closely += 1
             elif validation := self._validated(ident, one):
                 effective = canonical(genotype, self.run.subject.order)
                 return Winner(ident, str(effective), validation)
         return None
 
-    def _is_doubted(self, ident: int, one: Candidate) -> bool:
-        doubts = self.run.tools.doubts
-        if doubt := doubts.told_soon(one):
-            self.doubted[ident] = doubts.told_soon
-        elif doubt := doubts.races.complaint(one):
-            self.doubted[ident] = doubts.races.seen
-        if doubt:
-            self.refusals[ident] = doubt
-        return bool(doubt)
+    def _is_rejected(self, ident: int, one: Candidate) -> bool:
+        checks = self.run.tools.certification
+        if said := checks.quick_objection(one):
+            self.rejected_by[ident] = checks.quick_objection
+        elif said := checks.races.objection(one):
+            self.rejected_by[ident] = checks.races.seen
+        if said:
+            self.refusals[ident] = said
+        return bool(said)
 
-    def accuse(self, wrong: Sequence[Finalist]) -> None:
+    def find_faulty(self, wrong: Sequence[Finalist]) -> None:
         """Find out which changes of some are wrong by themselves."""
-        alone = changes_alone(self.run, wrong, {*self.guilty, *self.innocent})
-        self.guilty |= wrong_alone(self.run, alone)
-        left = {one: text for one, text in alone.items() if one not in self.guilty}
-        self.guilty |= soon_told_alone(self.run, left)
-        self.innocent |= left.keys() - self.guilty
+        alone = changes_alone(self.run, wrong, {*self.faulty, *self.cleared})
+        self.faulty |= wrong_alone(self.run, alone)
+        left = {one: text for one, text in alone.items() if one not in self.faulty}
+        self.faulty |= rejected_alone(self.run, left)
+        self.cleared |= left.keys() - self.faulty
 
-    def suspect(self, told: Sequence[Finalist], look: Look) -> None:
-        """Find out which of the changes that some share makes somebody tell them wrong, unless it
-        is known of one of each."""
-        if all(self.guilty.intersection(changes_of(genotype)) for _, genotype in told):
+    def find_shared_fault(self, rejected: Sequence[Finalist], look: Look) -> None:
+        """Find out which of the changes that some share a check objects to, unless it is known of
+        one of each."""
+        if all(self.faulty.intersection(changes_of(genotype)) for _, genotype in rejected):
             return
-        suspects = shared(told)
-        part = told_alone(self.run, suspects, look)
-        if not part and len(told) > 1:
+        suspects = shared(rejected)
+        part = rejected_part(self.run, suspects, look)
+        if not part and len(rejected) > 1:
             # What gains is shared, too, above all values of parameters.
             part = [one for one in suspects if isinstance(one, Edit)]
-        self.guilty.update(part)
+        self.faulty.update(part)
 
     def _validated(self, ident: int, one: Candidate) -> Validation | None:
         """What a candidate measures as, where it holds."""
@@ -254,7 +254,7 @@ class _Final:
         if measured.message:
             self.refusals[ident] = measured.message
         elif noise.overall and is_faster(measured.overall, noise.overall):
-            return replace(measured, watched=self.run.tools.doubts.races.watched(one))
+            return replace(measured, watched=self.run.tools.certification.races.watched(one))
         else:
             self.slow += 1
         return None

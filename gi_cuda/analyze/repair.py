@@ -23,7 +23,7 @@ Finalist: TypeAlias = tuple[int, Genotype]
 """An individual's number, and what it is."""
 
 Look: TypeAlias = Callable[[Candidate], str]
-"""What stands against a candidate; "" where nothing does."""
+"""A check: its objection to a candidate; "" where it has none."""
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ FEWER = 8
 
 
 def repaired(
-    run: Run, wrong: Sequence[Finalist], alone: Collection[Change], doubted: Collection[int]
+    run: Run, wrong: Sequence[Finalist], alone: Collection[Change], rejected: Collection[int]
 ) -> list[int]:
     """What is right of individuals that are not, as individuals of the run: without the changes
     that are wrong by themselves; of the first one no more than is seen to be right together.
@@ -43,12 +43,12 @@ def repaired(
     They are stored with what they measure as on the train cases, so that a search that goes on has
     them.
 
-    What nothing stands against without the guilty ones stays whole; else only what pays is left.
+    What there is no objection to without the faulty ones stays whole; else only what pays is left.
 
     Args:
         wrong: what is to be repaired, the best first.
         alone: changes that are wrong by themselves.
-        doubted: numbers of those that are right on all cases, and wrong all the same.
+        rejected: numbers of those that are right on all cases, and wrong all the same.
 
     Returns:
         Their numbers; new ones that are not certainly faster on the train cases are left out.
@@ -59,22 +59,22 @@ def repaired(
         changed = Changed.of(genotype, subject.original, subject.order)
         left = [p for p in sorted(changed.all) if changed.changes[p] not in alone]
         if at == 0 and left:
-            left = _right_of(run, changed, left, ident in doubted)
+            left = _right_of(run, changed, left, ident in rejected)
         if 0 < len(left) < len(changed.all):
             parts[ident] = changed.having(left)
     return _entered(run, parts)
 
 
-def _right_of(run: Run, changed: Changed, left: Sequence[int], doubted: bool) -> list[int]:
+def _right_of(run: Run, changed: Changed, left: Sequence[int], rejected: bool) -> list[int]:
     """What is seen to be right of what is left of an individual's changes: all; or else of those
     that pay, as what has no part in the gain has as large a one in what may be wrong.
 
     Args:
-        doubted: whether all together are right on all cases, and wrong all the same.
+        rejected: whether all together are right on all cases, and wrong all the same.
     """
     # Looking for races takes seconds: it is done where they may be what is wrong.
-    doubts = run.tools.doubts
-    look, looks = (doubts.seen, FEWER) if doubted else (doubts.told_soon, LOOKS)
+    checks = run.tools.certification
+    look, looks = (checks.objection, FEWER) if rejected else (checks.quick_objection, LOOKS)
 
     @cache
     def asked(positions: tuple[int, ...]) -> bool:
@@ -129,25 +129,25 @@ def wrong_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change
     return frozenset(one for one, found in zip(alone, seen, strict=True) if not found.correct)
 
 
-def soon_told_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
-    """Those that are told wrong so, as far as that is soon told of all of them."""
-    told = run.tools.doubts.told_each(list(alone.values()))
-    return frozenset(one for one, said in zip(alone, told, strict=True) if said)
+def rejected_alone(run: Run, alone: Mapping[Change, Candidate]) -> frozenset[Change]:
+    """Those to which the quick checks object so."""
+    said = run.tools.certification.quick_objections(list(alone.values()))
+    return frozenset(one for one, objection in zip(alone, said, strict=True) if objection)
 
 
-def told_alone(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:
-    """The smallest part of some changes found that somebody tells wrong with no other one beside
+def rejected_part(run: Run, changes: Sequence[Change], look: Look) -> list[Change]:
+    """The smallest part of some changes found to which a check objects with no other change beside
     it, though it is right on all cases; none where not even all are together.
 
     Args:
-        look: who tells; each time takes seconds.
+        look: the check; each time takes seconds.
     """
 
-    def is_told(some: Sequence[Change]) -> bool:
+    def is_rejected(some: Sequence[Change]) -> bool:
         genotype = with_changes(run.subject.original, some)
         return genotype is not None and bool(look(candidate(run.subject, genotype)))
 
-    return wrong_part(changes, is_told)
+    return wrong_part(changes, is_rejected)
 
 
 def wrong_part(some: Sequence[T], is_wrong: Callable[[Sequence[T]], bool]) -> list[T]:
@@ -193,7 +193,7 @@ def right_part(
 
 
 def _is_right(run: Run, changed: Changed, look: Look, positions: Sequence[int]) -> bool:
-    """Whether nothing stands against some changes on the held-out cases, nor who looks at them."""
+    """Whether some changes are right on the held-out cases, and a check has no objection."""
     genotype = changed.having(positions)
     if not run.subject.space.allows(genotype.configuration):
         return False

@@ -215,7 +215,7 @@ def _blind(
     unreached = look_for_unreached(subject, compiler, pool, tools.scratch("reached"), tell)
     tell("running the reference with other values in locals that it never sets")
     return [
-        *unset_locals(tools.doubts.unset_locals),
+        *unset_locals(tools.certification.unset_locals),
         *blind_spots(target, unseen),
         *untested(subject, unreached),
         *unseen_kernels(subject.source),
@@ -229,7 +229,7 @@ def _races(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> lis
     if not baseline.schedules or not excused(baseline.schedules, tools.subject.target.kernels):
         return []
     tell("looking whether its threads race")
-    return tools.doubts.races.seen_in_reference()
+    return tools.certification.races.seen_in_reference()
 
 
 def _tried(tools: Tools, baseline: Baseline, tell: Callable[[str], None]) -> list[TriedValue]:

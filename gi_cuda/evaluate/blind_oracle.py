@@ -32,7 +32,7 @@ class BlindOracle:
     cases: tuple[str, ...]
 
     @cached_property
-    def complaint(self) -> str:
+    def objection(self) -> str:
         """What stands against all candidates; "" where the oracle tells one output at least from
         zeros and from values that are far off."""
         spoilt = self.pool.one(SpoilOutputs(self.cases))

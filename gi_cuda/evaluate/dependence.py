@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from gi_cuda.backends.protocol.instead import Instead
 from gi_cuda.backends.protocol.requests import AgreesWith, DependsOn, Program, Request
+from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.backends.protocol.variants import BuildFailure, Compiler
 from gi_cuda.backends.workers.pool import Lost, Pool
 from gi_cuda.evaluate.candidates import Candidate, as_candidate, build_candidates, unmodified
@@ -27,7 +27,7 @@ LIMIT = 10.0
 """Seconds after which a launch with something else counts as hung."""
 
 
-def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
+def inputs(target: Target) -> dict[str, tuple[Substitute, ...]]:
     """What may be something else, and what that may be, in the order in which to try.
 
     These are buffers in plain memory that the case gives and that hold no addresses, and scalars
@@ -36,7 +36,7 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
     """
     read_through = {one.buffer for one in target.textures}
     buffers = {
-        one.name: (Instead.ZERO, *_CONTENTS.get(one.dtype.str[1:], ()))
+        one.name: (Substitute.ZERO, *_CONTENTS.get(one.dtype.str[1:], ()))
         for one in target.buffers
         if one.role.given
         and one.symbol is None
@@ -52,14 +52,15 @@ def inputs(target: Target) -> dict[str, tuple[Instead, ...]]:
     return {**buffers, **scalars}
 
 
+_OF_REAL = (Substitute.NEGATIVE, Substitute.FIVEFOLD, Substitute.THOUSANDFOLD)
 _CONTENTS = {
-    **dict.fromkeys(("f2", "f4", "f8"), (Instead.NEGATIVE, Instead.FIVEFOLD, Instead.THOUSANDFOLD)),
-    **dict.fromkeys(("i8", "u8"), (Instead.UPPER,)),
+    **dict.fromkeys(("f2", "f4", "f8"), _OF_REAL),
+    **dict.fromkeys(("i8", "u8"), (Substitute.UPPER,)),
 }
 """What else may be in the place of a buffer, by numpy's name of its type."""
 
-_REAL = (Instead.MORE, Instead.ZERO, Instead.FIVEFOLD)
-_WHOLE = (Instead.HALF, Instead.ONE, Instead.TWO, Instead.ZERO)
+_REAL = (Substitute.MORE, Substitute.ZERO, Substitute.FIVEFOLD)
+_WHOLE = (Substitute.HALF, Substitute.ONE, Substitute.TWO, Substitute.ZERO)
 
 
 def real_inputs(target: Target) -> list[str]:
@@ -94,11 +95,11 @@ class Dependence:
     cases: tuple[str, ...]
     _others: dict[Configuration, _Original] = field(default_factory=dict, repr=False, compare=False)
 
-    def complaint(self, one: Candidate) -> str:
+    def objection(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
-        return self.complaints([one])[0]
+        return self.objections([one])[0]
 
-    def complaints(self, some: Sequence[Candidate]) -> list[str]:
+    def objections(self, some: Sequence[Candidate]) -> list[str]:
         """The same of each of several, which are compiled in one batch."""
         if not inputs(self.subject.target):
             return [""] * len(some)
@@ -106,7 +107,7 @@ class Dependence:
         return [
             ""
             if isinstance(made, BuildFailure)
-            else self._original(one).complaint(one.program(made, self.cases))
+            else self._original(one).objection(one.program(made, self.cases))
             for one, made in zip(some, built, strict=True)
         ]
 
@@ -150,22 +151,22 @@ class _Original:
     """
 
     pool: Pool[int]
-    inputs: Mapping[str, tuple[Instead, ...]]
+    inputs: Mapping[str, tuple[Substitute, ...]]
     program: Program | None
     otherwise: Program | None
 
-    def complaint(self, program: Program) -> str:
+    def objection(self, program: Program) -> str:
         """What is wrong with a program's answers where something is in the place of an input."""
         return self._left_out(program) or self._wrong(program)
 
     def _left_out(self, program: Program) -> str:
         """Which input a program's answers do not change with where the original's do, in words."""
         depends = self._depends(program, self.decisive.items())
-        for (name, instead), answer in zip(self.decisive.items(), depends, strict=True):
+        for (name, substitute), answer in zip(self.decisive.items(), depends, strict=True):
             if answer is False:
                 return (
-                    f"its answers are the same with {instead} in place of the input {name}, and the"
-                    " reference's are not: no case tells that it is left out"
+                    f"its answers are the same with {substitute} in place of the input {name}, and"
+                    " the reference's are not: no case tells that it is left out"
                 )
         return ""
 
@@ -173,20 +174,20 @@ class _Original:
         """What is wrong with a program's answers; nothing is known where a launch does not end."""
         if self.program is None:
             return ""
-        pairs = [(name, instead) for name, instead, fit in self._tried if fit]
+        pairs = [(name, substitute) for name, substitute, fit in self._tried if fit]
         answers = self._agrees(program, self.program, pairs)
-        for (name, instead), wrong in zip(pairs, answers, strict=True):
+        for (name, substitute), wrong in zip(pairs, answers, strict=True):
             if isinstance(wrong, str) and wrong:
-                return f"with {instead} in place of the input {name} it is wrong: {wrong}"
+                return f"with {substitute} in place of the input {name} it is wrong: {wrong}"
         return ""
 
     @cached_property
-    def decisive(self) -> dict[str, Instead]:
+    def decisive(self) -> dict[str, Substitute]:
         """The inputs on which its answers depend, and what shows that first."""
         if self.program is None:
             return {}
-        found: dict[str, Instead] = {}
-        left = [(name, instead) for name, instead, _ in self._tried]
+        found: dict[str, Substitute] = {}
+        left = [(name, substitute) for name, substitute, _ in self._tried]
         while pairs := dict(reversed(left)).items():
             # One of each input at a time: of most the first one shows it.
             answers = self._depends(self.program, pairs)
@@ -195,7 +196,7 @@ class _Original:
         return found
 
     @cached_property
-    def _tried(self) -> tuple[tuple[str, Instead, bool], ...]:
+    def _tried(self) -> tuple[tuple[str, Substitute, bool], ...]:
         """What may be in the place of which inputs, and whether its answers are fit to compare with
         then: acceptable where it rounds otherwise, and at another pace. With another size, threads
         may write where others read. Of an input no more is tried once a launch does not end by
@@ -206,22 +207,22 @@ class _Original:
         for turn in range(max(map(len, self.inputs.values()), default=0)):
             pairs = [(name, some[turn]) for name, some in left.items() if turn < len(some)]
             answers = self._agrees(self.otherwise, self.program, pairs)
-            for (name, instead), answer in zip(pairs, answers, strict=True):
+            for (name, substitute), answer in zip(pairs, answers, strict=True):
                 if isinstance(answer, Lost):
                     del left[name]
                 else:
-                    found.append((name, instead, answer == ""))
+                    found.append((name, substitute, answer == ""))
         order = list(self.inputs)
         return tuple(sorted(found, key=lambda one: order.index(one[0])))
 
     def _agrees(
-        self, program: Program, reference: Program, pairs: Collection[tuple[str, Instead]]
+        self, program: Program, reference: Program, pairs: Collection[tuple[str, Substitute]]
     ) -> list[str | Lost | None]:
         """For each pair what :class:`AgreesWith` answers, or that a launch does not end."""
         return self._answers([AgreesWith(program, reference, *pair, LIMIT) for pair in pairs])
 
     def _depends(
-        self, program: Program, pairs: Collection[tuple[str, Instead]]
+        self, program: Program, pairs: Collection[tuple[str, Substitute]]
     ) -> list[bool | Lost]:
         """For each pair what :class:`DependsOn` answers, or that a launch does not end."""
         return self._answers([DependsOn(program, *pair, LIMIT) for pair in pairs])

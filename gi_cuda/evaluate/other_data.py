@@ -93,7 +93,7 @@ class OtherData:
     alone: Callable[[Session], AbstractContextManager[Pool[int]]]
     opened: ExitStack
 
-    def complaint(self, one: Candidate) -> str:
+    def objection(self, one: Candidate) -> str:
         """What is wrong with a candidate; "" where nothing is, the cases have no seeds, or the
         reference itself fails with others."""
         (built,) = build_candidates(self.compiler, [one], self.folder / "variant")

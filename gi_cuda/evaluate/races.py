@@ -1,7 +1,7 @@
 """Does a variant let threads race where the reference does not? Nothing that does is certified.
 
-Whoever hands out a winner asks (:class:`gi_cuda.evaluate.doubts.Doubts`): the end of a search,
-`validate` and `patch`; and `compare`, before it calls anything faster.
+It is one of the checks of winners (see :mod:`gi_cuda.evaluate.certification`), at the end of a
+search, in `validate` and `patch`; and `compare` asks before it calls anything faster.
 """
 
 from __future__ import annotations
@@ -179,8 +179,8 @@ class RaceWatch:
         it was watched on."""
         if not validation.correct:
             return validation
-        if complaint := self.complaint(one):
-            return replace(validation, correct=False, message=complaint, overall=None, cases=None)
+        if objection := self.objection(one):
+            return replace(validation, correct=False, message=objection, overall=None, cases=None)
         return replace(validation, watched=self.watched(one))
 
     def watched(self, one: Candidate) -> tuple[str, ...]:
@@ -188,12 +188,12 @@ class RaceWatch:
         known, _ = self._known(one)
         return () if known is None else known.cases
 
-    def complaint(self, one: Candidate) -> str:
+    def objection(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does."""
         mine = self.look(one)
         if mine.why:
             return self._unwatched(one, mine.why)
-        return mine.seen or self._complaint_beside(one)
+        return mine.seen or self._objection_beside(one)
 
     def seen(self, one: Candidate) -> str:
         """What a candidate was seen to do; "" where that is nothing, or nobody could look."""
@@ -217,7 +217,7 @@ class RaceWatch:
         known, why = self._known(one)
         return Looked(why=why) if known is None else Looked(self._seen(known, one))
 
-    def _complaint_beside(self, one: Candidate) -> str:
+    def _objection_beside(self, one: Candidate) -> str:
         """What stands against a candidate in which this watch sees nothing."""
         if self.beside is None or not self._changed(one, changes_order):
             return ""

@@ -38,11 +38,11 @@ class UnsetLocals:
     folder: Path
     cases: tuple[str, ...]
 
-    def complaint(self, one: Candidate) -> str:
+    def objection(self, one: Candidate) -> str:
         """What stands against a candidate; "" where nothing does, or its reference does as much."""
-        return self.complaints([one])[0]
+        return self.objections([one])[0]
 
-    def complaints(self, some: Sequence[Candidate]) -> list[str]:
+    def objections(self, some: Sequence[Candidate]) -> list[str]:
         """The same of each of several, of which as many are compiled at a time as there are
         processors."""
         with JobThreads[int, frozenset[str]](
@@ -51,9 +51,9 @@ class UnsetLocals:
             for at in range(len(some)):
                 threads.submit(at)
             warned = dict(threads.next() for _ in some)
-        return [self._complaint(one, warned[at]) for at, one in enumerate(some)]
+        return [self._objection(one, warned[at]) for at, one in enumerate(some)]
 
-    def _complaint(self, one: Candidate, warned: frozenset[str]) -> str:
+    def _objection(self, one: Candidate, warned: frozenset[str]) -> str:
         if told := warned - self._warned_of:
             return (
                 f"it reads {', '.join(sorted(told))}, which nothing has set, as its compiler warns"

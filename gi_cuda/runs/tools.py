@@ -20,8 +20,8 @@ from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
 from gi_cuda.evaluate.blind_oracle import BlindOracle
+from gi_cuda.evaluate.certification import Certification
 from gi_cuda.evaluate.dependence import Dependence
-from gi_cuda.evaluate.doubts import Doubts
 from gi_cuda.evaluate.evaluator import Bounds, Evaluator
 from gi_cuda.evaluate.other_data import OtherData
 from gi_cuda.evaluate.passes import Equipment
@@ -42,7 +42,7 @@ class Tools:
         uncached: the compiler that compiles all it is given, for what nobody needs again.
         folder: of the run, or a scratch one.
         session: what a process of its own needs to run a variant as the pool's workers do.
-        doubts: what looks at winners.
+        certification: the checks of winners.
     """
 
     subject: Subject
@@ -52,7 +52,7 @@ class Tools:
     pool: Pool[int]
     folder: Path
     session: Session
-    doubts: Doubts
+    certification: Certification
 
     @property
     def reference(self) -> Path:
@@ -162,8 +162,8 @@ def open_tools(
             place = folder / "build" / "locals"
             unset = UnsetLocals(subject, compiler, pool, place, session.cases)
             blind = BlindOracle(subject.target, pool, session.cases)
-            doubts = Doubts(blind, inputs, unset, other, races)
-            yield Tools(subject, backend, compiler, uncached, pool, folder, session, doubts)
+            checks = Certification(blind, inputs, unset, other, races)
+            yield Tools(subject, backend, compiler, uncached, pool, folder, session, checks)
         finally:
             shutil.rmtree(folder / "build", ignore_errors=True)
 

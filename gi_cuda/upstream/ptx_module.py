@@ -51,7 +51,7 @@ def ptx_module(run: Run, winner: ChosenIndividual, genotype: Genotype) -> PtxMod
         )
     one = candidate(run.subject, genotype)
     _, measured = run.validate([unmodified(subject), one])
-    validation = run.tools.doubts.certified(one, measured)
+    validation = run.tools.certification.certified(one, measured)
     if not validation.correct:
         raise UserError(
             f"the PTX fails on the held-out cases: {validation.message}",

@@ -174,7 +174,7 @@ def validate_steps(run: Run, steps: Sequence[PatchStep], own: frozenset[str]) ->
         for step in steps
     ]
     noise, *measured = run.validate([before, *candidates], before)
-    return [noise, *map(run.tools.doubts.certified, candidates, measured)]
+    return [noise, *map(run.tools.certification.certified, candidates, measured)]
 
 
 def _patched(subject: Subject, step: PatchStep, own: frozenset[str]) -> Candidate:

@@ -35,5 +35,5 @@ def test_no_race_is_certified(tmp_path: Path) -> None:
     with create_run(subject, tmp_path / "run", Plan("barracuda", SETTINGS, 1, 1, 2)) as run:
         cheats = [candidate(subject, subject.read(f"CHEAT={number}")) for number in RACING]
         read = zip(cheats, run.validate(cheats), strict=True)
-        told = [run.tools.doubts.certified(one, validation) for one, validation in read]
+        told = [run.tools.certification.certified(one, validation) for one, validation in read]
     assert [number for number, one in zip(RACING, told, strict=True) if one.correct] == []

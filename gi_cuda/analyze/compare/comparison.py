@@ -127,8 +127,8 @@ def _watched(tools: Tools, one: Candidate, reading: Reading, floor: float) -> Re
     failure."""
     if not reading.right or verdict_on_builds(reading.builds, floor) is not Verdict.FASTER:
         return reading
-    complaint = tools.doubts.seen(one)
-    return Reading(failure=complaint) if complaint else reading
+    objection = tools.certification.objection(one)
+    return Reading(failure=objection) if objection else reading
 
 
 def _on(reading: Reading, cases: Collection[str]) -> SpeedUp | None:

@@ -112,7 +112,9 @@ def accept(run: Run, candidates: Sequence[Entry], sanitizers: Sequence[Sanitizer
     for at, (entry, one) in enumerate(zip(candidates, tried, strict=True)):
         if result.faster(one):
             variant = candidate(subject, entry.genotype)
-            one = replace(one, validation=run.tools.doubts.certified(variant, one.validation))
+            one = replace(
+                one, validation=run.tools.certification.certified(variant, one.validation)
+            )
             tried[at] = one
             result = Acceptance(noise.overall, tuple(tried), names)
         if result.faster(one):

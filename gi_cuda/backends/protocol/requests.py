@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gi_cuda.backends.protocol.instead import Instead
 from gi_cuda.backends.protocol.schedules import Schedule, Schedules
+from gi_cuda.backends.protocol.substitutes import Substitute
 from gi_cuda.backends.protocol.variants import Binary
 from gi_cuda.results.verdict import LEAST_FLOOR
 from gi_cuda.spec import Given, Launch, Value
@@ -185,12 +185,12 @@ class DependsOn:
     Attributes:
         input: a buffer, or a scalar, of which kernels get another value; as much is launched as
             with its own.
-        instead: what stands in its place.
+        substitute: what stands in its place.
     """
 
     program: Program
     input: str
-    instead: Instead
+    substitute: Substitute
     limit: float
 
 
@@ -201,13 +201,13 @@ class AgreesWith:
     are not, None where the reference's are not even acceptable beside its own.
 
     Attributes:
-        input, instead: as :class:`DependsOn` has them.
+        input, substitute: as :class:`DependsOn` has them.
     """
 
     program: Program
     reference: Program
     input: str
-    instead: Instead
+    substitute: Substitute
     limit: float
 
 

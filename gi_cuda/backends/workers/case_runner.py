@@ -60,7 +60,7 @@ _OPINIONS = 1000
 
 
 @dataclass(slots=True)
-class _Sorrow:
+class _CaseHistory:
     """What verifying on one case has shown: how many variants were looked at, and how many of them
     were told wrong."""
 
@@ -96,7 +96,7 @@ class CaseRunner:
         self._reference: tuple[Program, tuple[Loaded, ...]] | None = None
         self._repeats: tuple[int, ...] = ()
         self._opinions: OrderedDict[tuple[str, int, bytes], Judgement] = OrderedDict()
-        self._sorrows: dict[str, _Sorrow] = {}
+        self._histories: dict[str, _CaseHistory] = {}
 
     def stored(self, case: str, draw: int = 0) -> Reference:
         """What a case's outputs in one draw are judged against: the reference's recorded runs."""
@@ -158,14 +158,14 @@ class CaseRunner:
 
     def _gain(self, case_plan: CasePlan) -> float:
         """Wrong variants that a case may be expected to tell for each byte of its buffers."""
-        seen = self._sorrows.get(case_plan.case, _Sorrow())
+        seen = self._histories.get(case_plan.case, _CaseHistory())
         size = sum(case_plan.sizes[b.name] * b.dtype.itemsize for b in self.target.buffers)
         # As if one had been looked at before, and found wrong: what was never tried gets a try.
         return (seen.wrong + 1) / (seen.looks + 1) / max(1, size)
 
     def enter(self, case: str, *, right: bool) -> None:
         """Remember whether a variant was right on a case."""
-        seen = self._sorrows.setdefault(case, _Sorrow())
+        seen = self._histories.setdefault(case, _CaseHistory())
         seen.looks += 1
         seen.wrong += not right
 

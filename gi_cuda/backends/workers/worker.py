@@ -39,9 +39,9 @@ from gi_cuda.backends.workers.case_runner import (
     try_schedule,
 )
 from gi_cuda.backends.workers.exploring import explore
-from gi_cuda.backends.workers.instead import agrees_with, depends_on
 from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
+from gi_cuda.backends.workers.substituting import agrees_with, depends_on
 from gi_cuda.errors import UserError, is_memory, machine_error
 from gi_cuda.spec import CaseData, find_case, load_case
 from gi_cuda.spec.own_code import check_code

@@ -71,7 +71,7 @@ def test_looked_at_and_emptied(command: Command, tmp_path: Path) -> None:
 def test_past_the_cache(command: Command, tmp_path: Path) -> None:
     plain = command(*COMPILE, "--no-cache")
     assert command(*COMPILE, GI_CUDA_CACHE_SIZE="0").stdout == plain.stdout
-    assert not (tmp_path / "cache").exists()
+    assert not (tmp_path / "cache" / "gi-cuda" / "code").exists()
     assert "switched off" in command("cache", GI_CUDA_CACHE_SIZE="0").stdout
 
 

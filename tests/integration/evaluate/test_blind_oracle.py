@@ -29,6 +29,6 @@ def test_a_tolerance_that_is_wider_than_all_answers(
         (binary,) = compile_reference(subject, tools.compiler, [subject.reference], tmp_path)
         program = unmodified(subject).program(binary, tools.session.cases)
         record_reference(subject, tools.pool, program, tools.reference)
-        told = tools.doubts.blind.complaint
+        told = tools.certification.blind.objection
         assert ("the oracle accepts zeros or anything else in place of out" in told) == blind
-        assert tools.doubts.told_soon(unmodified(subject)) == told
+        assert tools.certification.quick_objection(unmodified(subject)) == told

@@ -36,7 +36,7 @@ def test_an_input_that_is_left_out_is_named(
 ) -> None:
     variant = candidate(tools.subject, tools.subject.read(f"LEFT_OUT={number}"))
     told = f"the same with {instead} in place of the input {name}"
-    assert told in tools.doubts.dependence.complaint(variant)
+    assert told in tools.certification.dependence.objection(variant)
 
 
 def edited(tools: Tools, number: int) -> Candidate:
@@ -47,19 +47,19 @@ def edited(tools: Tools, number: int) -> Candidate:
 
 def test_a_parameter_may_read_the_same_from_elsewhere(tools: Tools) -> None:
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=8"))
-    assert tools.doubts.dependence.complaint(variant) == ""
+    assert tools.certification.dependence.objection(variant) == ""
 
 
 def test_one_of_two_equal_numbers_that_is_taken_for_the_other_is_told(tools: Tools) -> None:
     variant = edited(tools, 6)
     told = "with a quarter more in place of the input gain it is wrong: held-out: trail[0] is "
-    assert tools.doubts.dependence.complaint(variant).startswith(told)
+    assert tools.certification.dependence.objection(variant).startswith(told)
 
 
 def test_what_is_right_for_numbers_of_one_sign_alone_is_told(tools: Tools) -> None:
     variant = edited(tools, 7)
     told = "with its negative in place of the input in it is wrong: held-out: trail[0] is "
-    assert tools.doubts.dependence.complaint(variant).startswith(told)
+    assert tools.certification.dependence.objection(variant).startswith(told)
 
 
 def test_what_is_right_for_real_numbers_below_one_alone_is_told(tools: Tools) -> None:
@@ -67,7 +67,7 @@ def test_what_is_right_for_real_numbers_below_one_alone_is_told(tools: Tools) ->
     assert "        part += in[i];\n" in whole.text
     variant = replace(whole, text=whole.text.replace("        part += in[i];\n", most))
     told = "with five times as much in place of the input in it is wrong: "
-    assert tools.doubts.dependence.complaint(variant).startswith(told)
+    assert tools.certification.dependence.objection(variant).startswith(told)
 
 
 def test_what_overflows_where_the_reference_does_not_is_told(tools: Tools) -> None:
@@ -75,7 +75,7 @@ def test_what_overflows_where_the_reference_does_not_is_told(tools: Tools) -> No
     whole, unsafe = unmodified(tools.subject), "        part += logf(expf(in[i]));\n"
     variant = replace(whole, text=whole.text.replace("        part += in[i];\n", unsafe))
     told = "with a thousand times as much in place of the input in it is wrong: held-out: trail["
-    said = tools.doubts.dependence.complaint(variant)
+    said = tools.certification.dependence.objection(variant)
     assert said.startswith(told)
     assert "is inf, expected " in said
 
@@ -84,16 +84,16 @@ def test_what_is_right_for_small_numbers_alone_is_told(tools: Tools) -> None:
     told = "with half of it in the upper half as well in place of the input range it is wrong: "
     whole = unmodified(tools.subject)
     variant = replace(whole, text=whole.text.replace("#if LEFT_OUT != 9\n", "#if 0\n"))
-    assert tools.doubts.dependence.complaint(variant).startswith(told)
+    assert tools.certification.dependence.objection(variant).startswith(told)
 
 
 def test_a_limit_that_no_case_reaches_is_not_left_out(tools: Tools) -> None:
     variant = candidate(tools.subject, tools.subject.read("LEFT_OUT=5"))
-    assert "1 in place of the input most" in tools.doubts.dependence.complaint(variant)
+    assert "1 in place of the input most" in tools.certification.dependence.objection(variant)
 
 
 def test_what_uses_all_of_them_is_not_told(tools: Tools) -> None:
-    assert tools.doubts.dependence.complaint(unmodified(tools.subject)) == ""
+    assert tools.certification.dependence.objection(unmodified(tools.subject)) == ""
 
 
 ORACLE = """
@@ -121,4 +121,4 @@ def test_an_oracle_may_have_nothing_to_say_to_other_inputs(tmp_path: Path) -> No
         whole, some = unmodified(subject), "trail[i] = part + (n < 1000 ? 1.0f : 0.0f);"
         assert whole.text.count("trail[i] = part;") == 1
         variant = replace(whole, text=whole.text.replace("trail[i] = part;", some))
-        assert tools.doubts.dependence.complaint(variant) == ""
+        assert tools.certification.dependence.objection(variant) == ""

@@ -80,16 +80,16 @@ def opened(folder: Path, value: str, target: str = TARGET, data: str = DATA) -> 
 def test_what_is_right_by_chance_is_told(tmp_path: Path) -> None:
     with opened(tmp_path, "in[i] + i") as tools:
         wrong = candidate(tools.subject, tools.subject.read("HALF=1"))
-        complaint = tools.doubts.other_data.complaint(wrong)
-        assert "with other random numbers in its inputs it is wrong: " in complaint
-        assert "-seed-" in complaint
-        assert tools.doubts.other_data.complaint(unmodified(tools.subject)) == ""
+        objection = tools.certification.other_data.objection(wrong)
+        assert "with other random numbers in its inputs it is wrong: " in objection
+        assert "-seed-" in objection
+        assert tools.certification.other_data.objection(unmodified(tools.subject)) == ""
 
 
 def test_where_all_answers_are_one_value_nothing_is_certified(tmp_path: Path) -> None:
     with opened(tmp_path, "7") as tools:
-        complaint = tools.doubts.other_data.complaint(unmodified(tools.subject))
-    assert "one value everywhere" in complaint
+        objection = tools.certification.other_data.objection(unmodified(tools.subject))
+    assert "one value everywhere" in objection
 
 
 @pytest.mark.parametrize(
@@ -102,4 +102,4 @@ def test_where_that_cannot_be_asked_nothing_is_said(
     target, data = (text.replace("seed", argument) for text in (TARGET, DATA))
     with opened(tmp_path, value, target, data) as tools:
         wrong = candidate(tools.subject, tools.subject.read("HALF=1"))
-        assert tools.doubts.other_data.complaint(wrong) == ""
+        assert tools.certification.other_data.objection(wrong) == ""

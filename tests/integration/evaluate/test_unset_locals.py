@@ -45,20 +45,20 @@ def reading(tools: Tools, text: str, read: str) -> Candidate:
 
 def test_what_is_right_as_long_as_a_local_is_poison_is_not_certified(tools: Tools) -> None:
     unset = reading(tools, "    int found;\n    if (n < 0) found = 1;\n", "(found == 0)")
-    complaint = tools.doubts.unset_locals.complaint(unset)
-    assert complaint.startswith("it reads locals that nothing sets")
-    assert "out[0] is " in complaint
-    told = tools.doubts.certified(unset, Validation(True))
+    objection = tools.certification.unset_locals.objection(unset)
+    assert objection.startswith("it reads locals that nothing sets")
+    assert "out[0] is " in objection
+    told = tools.certification.certified(unset, Validation(True))
     assert not told.correct
-    assert told.message == complaint
+    assert told.message == objection
 
 
 def test_what_is_right_with_all_that_is_tried_there_is_warned_of(tools: Tools) -> None:
     unset = reading(tools, "    int found;\n", "found / 2000000000")
     told = "it reads found, which nothing has set, as its compiler warns"
-    assert tools.doubts.unset_locals.complaint(unset) == told
+    assert tools.certification.unset_locals.objection(unset) == told
 
 
 def test_what_sets_them_is_not_told(tools: Tools) -> None:
-    assert tools.doubts.unset_locals.complaint(unmodified(tools.subject)) == ""
-    assert tools.doubts.unset_locals.complaint(changed(tools, "    int found = n;\n")) == ""
+    assert tools.certification.unset_locals.objection(unmodified(tools.subject)) == ""
+    assert tools.certification.unset_locals.objection(changed(tools, "    int found = n;\n")) == ""

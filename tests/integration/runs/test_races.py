@@ -81,12 +81,12 @@ def test_cheats_are_wrong_in_some_order_or_told_of_by_the_detector(run: Run) -> 
     right = [number for number, one in zip(cheats, readings, strict=True) if one.right]
     assert right == list(IN_EVERY_ORDER)
     for number, one in cheats.items():
-        certified = run.tools.doubts.races.certified(one, Validation(True))
-        complaint = certified.message
+        certified = run.tools.certification.races.certified(one, Validation(True))
+        objection = certified.message
         kernel = {5: "count", 6: "count", 7: "add", 8: "add"}.get(number, "smooth")
-        assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", complaint)
-        assert re.search(r"(read|write) by thread \(\d+,0,0\) of block \(\d+,0,0\)", complaint)
-        assert ", line " in complaint
+        assert re.search(rf"race of threads of (one block|two blocks) in {kernel} on ", objection)
+        assert re.search(r"(read|write) by thread \(\d+,0,0\) of block \(\d+,0,0\)", objection)
+        assert ", line " in objection
         assert not certified.correct
 
 
@@ -95,8 +95,8 @@ def cheat(run: Run, number: int) -> Candidate:
 
 
 def test_the_reference_is_not_complained_of(run: Run) -> None:
-    assert run.tools.doubts.races.complaint(unmodified(run.subject)) == ""
-    assert run.tools.doubts.races.racing() == {}
+    assert run.tools.certification.races.objection(unmodified(run.subject)) == ""
+    assert run.tools.certification.races.racing() == {}
 
 
 def test_what_runs_on_a_gpu_is_watched_on_the_processor_as_well(tmp_path: Path) -> None:
@@ -156,10 +156,10 @@ def test_without_a_detector_no_barrier_or_fence_may_change(
     monkeypatch.setenv("PATH", str(tmp_path))
     blind = RaceWatch(run.subject, tools.session, tools.uncached, tmp_path, tools.held_out())
     for number in CHEATS:
-        complaint = blind.complaint(cheat(run, number))
-        assert complaint.startswith("changes a barrier, a fence or an atomic function")
-        assert "g++ is not on PATH; install g++ 11 or newer" in complaint
-    assert blind.complaint(unmodified(run.subject)) == ""
+        objection = blind.objection(cheat(run, number))
+        assert objection.startswith("changes a barrier, a fence or an atomic function")
+        assert "g++ is not on PATH; install g++ 11 or newer" in objection
+    assert blind.objection(unmodified(run.subject)) == ""
     assert list(blind.racing()) == ["smooth", "count", "add", "total"]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class Instead(StrEnum):
+class Substitute(StrEnum):
     """What stands in the place of an input."""
 
     ZERO = "zeros"
@@ -26,21 +26,21 @@ class Instead(StrEnum):
     def to_overflow(self) -> bool:
         """Whether what matters is that nothing overflows. What is allowed was said for the case's
         own numbers, and what is rounded otherwise is far off with such."""
-        return self is Instead.THOUSANDFOLD
+        return self is Substitute.THOUSANDFOLD
 
     def contents(self, array: NDArray[Any]) -> NDArray[Any]:
         """What stands in the place of a buffer's contents: zeros, the negative of real numbers or
         so many times as much, or for integers of 64 bits, which may be two in one, another one in
         the upper half."""
         made: NDArray[Any] = np.zeros_like(array)
-        if self is Instead.NEGATIVE:
+        if self is Substitute.NEGATIVE:
             made = -array
-        if self is Instead.FIVEFOLD:
+        if self is Substitute.FIVEFOLD:
             made = array * array.dtype.type(5)
-        if self is Instead.THOUSANDFOLD:
+        if self is Substitute.THOUSANDFOLD:
             with np.errstate(over="ignore"):
                 made = array * array.dtype.type(1000)
-        if self is Instead.UPPER:
+        if self is Substitute.UPPER:
             made = array + (array // 2 << 32)
         return made
 
@@ -48,11 +48,11 @@ class Instead(StrEnum):
         """What stands in the place of a scalar, of the same type."""
         given = value.item()
         made = {
-            Instead.ZERO: 0,
-            Instead.ONE: 1,
-            Instead.TWO: 2,
-            Instead.HALF: given // 2,
-            Instead.MORE: given * 1.25,
-            Instead.FIVEFOLD: given * 5,
+            Substitute.ZERO: 0,
+            Substitute.ONE: 1,
+            Substitute.TWO: 2,
+            Substitute.HALF: given // 2,
+            Substitute.MORE: given * 1.25,
+            Substitute.FIVEFOLD: given * 5,
         }
         return value.dtype.type(made[self])

@@ -67,7 +67,7 @@ def agrees_with(runner: CaseRunner, request: AgreesWith) -> str | None:
     if _why_wrong(runner, right, again, runs) or _unjudged(runner, right, runs):
         return None
     found = _answers(runner, request.program, one.plan, limit, one.contents)
-    if request.instead.to_overflow:
+    if request.substitute.to_overflow:
         wrong = _why_overflown(found, runs[0])
     else:
         wrong = _why_wrong(runner, right, found, runs)
@@ -114,13 +114,13 @@ def _changed(
     """A case of a program with something else in the place of an input."""
     name, data = request.input, runner.cases[given.case]
     if name in data.buffers:
-        contents = {name: request.instead.contents(data.buffers[name])}
+        contents = {name: request.substitute.contents(data.buffers[name])}
         return _Changed(given, given, contents, replace(data, buffers={**data.buffers, **contents}))
-    changes = {name: request.instead.of}
+    changes = {name: request.substitute.of}
     launches = plan(runner.target, program.configuration, data.scalars, changes)
     scalars = dict(data.scalars)
     if name in scalars:
-        scalars[name] = request.instead.of(scalars[name])
+        scalars[name] = request.substitute.of(scalars[name])
     return _Changed(given, replace(given, launches=launches), {}, replace(data, scalars=scalars))
 
 

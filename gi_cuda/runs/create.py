@@ -5,8 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, is_dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, SETTLE, afterwards
@@ -63,40 +64,50 @@ def create_run(
             too, the reference fails its baseline, or the start fails on the train cases, or has
             changes that no case tests.
     """
-    with _in_the_making(folder, overwrite=overwrite) as making:
-        tell("making the cases")
-        first = None if start is None else subject.starting(start)
-        with open_tools(
-            subject,
-            making,
-            workers=plan.workers,
-            jobs=plan.jobs,
-            cache=cache,
-            devices=plan.devices,
-        ) as tools:
-            scratch = tools.scratch("baseline")
-            baseline = establish(
-                subject, tools.compiler, tools.pool, scratch, tools.reference, tell
-            )
-            tell("running the reference on cases like the held-out ones")
-            baseline = replace(baseline, siblings=record_siblings(tools, baseline))
-            if len(tools.backend.devices) > 1:
-                plan = replace(plan, devices=tuple(tools.pool.devices))
-            untested = look_for_untested(
-                subject, tools.compiler, tools.pool, tools.scratch("untested"), tell
-            )
-            facts = _facts(subject, plan, baseline, tools.backend, folder)
-            facts |= {"untested": asdict(untested)}
-            if start is not None and first is not None:
-                if not plan.untested:
-                    _check_tested(start, first, untested)
-                tell(f"measuring {start.name}")
-                started = _measure_start(tools, start, first, baseline.limit)
-                facts |= {"start": asdict(start), "started": asdict(started)}
-        with Store(making / DATABASE, create=True) as store:
-            store.put(**facts)
-    with open_run(folder, cache) as run:
-        yield run
+    with ExitStack() as kept:
+        with _in_the_making(folder, overwrite=overwrite) as making:
+            tell("making the cases")
+            first = None if start is None else subject.starting(start)
+            with open_tools(
+                subject,
+                making,
+                workers=plan.workers,
+                jobs=plan.jobs,
+                cache=cache,
+                devices=plan.devices,
+            ) as tools:
+                facts = _established(tools, plan, folder, tell)
+                if start is not None and first is not None:
+                    if not plan.untested:
+                        _check_tested(start, first, facts["untested"])
+                    tell(f"measuring {start.name}")
+                    started = _measure_start(tools, start, first, facts["baseline"].limit)
+                    facts |= {"start": start, "started": started}
+                # To make the cases once more would take as long again.
+                server = tools.pool.release()
+                kept.callback(server.close)
+            with Store(making / DATABASE, create=True) as store:
+                store.put(**{name: _plain(fact) for name, fact in facts.items()})
+        with open_run(folder, cache, server) as run:
+            yield run
+
+
+def _established(
+    tools: Tools, plan: Plan, folder: Path, tell: Callable[[str], None]
+) -> dict[str, Any]:
+    """What is to be known of a run before its search begins, as its database has it."""
+    subject, compiler, pool = tools.subject, tools.compiler, tools.pool
+    baseline = establish(subject, compiler, pool, tools.scratch("baseline"), tools.reference, tell)
+    tell("running the reference on cases like the held-out ones")
+    baseline = replace(baseline, siblings=record_siblings(tools, baseline))
+    if len(tools.backend.devices) > 1:
+        plan = replace(plan, devices=tuple(pool.devices))
+    untested = look_for_untested(subject, compiler, pool, tools.scratch("untested"), tell)
+    return {**_facts(subject, plan, baseline, tools.backend, folder), "untested": untested}
+
+
+def _plain(fact: Any) -> Any:
+    return asdict(fact) if is_dataclass(fact) and not isinstance(fact, type) else fact
 
 
 def _check_tested(start: Start, genotype: Genotype, untested: Untested) -> None:
@@ -220,7 +231,7 @@ def _make(parent: Path, folder: Path) -> None:
 
 def _facts(
     subject: Subject, plan: Plan, baseline: Baseline, backend: OpenBackend, folder: Path
-) -> dict[str, object]:
+) -> dict[str, Any]:
     return {
         **where_it_lies(subject.target.folder, subject.grammar_files, folder),
         "target_hash": content_hash(subject.target),
@@ -229,8 +240,8 @@ def _facts(
         "backend": subject.backend,
         "edits": subject.edits,
         "level": subject.level,
-        "plan": asdict(plan),
-        "baseline": asdict(baseline),
+        "plan": plan,
+        "baseline": baseline,
         "device": backend.device(),
         "versions": backend.versions(),
     }

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from gi_cuda.backends.compile.code_cache import CodeCache
 from gi_cuda.backends.leftovers import REMOVE, afterwards
+from gi_cuda.backends.workers.fork_server import ForkServer
 from gi_cuda.errors import UserError
 from gi_cuda.evaluate.baseline import Baseline, compile_reference, record_reference
 from gi_cuda.evaluate.batch import PastResults
@@ -295,11 +296,14 @@ def _staying(store: Store, folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
+def open_run(
+    folder: Path, cache: CodeCache | None = None, server: ForkServer | None = None
+) -> Iterator[Run]:
     """Open a stored run to go on with it.
 
     Args:
         cache: of compiled code, if there is one.
+        server: of the pool that it was made with, if that has the cases still.
 
     Raises:
         UserError: there is none, another process works on it, its target changed since, or it is
@@ -322,5 +326,6 @@ def open_run(folder: Path, cache: CodeCache | None = None) -> Iterator[Run]:
             cache=cache,
             devices=plan.devices,
             siblings=[one for one in more if one.name in baseline.siblings],
+            server=server,
         ) as tools:
             yield Run(folder, plan, baseline, store, tools)

@@ -16,6 +16,7 @@ from gi_cuda.backends.protocol.session import Session
 from gi_cuda.backends.protocol.variants import Compiler
 from gi_cuda.backends.table import FIRST, backend_named, open_backend
 from gi_cuda.backends.workers.device_workers import Crew
+from gi_cuda.backends.workers.fork_server import ForkServer
 from gi_cuda.backends.workers.pool import Pool
 from gi_cuda.evaluate.baseline import Baseline
 from gi_cuda.evaluate.batch import PastResults
@@ -125,6 +126,7 @@ def open_tools(
     cache: CodeCache | None = None,
     devices: Collection[int] = FIRST,
     siblings: Sequence[Case] = (),
+    server: ForkServer | None = None,
 ) -> Iterator[Tools]:
     """Start the workers for a subject; they end with the context.
 
@@ -135,6 +137,7 @@ def open_tools(
         cache: of compiled code, if there is one.
         devices: see :func:`~gi_cuda.backends.table.open_backend`.
         siblings: cases that the pool's workers know besides those of the subject.
+        server: of an earlier pool, if it has the cases already.
 
     Raises:
         UserError: the subject's back end cannot be used here.
@@ -148,7 +151,7 @@ def open_tools(
     busy, extra, reserve = backend.processes(workers)
     crew = Crew(busy, backend.depth, extra, reserve)
     knowing = _knowing(session, siblings)
-    with Pool[int](knowing, crew, backend.devices) as pool, ExitStack() as opened:
+    with Pool[int](knowing, crew, backend.devices, server) as pool, ExitStack() as opened:
         try:
             watched, place = subject.cases(CaseRole.HELD_OUT), folder / "build" / "races"
             names = small_cases(subject.target, subject.backend)

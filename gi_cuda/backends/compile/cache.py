@@ -1,13 +1,14 @@
-"""Files that are made once on a machine and then kept in the user's cache folder."""
+"""Files and texts that are made once on a machine and then kept in the user's cache folder."""
 
 from __future__ import annotations
 
 import os
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from gi_cuda.backends.compile.process import run
+from gi_cuda.backends.compile.process import read_text, run, write_text
 from gi_cuda.errors import UserError
 
 LIMIT = 300.0
@@ -67,3 +68,37 @@ def cached(name: str, make: Callable[[Path], None], folder: Path | None = None) 
             hint="set XDG_CACHE_HOME to a folder that can",
         ) from error
     return path
+
+
+def cached_text(kind: str, name: str, make: Callable[[], str | None], most: int) -> str | None:
+    """A text in the cache, made if it is not there; where nothing can be kept, each time.
+
+    Of all texts of a kind, those that were used last are kept.
+
+    Args:
+        kind: a folder of its own in :func:`cache_folder`.
+        name: its own; it must differ where the text would.
+        make: says the text; None: nothing is kept.
+        most: how many of a kind are kept.
+    """
+    path = cache_folder() / kind / name
+    with suppress(OSError):
+        os.utime(path)
+        return read_text(path)
+    if (text := make()) is None:
+        return None
+    with suppress(OSError):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=path.parent) as scratch:
+            fresh = Path(scratch) / name
+            write_text(fresh, text)
+            os.replace(fresh, path)
+        _leave_newest(path.parent, most)
+    return text
+
+
+def _leave_newest(folder: Path, most: int) -> None:
+    """Remove the files of a folder that were not used for longest."""
+    files = [(path.stat().st_mtime_ns, path) for path in folder.iterdir() if path.is_file()]
+    for _, path in sorted(files)[: max(0, len(files) - most)]:
+        path.unlink(missing_ok=True)

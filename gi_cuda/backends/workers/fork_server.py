@@ -21,7 +21,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from gi_cuda.backends.processes import Family
 from gi_cuda.backends.protocol.device_lock import DeviceLock, WorkerSlot
@@ -29,6 +29,9 @@ from gi_cuda.backends.protocol.session import HUNG_STATUS, DeviceId, Session, un
 from gi_cuda.backends.workers.preloaded import Become, fork_on_demand, forked
 from gi_cuda.errors import MachineError, UserError, WorkerFault, machine_error
 from gi_cuda.results.measurement import Survival
+
+if TYPE_CHECKING:
+    from gi_cuda.backends.workers.worker import WorkerContext
 
 _OTHER_END_GONE = (EOFError, BrokenPipeError, ConnectionResetError)
 """How it shows that the process at the other end of the line ended, at whatever moment."""
@@ -96,6 +99,12 @@ class ForkServer:
         self._control = Connection(os.dup(self._socket.fileno()))
         self._exits: list[Exit] = []
         self._ready = False
+        self.serve(session)
+
+    def serve(self, session: Session) -> None:
+        """From now on, fork workers of this session. What there is of its cases already is not made
+        again, so a pool may leave its server to the next one; it has ended its workers then."""
+        self._ready = False
         # That it is gone comes out when the first worker is needed.
         with contextlib.suppress(*_OTHER_END_GONE):
             self._control.send(session)
@@ -161,7 +170,8 @@ class ForkServer:
         if self._ready:
             return
         try:
-            answer = self._control.recv()
+            while isinstance(answer := self._control.recv(), Exit):
+                self._exits.append(answer)  # of a worker of an earlier session
         except _OTHER_END_GONE:
             raise self._gone(" while it was starting") from None
         if isinstance(answer, Exception):
@@ -217,31 +227,39 @@ class _Server:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def run(self) -> None:
-        from gi_cuda.backends.workers.worker import WorkerContext
-
-        try:
-            session: Session = self._control.recv()
-        except _OTHER_END_GONE:
-            return  # nobody is left who could be told anything
-        try:
-            answer: WorkerContext | UserError = WorkerContext.open(session)
-        except UserError as error:
-            answer = error
-        except (OSError, MemoryError) as error:
-            answer = machine_error(error)
+        # Nobody is left who could be told anything once the other end is gone.
         with contextlib.suppress(*_OTHER_END_GONE):
-            if isinstance(answer, UserError):
-                self._control.send(answer)
+            context = self._opened(self._control.recv(), None)
+            if context is None:
                 return
-            self._control.send("ready")
             try:
-                self._serve(answer)
+                self._serve(context)
             finally:
                 for pid in self._last_words:
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(pid, signal.SIGKILL)
 
-    def _serve(self, context: object) -> None:
+    def _opened(self, session: Session, before: WorkerContext | None) -> WorkerContext | None:
+        """What workers of a session have loaded, and says so; None, and why, if they cannot.
+
+        Args:
+            before: what those of an earlier session had.
+        """
+        from gi_cuda.backends.workers.worker import WorkerContext
+
+        try:
+            answer: WorkerContext | UserError = WorkerContext.open(session, before)
+        except UserError as error:
+            answer = error
+        except (OSError, MemoryError) as error:
+            answer = machine_error(error)
+        if isinstance(answer, UserError):
+            self._control.send(answer)
+            return None
+        self._control.send("ready")
+        return answer
+
+    def _serve(self, context: WorkerContext) -> None:
         poll = select.poll()
         poll.register(self._control.fileno(), select.POLLIN)
         poll.register(self._ended, select.POLLIN)
@@ -254,9 +272,15 @@ class _Server:
                     os.read(self._ended, 4096)
                     self._reap()
                     continue
-                self._fork(context, self._control.recv())
+                wanted: DeviceId | Session = self._control.recv()
+                if isinstance(wanted, DeviceId):
+                    self._fork(context, wanted)
+                elif found := self._opened(wanted, context):
+                    context = found
+                else:
+                    return
 
-    def _fork(self, context: object, device: DeviceId) -> None:
+    def _fork(self, context: WorkerContext, device: DeviceId) -> None:
         _, descriptors, _, _ = socket.recv_fds(self._socket, 1, 1)
         if not descriptors:
             raise EOFError
@@ -283,8 +307,8 @@ class _Server:
         self._lock_of[pid] = lock
         self._control.send(Forked(pid))
 
-    def _become_worker(self, context: object, descriptor: int, slot: WorkerSlot) -> NoReturn:
-        from gi_cuda.backends.workers.worker import WorkerContext, serve
+    def _become_worker(self, context: WorkerContext, descriptor: int, slot: WorkerSlot) -> NoReturn:
+        from gi_cuda.backends.workers.worker import serve
 
         # What device code prints is nobody's to read, and a full pipe would hang it.
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -296,7 +320,6 @@ class _Server:
         self._control.close()
         for other in self._last_words.values():
             os.close(other)
-        assert isinstance(context, WorkerContext)
         try:
             serve(context, Connection(descriptor), slot)
         except BaseException as error:

@@ -33,10 +33,22 @@ class Pool(Generic[Key]):
         session: what every worker loads first.
         crew: the workers of each device.
         devices: that they run on; by default the session's alone.
+        server: that an earlier pool released, of which this one forks its workers.
     """
 
-    def __init__(self, session: Session, crew: Crew, devices: Sequence[DeviceId] = ()) -> None:
-        self._server = ForkServer(session)
+    def __init__(
+        self,
+        session: Session,
+        crew: Crew,
+        devices: Sequence[DeviceId] = (),
+        server: ForkServer | None = None,
+    ) -> None:
+        if server is None:
+            server = ForkServer(session)
+        else:
+            server.serve(session)
+        self._server = server
+        self._released = False
         self._devices: dict[int, DeviceWorkers[Key]] = {
             one.number: DeviceWorkers(self._server, one, crew)
             for one in devices or (session.device,)
@@ -67,10 +79,16 @@ class Pool(Generic[Key]):
         self.close()
 
     def close(self) -> None:
-        """End all workers and the fork server."""
+        """End all workers, and the fork server unless it was released."""
         for one in self._devices.values():
             one.close()
-        self._server.close()
+        if not self._released:
+            self._server.close()
+
+    def release(self) -> ForkServer:
+        """The fork server, which has the cases, for the next pool; whoever takes it closes it."""
+        self._released = True
+        return self._server
 
     def ready_for(self, reference: Program) -> None:
         """From now on, fresh workers make themselves ready for variants of this reference while

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from typing import Any, NoReturn, TypeAlias
@@ -43,7 +43,7 @@ from gi_cuda.backends.workers.measuring import measure, measure_together
 from gi_cuda.backends.workers.spoiling import leave_out, spoil_outputs
 from gi_cuda.backends.workers.substituting import agrees_with, depends_on
 from gi_cuda.errors import UserError, is_memory, machine_error
-from gi_cuda.spec import CaseData, find_case, load_case
+from gi_cuda.spec import CaseData, Target, find_case, load_case
 from gi_cuda.spec.own_code import check_code
 
 _HANDLERS: Mapping[type, Callable[[CaseRunner, Any], object]] = {
@@ -81,8 +81,11 @@ class WorkerContext:
     device: DeviceMaker
 
     @classmethod
-    def open(cls, session: Session) -> WorkerContext:
+    def open(cls, session: Session, before: WorkerContext | None = None) -> WorkerContext:
         """Load the target's cases and the back end's code.
+
+        Args:
+            before: what was opened of an earlier session; its cases are not made again.
 
         Raises:
             UserError: what is wrong with them.
@@ -91,8 +94,19 @@ class WorkerContext:
         device = backend_named(session.backend).device_maker()
         target = session.target
         check_code(target)
-        cases = {name: load_case(target, find_case(target, name)) for name in session.cases}
+        known = before.of(target) if before else {}
+        cases = {
+            name: known.get(name) or load_case(target, find_case(target, name))
+            for name in session.cases
+        }
         return cls(session, cases, device)
+
+    def of(self, target: Target) -> dict[str, CaseData]:
+        """Those of the cases that are cases of a target as well, which has no other data else."""
+        mine = self.session.target
+        if replace(mine, cases=()) != replace(target, cases=()):
+            return {}
+        return {name: data for name, data in self.cases.items() if _same_case(name, mine, target)}
 
     def answerer(self, slot: WorkerSlot) -> Answerer:
         """What one worker does with requests; one without a device says why to each of them."""
@@ -111,6 +125,11 @@ class WorkerContext:
             return partial(_regret, trouble)
         runner = CaseRunner(device, target, self.cases, self.session.reference)
         return partial(_answer, runner, slot.words)
+
+
+def _same_case(name: str, *targets: Target) -> bool:
+    first, *others = ([one for one in target.cases if one.name == name] for target in targets)
+    return all(one == first for one in others)
 
 
 def serve(context: WorkerContext, connection: Connection, slot: WorkerSlot) -> None:

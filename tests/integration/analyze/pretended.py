@@ -47,6 +47,12 @@ class PretendedPool(Generic[Key]):
     def __exit__(self, *_: object) -> None:
         pass
 
+    def release(self) -> PretendedPool[Key]:
+        return self
+
+    def close(self) -> None:
+        pass
+
     def ready_for(self, reference: Program) -> None:
         pass
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -21,6 +22,7 @@ from gi_cuda.backends.cuda.backend import nvcc_compiler
 from gi_cuda.backends.cuda.compile import nvcc as room
 from gi_cuda.backends.cuda.compile.binary import CudaBinary
 from gi_cuda.backends.cuda.compile.nvcc import NvccCompiler
+from gi_cuda.backends.cuda.compile.reached import headers_in_reach
 from gi_cuda.backends.cuda.compile.staged import ShardSetup, compile_to_ptx, same_code
 from gi_cuda.backends.cuda.compile.texts import shard_text
 from gi_cuda.backends.cuda.ptx.module import named_by, pieces
@@ -238,6 +240,15 @@ def batch(broken: set[int]) -> list[Variant]:
     ]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache folder in which nothing is found that others found out."""
+    folder = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(folder))
+        yield folder / "gi-cuda" / "reach"
+
+
 @pytest.fixture(scope="module")
 def compiler(toolkit: Toolkit, tmp_path_factory: pytest.TempPathFactory) -> NvccCompiler:
     return compiler_of(toolkit, KERNEL, tmp_path_factory.mktemp("kernel"))
@@ -292,6 +303,36 @@ def test_a_name_that_nobody_knew_of_makes_no_variant_fail(
     found = built[9]
     assert isinstance(found, CudaBinary)
     assert found.code_key == alone.code_key
+
+
+@pytest.mark.usefixtures("with_part")
+def test_what_was_found_out_once_is_known_to_the_next_process(
+    compiler: NvccCompiler, cache: Path, tmp_path: Path
+) -> None:
+    (kept,) = cache.iterdir()
+    reached = compiler._reached[()]
+    assert reached is not None
+    assert kept.read_text() == reached.front
+    kept.write_text(f"{reached.front}/* from the cache */\n")
+    confined = next(iter(compiler.rehearsing()))
+    for name, one in {"as it is": compiler, "confined": confined}.items():
+        fresh = replace(one, _reached={}, _seen=Counter(), _translated={})
+        built = build_batch(fresh, batch({5}), tmp_path / name)
+        assert sum(isinstance(one, BuildFailure) for one in built.values()) == 1
+        found = fresh._reached[()]
+        assert found is not None
+        assert found.front.endswith("/* from the cache */\n")
+
+
+def test_where_nothing_compiles_nothing_is_known(compiler: NvccCompiler, cache: Path) -> None:
+    before = list(cache.iterdir()) if cache.exists() else []
+    phenotypes = compiler.preprocess([Variant(i, "nonsense;", {}) for i in range(3)]).values()
+    group = [one for one in phenotypes if isinstance(one, Phenotype)]
+    whole = compiler.prepared(())
+    assert len(group) == 3
+    assert whole is not None
+    assert headers_in_reach(compiler, whole, group) is None
+    assert (list(cache.iterdir()) if cache.exists() else []) == before
 
 
 class Odd(NamedTuple):

@@ -20,7 +20,6 @@ from typing import ClassVar
 
 from gi_cuda.backends.compile.overloads import said_as_functions
 from gi_cuda.backends.compile.process import Finished, read_text, run, write_text
-from gi_cuda.backends.compile.prune import identifiers
 from gi_cuda.backends.compile.shards import Sizes, build
 from gi_cuda.backends.compile.source import COMPILE_LIMIT, PREPROCESS_LIMIT, SourceCompiler
 from gi_cuda.backends.cuda.compile.binary import CudaBinary, binary_of
@@ -30,6 +29,7 @@ from gi_cuda.backends.cuda.compile.cubin import (
     read_cubin,
 )
 from gi_cuda.backends.cuda.compile.inspection import instructions, occupancy
+from gi_cuda.backends.cuda.compile.reached import headers_in_reach
 from gi_cuda.backends.cuda.compile.staged import (
     AS_IT_IS,
     ShardSetup,
@@ -39,10 +39,8 @@ from gi_cuda.backends.cuda.compile.staged import (
     assemble,
     compile_to_ptx,
     prepare,
-    same_code,
 )
 from gi_cuda.backends.cuda.compile.texts import (
-    COUNTER,
     brought_home,
     pointed_at,
     pointers,
@@ -84,10 +82,6 @@ TRANSLATED = 256
 
 _ASSEMBLED = 2
 """Variants that are worth an assembler of their own."""
-
-TRIED = 4
-"""Most variants that are compiled in both ways to see whether they have the same code; one that
-compiles is enough."""
 
 _REGISTERS = re.compile(r"--?maxrregcount=")
 
@@ -226,16 +220,10 @@ class NvccCompiler(SourceCompiler):
         options = group[0].options
         self._seen[options] += len(group)
         if options not in self._reached and self.names and self._seen[options] >= WORTH:
-            said = (COUNTER, pointers(self.kernels, self.symbols), *options, group[0].text)
-            names = self.names.union(*map(identifiers, said))
             whole = self.prepared(options)
-            part = whole.within_reach_of(names) if whole else None
-            for phenotype in group[:TRIED]:
-                text = shard_text("", [phenotype], self.namespaces, part.forward if part else "")
-                same = whole and part and same_code(whole, part, phenotype, text, COMPILE_LIMIT)
-                if same is not None:
-                    self._reached[options] = part if same else None
-                    break
+            front = whole and headers_in_reach(self, whole, group)
+            if whole is None or front is not None:
+                self._reached[options] = replace(whole, front=front) if whole and front else None
         return self._reached.get(options)
 
     def other_locals(self) -> None:

@@ -42,6 +42,11 @@ VALIDATING = 120.0
 
 _VALIDATES = "validating on the held-out cases"
 
+_NOTHING_YET = (
+    "time is up, and no individual is evaluated yet: it takes its compiler that long, so give the"
+    " search more (--time)"
+)
+
 _RUNG = 0.25
 """Seconds between two alarms once the time is up: one may come just before some waiting begins,
 which it then does not end."""
@@ -64,6 +69,10 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
             say(console, f"stopped; {kept} evaluations are kept. Go on with:")
             say_whole(console, f"  {resume}")
             raise typer.Exit(STATUS)
+        if end in (None, End.STOPPED) and not _begun(run):
+            say(console, f"{_NOTHING_YET}. Go on with:")
+            say_whole(console, f"  {resume}")
+            raise typer.Exit(1)
         if end is None or place is None:
             say(console, "time is up, and what was being done did not stop; go on with:")
             say_whole(console, f"  {resume}")
@@ -78,6 +87,11 @@ def search(run: Run, seconds: float | None, where: Evaluating) -> None:
         faster = sum(g.outcomes.get(Outcome.FASTER, 0) for g in run.store.generations())
         print_next_steps(console, faster, stored_refusal(run.store), list(_next_steps(run)))
     say_next_of_run(run.store, run.folder)
+
+
+def _begun(run: Run) -> bool:
+    """Whether an individual is evaluated."""
+    return any(generation.outcomes for generation in run.store.generations())
 
 
 def _evolve(place: Place, seconds: float | None, stop: Callable[[], bool]) -> End | None:

@@ -130,6 +130,19 @@ def test_a_search_whose_compiler_hangs_keeps_what_it_has(
     assert not (tmp_path / "r" / "build").exists()
 
 
+def test_where_time_was_up_before_anything_was_evaluated(scale: Subject, tmp_path: Path) -> None:
+    words = ("--population", 4, "--generations", 1)
+    done = gi_cuda("evolve", scale.target.folder, "--run", "r", *words, "--time", 0, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    said = "time is up, and no individual is evaluated yet: it takes its compiler that long"
+    assert said in done.stdout
+    assert "faster" not in done.stdout.partition(said)[2]
+    assert rows(tmp_path / "r" / DATABASE) == {}
+    resumed = gi_cuda("resume", "r", cwd=tmp_path)
+    assert resumed.returncode == 0, resumed.stderr
+    assert len(rows(tmp_path / "r" / DATABASE)) == 4
+
+
 @pytest.mark.parametrize("verb", ["minimize", "validate", "compare", "interactions", "explain"])
 def test_verbs_after_a_search_end_while_a_compiler_hangs(
     verb: str, small_run: Path, tmp_path: Path, surroundings: dict[str, str]

@@ -38,7 +38,7 @@ from gi_cuda.init.sizes import (
 )
 from gi_cuda.init.sources import Chosen, choose
 from gi_cuda.init.texture_setup import shaped
-from gi_cuda.init.tuning import Tunable, tunables
+from gi_cuda.init.tuning import Tunable, tunables, within_blocks
 from gi_cuda.init.variables import variables
 from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
@@ -197,9 +197,10 @@ def _parameters(
         if host.code.path.resolve() not in files
         for name in host.code.macros
     }
-    return tunables(
+    found = tunables(
         source.code, source.functions, compilation.define, _words(named), blocks, elsewhere
     )
+    return within_blocks(found, [one.block for one in named if one.block])
 
 
 @dataclass(frozen=True, slots=True)

@@ -171,3 +171,23 @@ def test_blocks_that_wait_for_each_other_are_launched_together(tmp_path: Path) -
     (extent,) = proposal.extents
     assert isinstance(extent, Extent)
     assert extent.device <= 1 << 14
+
+
+def test_a_buffer_that_was_made_smaller_becomes_what_it_was(
+    tried: Callable[[str], Outcome],
+) -> None:
+    # On the host few blocks are enough; a GPU has all of the source, which needs no more than that.
+    outcome = tried(
+        "#define N 2048\n"
+        "__global__ void k(const int *a, int *b) {"
+        " int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;"
+        " b[x * N + y] = a[y * N + x]; }\n"
+        "int main() { int *a, *b; cudaMalloc(&a, N * N * sizeof(int));"
+        " cudaMalloc(&b, N * N * sizeof(int)); dim3 block(32, 32), grid(N / 32, N / 32);"
+        " k<<<grid, block>>>(a, b); }\n"
+    )
+    assert outcome.passes, outcome.trouble
+    assert any(one.blocks for one in outcome.proposal.extents)
+    assert [(one.elements, one.notes.size) for one in outcome.proposal.buffers] == [
+        (str(2048 * 2048), "")
+    ] * 2

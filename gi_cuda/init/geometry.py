@@ -127,9 +127,9 @@ def _launching(
             named = ""
             if (full.grid, full.block) != (use.grid, use.block):
                 named = f"grid = {_list(full.grid)}, block = {_list(full.block)}"
-            return Launching(
-                use.grid, use.block, use.shared or _shared(source, use.block), use.place, named
-            )
+            shared = use.shared or _shared(source, use.block)
+            notes = (use.note,) if use.note else ()
+            return Launching(use.grid, use.block, shared, use.place, named, notes)
     for use, _ in found:
         if (read := _assumed(source, use, usable, sizes)) is not None:
             return read

@@ -39,6 +39,7 @@ class LaunchSite:
         types: declared type of each argument, where there is one.
         passed: the text of what each parameter gets, as host code has it.
         allocated: bytes that the host code allocates for a parameter, as an expression.
+        note: what was found out about it, a line.
     """
 
     place: SourceLine
@@ -53,6 +54,7 @@ class LaunchSite:
     types: Mapping[str, str] = field(default_factory=dict)
     passed: Mapping[str, str] = field(default_factory=dict)
     allocated: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
 
 
 def launch_sites(

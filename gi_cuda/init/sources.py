@@ -23,6 +23,7 @@ from gi_cuda.grammar import (
 )
 from gi_cuda.grammar.frontends.cuda.element_types import ElementTypes, read_element_types
 from gi_cuda.grammar.frontends.cuda.file import (
+    Argument,
     CudaFile,
     KernelSource,
     choose_kernel,
@@ -34,6 +35,8 @@ from gi_cuda.grammar.frontends.cuda.file import (
 from gi_cuda.grammar.frontends.cuda.parsed_text import read_cuda
 from gi_cuda.grammar.frontends.cuda.reading import bare_text, block_end
 from gi_cuda.grammar.scope import FILE_LEVEL
+from gi_cuda.init.access import is_compared
+from gi_cuda.init.blocks import in_items
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.conditions import without_dead_code
 from gi_cuda.init.headers import Headers, find_headers
@@ -42,7 +45,7 @@ from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
 from gi_cuda.init.linking import defining, with_members
 from gi_cuda.init.repository import repository_of
-from gi_cuda.init.sizes import constants
+from gi_cuda.init.sizes import constants, is_count_name
 
 _MOST_ROUNDS = 4
 """How often files are looked for that those found before need in turn."""
@@ -115,7 +118,13 @@ class Chosen:
         """
         known = KnownNames(kept=kept, own=own, members=members)
         found = (launch_sites(host, self.kernel, self.types, known) for host in self.hosts)
-        return [site for sites in found for site in sites]
+        counts = [one.name for one in self.kernel.arguments if self._counts(one)]
+        return [in_items(site, counts, self.texts) for sites in found for site in sites]
+
+    def _counts(self, argument: Argument) -> bool:
+        """Whether a parameter may say how much data there is."""
+        compared = is_compared(self.code, self.kernel.definition, argument.name)
+        return not argument.pointers and is_count_name(argument.name, compared=compared)
 
 
 def choose(

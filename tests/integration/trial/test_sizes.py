@@ -254,3 +254,22 @@ def test_sizes_that_differ_do_so_where_all_get_as_small_as_they_may(tmp_path: Pa
     assert (size.train, size.held_out) == (16, 32)
     (same,) = resized(proposal, lambda _, size: size, "").extents
     assert same == proposal.extents[0]
+
+
+def test_a_constant_number_of_blocks_is_that_for_the_data_of_the_source(
+    trial: Callable[[str], Outcome],
+) -> None:
+    # With as many blocks for less data, the kernel would read far beyond what there is.
+    found = trial(
+        "#define FOUR(x) (reinterpret_cast<float4 *>(&(x))[0])\n"
+        "__global__ void k(float *a, float *b, int n) {"
+        " int i = 4 * (blockIdx.x * blockDim.x + threadIdx.x); float4 x = FOUR(a[i]); x.y *= 2;"
+        " if (i + 3 < n) FOUR(b[i]) = x; }\n"
+        "int main() { constexpr int rows = 4096, columns = 2048; const int size = rows * columns;"
+        " float *a, *b; cudaMalloc(&a, size * sizeof(float)); cudaMalloc(&b, size * sizeof(float));"
+        " k<<<rows, columns / 4>>>(a, b, size); }\n"
+    )
+    assert found.passes, found.trouble
+    assert found.proposal.launching.grid == ("n / 2048",)
+    assert sizes(found.proposal) == {"a": "n", "b": "n"}
+    assert {b.name: b.role for b in found.proposal.buffers} == {"a": "input", "b": "output"}

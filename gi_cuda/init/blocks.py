@@ -18,7 +18,7 @@ _SHARES = re.compile(r"\bgridDim\b|\bnum_blocks\b|\bgrid_group\b")
 """What asks for the number of blocks goes through the data whatever that is."""
 
 _MOST_EACH = 16
-"""Items of a thread."""
+"""Items of a thread, or threads of an item."""
 
 
 def in_items(site: LaunchSite, counts: Sequence[str], texts: Sequence[str]) -> LaunchSite:
@@ -49,9 +49,11 @@ def _told(blocks: str, threads: str, sizes: Mapping[str, int]) -> str | None:
         return None
     if grid < 2 or block < 1:
         return None
-    # What has fewest items for each thread is meant.
-    for each in range(1, _MOST_EACH + 1):
-        told = [text for n, size in sizes.items() if (text := _by(n, grid, block * each, size))]
+    # What has fewest items for each thread is meant, or else fewest threads for each item.
+    many = [block * each for each in range(1, _MOST_EACH + 1)]
+    few = [block // each for each in range(2, _MOST_EACH + 1) if block % each == 0]
+    for each in (*many, *few):
+        told = [text for n, size in sizes.items() if (text := _by(n, grid, each, size))]
         if told:
             return told[0] if len(told) == 1 else None
     # The last block is not full.

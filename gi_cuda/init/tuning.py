@@ -156,6 +156,8 @@ def _tunable(code: CudaFile, name: str, define: Mapping[str, str], shared: bool)
         return None
     if is_count(name) and not _THREADS.fullmatch(name):
         return None
+    if macro is not None and _FIXED.fullmatch(name):
+        return None
     if macro is None:
         return _switch(code, name, define, shared)
     text = define.get(name, macro.body) if code.presence.is_guarded(macro) else macro.body

@@ -17,6 +17,8 @@ PLAIN = "a[blockIdx.x * blockDim.x + threadIdx.x] = 1;"
         # Each thread has 8 items, or one.
         (("4096",), ("512",), {"n": 4096 * 4096}, PLAIN, ("n / 4096",)),
         (("16 * 4",), ("256",), {"n": 64 * 256}, PLAIN, ("n / 256",)),
+        # Three of four threads have nothing to do.
+        (("64",), ("256",), {"n": 16 * 256}, PLAIN, ("n / 64",)),
         # The last block is not full.
         (("4",), ("256",), {"n": 1000}, PLAIN, ("(n + 256 - 1) / 256",)),
         # A block for each row; how long they are is no matter.

@@ -104,6 +104,14 @@ def test_a_macro_that_blocks_are_made_of_is_a_parameter(read: Callable[[str], Cu
     assert not proposed(code, {})["TX"].active
 
 
+def test_what_hardware_says_is_no_parameter(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "#define WARP_SIZE 32\n#define FULL_MASK 0xffffffff\n#define WARPS 4\n"
+        "__global__ void k(int *a) { a[WARP_SIZE] = FULL_MASK + WARPS; }"
+    )
+    assert set(proposed(code, {}, frozenset({"WARP_SIZE"}))) == {"WARPS"}
+
+
 @pytest.mark.parametrize(
     ("block", "default", "values", "expected"),
     [

@@ -16,6 +16,7 @@ from gi_cuda.trial.large import with_large_cases
 from gi_cuda.trial.reaching import with_more_reached
 from gi_cuda.trial.search import Outcome, mended
 from gi_cuda.trial.second import with_second_cases
+from gi_cuda.trial.square import with_square_sizes
 from gi_cuda.trial.tight import with_tight_buffers
 
 BUDGET = 45.0
@@ -35,6 +36,9 @@ TIGHT = 8.0
 
 LARGE = 8.0
 """The same of the sizes for a GPU."""
+
+SQUARE = 10.0
+"""The same of one number for all sizes that the source has alike."""
 
 SECOND = 5.0
 """The same of buffers that are too small for other random numbers."""
@@ -73,6 +77,8 @@ class ProposalTrials:
         outcome = with_tight_buffers(outcome, attempts.attempt, until)
         until = time.monotonic() + LARGE
         outcome = with_large_cases(outcome, attempts.attempt, attempts.large, until)
+        until = time.monotonic() + SQUARE
+        outcome = with_square_sizes(outcome, attempts.attempt, attempts.large, until)
         return with_second_cases(outcome, attempts.attempt, time.monotonic() + SECOND)
 
     def best(

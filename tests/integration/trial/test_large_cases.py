@@ -191,3 +191,33 @@ def test_a_buffer_that_was_made_smaller_becomes_what_it_was(
     assert [(one.elements, one.notes.size) for one in outcome.proposal.buffers] == [
         (str(2048 * 2048), "")
     ] * 2
+
+
+SQUARE = (
+    "__global__ void k(const float *a, float *b, int nx, int ny) {"
+    " int x = threadIdx.x + blockIdx.x * blockDim.x, y = threadIdx.y + blockIdx.y * blockDim.y;"
+    " if (x < nx && y < ny) b[x + y * ny] = a[x + y * ny]; }\n"
+    "int main() { int nx = 4096, ny = NY, n = nx * ny; float *a, *b;"
+    " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));"
+    " dim3 block(32, 32), grid((nx + 31) / 32, (ny + 31) / 32);"
+    " k<<<grid, block>>>(a, b, nx, ny); }\n"
+)
+
+
+def test_sizes_are_alike_where_the_kernel_is_made_for_squares(
+    tried: Callable[[str], Outcome],
+) -> None:
+    outcome = tried(SQUARE.replace("NY", "4096"))
+    assert outcome.passes, outcome.trouble
+    proposal = outcome.proposal
+    assert proposal.counts == ("nx",)
+    assert [one.computed for one in proposal.scalars] == [None, "nx"]
+    assert {one.elements for one in proposal.buffers} == {"nx * nx"}
+    assert outcome.done[-1] == "one number for nx, ny"
+
+
+def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]) -> None:
+    outcome = tried(SQUARE.replace("NY", "2048"))
+    assert outcome.passes, outcome.trouble
+    assert outcome.proposal.counts == ("nx", "ny")
+    assert all(one.grown for one in outcome.proposal.buffers)

@@ -111,6 +111,23 @@ def test_a_header_that_cannot_be_read_stays_where_operators_of_it_are_used(tmp_p
     assert target.build.without == ()
 
 
+def test_types_that_a_library_brings_are_there_where_it_is_left_out(tmp_path: Path) -> None:
+    header = (
+        "#include <cublas_v2.h>\n#pragma once\ntypedef __nv_bfloat16 real;\n"
+        "inline void check(cublasStatus_t s) { if (s != CUBLAS_STATUS_SUCCESS) exit(1); }\n"
+        "static cublasHandle_t handle;\n"
+    )
+    kernel = (
+        "__global__ void k(const real *a, real *b, int n) {"
+        " int i = blockIdx.x * blockDim.x + threadIdx.x; if (i < n) b[i] = a[i] * real(2.0f); }\n"
+    )
+    tree(tmp_path, {"k.cu": f'#include "common.h"\n{kernel}', "common.h": header})
+    target, _ = init(tmp_path / "k.cu", tmp_path / "t")
+    assert target.build.without == ("cublas_v2.h",)
+    assert {one.type.name for one in target.buffers} == {"bfloat16"}
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
 def test_what_is_in_a_comment_is_not_included(tmp_path: Path) -> None:
     plain = KERNEL.replace("FACTOR", "2.0f")
     for number, text in enumerate(

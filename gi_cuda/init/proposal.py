@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import keyword
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,7 +43,6 @@ from gi_cuda.spec.expression import ExpressionError, parse
 from gi_cuda.spec.load import MARK
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
-_IN_DATA = ("np", "rng", "seed", "case", "random_items", "dict", "object", "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -404,9 +402,3 @@ def _counting(
             and is_count_name(s.meaning, compared=is_compared(source.code, kernel, s.written))
         )
     ]
-
-
-def python_name(name: str) -> str:
-    """A name that Python takes, too, and that data.py has no other use for."""
-    taken = keyword.iskeyword(name) or name in _IN_DATA
-    return f"{name}_" if taken else name

@@ -273,3 +273,22 @@ def test_a_constant_number_of_blocks_is_that_for_the_data_of_the_source(
     assert found.proposal.launching.grid == ("n / 2048",)
     assert sizes(found.proposal) == {"a": "n", "b": "n"}
     assert {b.name: b.role for b in found.proposal.buffers} == {"a": "input", "b": "output"}
+
+
+def test_a_launch_may_ask_what_macros_say(trial: Callable[[str], Outcome]) -> None:
+    # Buffers grow to as many items as there are threads, which Python says otherwise than C.
+    found = trial(
+        "template <int W, int PER> __global__ void k(const float *a, float *b, int n) {"
+        f" {INDEX} b[i] = a[i] * PER; }}\n"
+        "template <int W> void run(float *a, float *b, int n) {"
+        " constexpr int per = (W < 128) ? 8 : 4;"
+        " dim3 block(32 * per), grid(((n > 64 ? n : 64) + 32 * per - 1) / (32 * per));"
+        " k<W, (W < 256) ? 1 : 0><<<grid, block>>>(a, b, n); }\n"
+        "int main(int argc, char **argv) { int n = atoi(argv[1]); float *a, *b;"
+        " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));"
+        " run<32>(a, b, n); }\n"
+    )
+    assert found.passes, found.trouble
+    assert found.proposal.kernel == "k<32, 1>"
+    assert found.proposal.launching.block == ("256",)
+    assert "?" in sizes(found.proposal)["b"]

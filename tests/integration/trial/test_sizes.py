@@ -282,7 +282,7 @@ def test_a_launch_may_ask_what_macros_say(trial: Callable[[str], Outcome]) -> No
         f" {INDEX} b[i] = a[i] * PER; }}\n"
         "template <int W> void run(float *a, float *b, int n) {"
         " constexpr int per = (W < 128) ? 8 : 4;"
-        " dim3 block(32 * per), grid(((n > 64 ? n : 64) + 32 * per - 1) / (32 * per));"
+        " dim3 block(32 * per), grid((n > 16384 ? n : 16384) / (32 * per));"
         " k<W, (W < 256) ? 1 : 0><<<grid, block>>>(a, b, n); }\n"
         "int main(int argc, char **argv) { int n = atoi(argv[1]); float *a, *b;"
         " cudaMalloc(&a, n * sizeof(float)); cudaMalloc(&b, n * sizeof(float));"

@@ -15,19 +15,25 @@ import xxhash
 
 from gi_cuda.backends.compile.cache import cached
 
-_BRINGS_FLOATS = re.compile(r"cu(?:blas|solver)\w*\.h|(?:torch|ATen|c10)/.*")
-"""Headers of libraries that include those of CUDA's small floats, as others know."""
-
+_BLAS = re.compile(r"cu(?:blas|solver)\w*\.h")
+_TORCH = re.compile(r"(?:torch|ATen|c10)/.*")
 _FLOATS = "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n"
+_TORCH_FLOATS = (
+    "namespace c10 { using Half = __half; using BFloat16 = __nv_bfloat16; }\n"
+    "namespace at { using c10::Half; using c10::BFloat16; }\n"
+)
 
 
 def stand_in(name: str) -> str:
-    """What stands for a header that is left out.
+    """What stands for a header that is left out: CUDA's small floats, which those of some
+    libraries bring, also under names of their own.
 
     Args:
         name: as it is spelled.
     """
-    return _FLOATS if _BRINGS_FLOATS.fullmatch(name) else ""
+    if _TORCH.fullmatch(name):
+        return _FLOATS + _TORCH_FLOATS
+    return _FLOATS if _BLAS.fullmatch(name) else ""
 
 
 def empty_headers(names: Collection[str], folder: Path | None = None) -> Path:

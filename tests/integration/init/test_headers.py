@@ -80,6 +80,21 @@ def test_a_header_is_found_where_the_build_has_it(
     assert said in (tmp_path / "t" / "target.toml").read_text()
 
 
+def test_a_folder_that_hides_headers_of_the_system_is_not_looked_in(tmp_path: Path) -> None:
+    files = {
+        "src/k.cu": f'#include <unistd.h>\n#include "factor.h"\n{KERNEL}',
+        "windows/unistd.h": "int for_another_system(;\n",
+        "common/factor.h": "#define FACTOR 2.0f\n",
+        "src/Makefile": "ifeq ($(OS), Windows_NT)\nFLAGS += -I../windows\nendif\n"
+        "FLAGS += -I../common\n",
+    }
+    tree(tmp_path / "project", files)
+    target, _ = init(tmp_path / "project" / "src" / "k.cu", tmp_path / "t")
+    assert target.build.include == (tmp_path / "project" / "common",)
+    assert target.build.without == ()
+    passes(tmp_path / "t", tmp_path / "scratch")
+
+
 def test_headers_of_which_nothing_is_needed_are_left_out(tmp_path: Path) -> None:
     lines = [
         "#include <GL/gone.h>",

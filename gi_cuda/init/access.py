@@ -217,9 +217,11 @@ class _Follower:
 
 
 def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
-    """Whether a name is one side of a comparison in a function."""
+    """Whether a name is one side of a comparison in a function, also one that a macro makes."""
     body = function.node.child_by_field_name("body")
-    return body is not None and any(
+    if body is None:
+        return False
+    return _is_compared_by_macro(code, code.of(body), name) or any(
         node.type == "binary_expression"
         and any(
             code.of(one) in ("<", "<=", ">", ">=", "==", "!=")
@@ -228,3 +230,21 @@ def is_compared(code: CudaFile, function: Definition, name: str) -> bool:
         )
         for node in walk(body)
     )
+
+
+def _is_compared_by_macro(code: CudaFile, text: str, name: str) -> bool:
+    """Whether a macro of a loop gets a name that it compares with: ``LOOP(i, n) { ... }``."""
+    words = set(_WORD.findall(text))
+    if name not in words:
+        return False
+    macros = [one for file in (code, *code.around) for one in file.macros.values()]
+    for macro in macros:
+        if macro.name not in words or not macro.parameters:
+            continue
+        for given in re.findall(rf"\b{macro.name}\s*\(([^()]*)\)", text):
+            passed = [one.strip() for one in given.split(",")]
+            for parameter, one in zip(macro.parameters, passed, strict=False):
+                known = re.escape(parameter)
+                if one == name and re.search(rf"[<>]=?\s*\(?\s*{known}\b", macro.body):
+                    return True
+    return False

@@ -16,6 +16,7 @@ from gi_cuda.init.buffers import ProposedBuffer, judged
 from gi_cuda.init.cases import Second, second_of
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.consistent import consistent, of_structs, with_rows
+from gi_cuda.init.count_names import is_count_name, is_of_window
 from gi_cuda.init.geometry import Launching, launching, with_room
 from gi_cuda.init.headers import Headers
 from gi_cuda.init.hidden import as_headers_have
@@ -28,10 +29,8 @@ from gi_cuda.init.sizes import (
     Extent,
     elements,
     extents,
-    is_count_name,
     is_few,
     is_looped,
-    is_of_window,
     rounds_down,
     small_enough,
 )

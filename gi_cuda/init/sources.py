@@ -39,13 +39,14 @@ from gi_cuda.init.access import is_compared
 from gi_cuda.init.blocks import in_items
 from gi_cuda.init.compilation import Compilation
 from gi_cuda.init.conditions import without_dead_code
+from gi_cuda.init.count_names import is_count_name
 from gi_cuda.init.headers import Headers, find_headers
 from gi_cuda.init.host import HostCode, KnownNames
 from gi_cuda.init.host_files import find_hosts
 from gi_cuda.init.launching import LaunchSite, launch_sites
 from gi_cuda.init.linking import defining, with_members
 from gi_cuda.init.repository import repository_of
-from gi_cuda.init.sizes import constants, is_count_name
+from gi_cuda.init.sizes import constants
 
 _MOST_ROUNDS = 4
 """How often files are looked for that those found before need in turn."""

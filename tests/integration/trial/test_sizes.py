@@ -294,3 +294,20 @@ def test_a_launch_may_ask_what_macros_say(trial: Callable[[str], Outcome]) -> No
     assert found.proposal.kernel == "k<32, 1>"
     assert found.proposal.launching.block == ("256",)
     assert "?" in sizes(found.proposal)["b"]
+
+
+def test_a_number_of_threads_is_that_of_all_items(trial: Callable[[str], Outcome]) -> None:
+    # Else few of them would have anything to do, or none.
+    found = trial(
+        "#define LOOP(i, n) for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < (n);"
+        " i += blockDim.x * gridDim.x)\n"
+        "__global__ void k(const int nthreads, const float *a, float *b, const int groups,"
+        " const int height, const int width) {"
+        " LOOP(i, nthreads) { int x = i % width, y = i / width % height;"
+        " b[i] = a[x * height + y] / groups; } }\n"
+    )
+    assert found.passes, found.trouble
+    assert found.proposal.counts == ("height", "width")
+    computed = {one.name: one.computed for one in found.proposal.scalars}
+    assert computed["nthreads"] == "height * width"
+    assert sizes(found.proposal)["b"] == "height * width"

@@ -86,3 +86,12 @@ def test_comparisons(read: Callable[[str], CudaFile]) -> None:
     code = read("__global__ void k(int n, int m, int s) { if (m <= 3 + s && s * 2 > n) return; }")
     (kernel,) = kernels(code)
     assert [is_compared(code, kernel.definition, name) for name in "nms"] == [True, True, False]
+
+
+def test_comparisons_that_macros_make(read: Callable[[str], CudaFile]) -> None:
+    code = read(
+        "#define LOOP(i, n) for (int i = threadIdx.x; i < (n); i += blockDim.x)\n"
+        "__global__ void k(float *a, int n, int m) { LOOP(at, m) { a[at] = n; } }"
+    )
+    (kernel,) = kernels(code)
+    assert [is_compared(code, kernel.definition, name) for name in "nm"] == [False, True]

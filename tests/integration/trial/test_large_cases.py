@@ -221,3 +221,31 @@ def test_sizes_that_differ_in_the_source_stay_so(tried: Callable[[str], Outcome]
     assert outcome.passes, outcome.trouble
     assert outcome.proposal.counts == ("nx", "ny")
     assert all(one.grown for one in outcome.proposal.buffers)
+
+
+def test_sizes_are_whole_blocks_where_the_kernel_checks_no_more(
+    tried: Callable[[str], Outcome],
+) -> None:
+    # With others it would go beyond its buffers, which would have to grow.
+    outcome = tried(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f" {INDEX} i *= 32; if (i < n) for (int j = 0; j < 32; j++) b[i + j] = a[i + j] * n; }}\n"
+        + main("k<<<(n + 4095) / 4096, 128>>>(a, b, n);")
+    )
+    assert outcome.passes, outcome.trouble
+    assert outcome.done[-1] == "sizes that are whole blocks"
+    assert [one.elements for one in outcome.proposal.buffers] == ["n", "n"]
+    (n,) = outcome.proposal.extents
+    assert n.train % 128 == n.held_out % 128 == n.device % 128 == 0
+
+
+def test_what_goes_beyond_its_buffers_whatever_the_sizes_has_larger_ones(
+    tried: Callable[[str], Outcome],
+) -> None:
+    outcome = tried(
+        "__global__ void k(const float *a, float *b, int n) {"
+        f" {INDEX} if (i < n) b[i + 60] = a[i] * n; }}\n"
+        + main("k<<<(n + 127) / 128, 128>>>(a, b, n);")
+    )
+    assert outcome.passes, outcome.trouble
+    assert {b.name: b.elements for b in outcome.proposal.buffers} == {"a": "n", "b": "n + 60"}

@@ -37,7 +37,7 @@ TIGHT = 8.0
 LARGE = 8.0
 """The same of the sizes for a GPU."""
 
-UNGROWN = 10.0
+UNGROWN = 15.0
 """The same of sizes with which no buffer has to be grown."""
 
 SECOND = 5.0

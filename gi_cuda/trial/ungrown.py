@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from gi_cuda.init import Proposal
 from gi_cuda.init.buffers import ProposedBuffer
@@ -26,6 +26,9 @@ from gi_cuda.trial.troubles import Bearable, borne_with
 _WORD = re.compile(r"[A-Za-z_]\w*")
 _WHOLE = 128
 """Of which whole sizes are multiples."""
+
+_LARGE = 5.0
+"""Seconds in which sizes for a GPU are tried with each."""
 
 _WHOLE_NOTE = (
     "a multiple of what blocks are made of: with others the kernel goes beyond its buffers"
@@ -43,34 +46,52 @@ def with_buffers_as_they_were(
     """
     if not outcome.passes or not _is_grown(outcome.proposal):
         return outcome
+    trials = _Trials(outcome, attempt, large, until)
+    before = _as_before(outcome.proposal)
+    names = [one.name for one in before.extents if not one.blocks]
+    if (found := trials.of(Mend(before, "buffers as they were"))) is not None:
+        return found
+    whole = trials.of(Mend(_whole(before, names), "sizes that are whole blocks"))
+    if whole is not None:
+        # Of the others it may matter that they are no multiples.
+        lone = (Mend(_whole(before, [name]), f"{name} in whole blocks") for name in names)
+        tried = map(trials.of, lone) if len(names) > 1 else ()
+        return next((one for one in tried if one is not None), whole)
+    if (squared := _squared(before)) is None:
+        return outcome
+    both = Mend(_whole(squared.proposal, names), f"{squared.said}, in whole blocks")
+    return trials.of(squared) or trials.of(both) or outcome
+
+
+@dataclass(slots=True)
+class _Trials:
+    """Tries sizes in place of those of what passes."""
+
+    outcome: Outcome
+    attempt: Attempt
+    large: TryLarge
+    until: float
     borne: tuple[type, ...] | None = None
-    for mend in _candidates(outcome.proposal):
-        if time.monotonic() >= until or not is_handy(mend.proposal):
-            continue
-        trouble = attempt(mend.proposal, PATIENCE)
-        if isinstance(trouble, Bearable) and borne is None:
-            borne = borne_with(attempt(outcome.proposal, PATIENCE))
-        if trouble is not None and not isinstance(trouble, borne or ()):
-            continue
-        tried = with_large_cases(
-            replace(outcome, proposal=mend.proposal), attempt, large, max(until, time.monotonic())
-        )
-        if not _is_grown(tried.proposal):
-            return replace(tried, done=(*outcome.done, mend.said))
-    return outcome
+
+    def of(self, mend: Mend) -> Outcome | None:
+        """What becomes of it; None where it does not do as well, or a buffer grows again."""
+        if time.monotonic() >= self.until or not is_handy(mend.proposal):
+            return None
+        trouble = self.attempt(mend.proposal, PATIENCE)
+        if isinstance(trouble, Bearable) and self.borne is None:
+            self.borne = borne_with(self.attempt(self.outcome.proposal, PATIENCE))
+        if trouble is not None and not isinstance(trouble, self.borne or ()):
+            return None
+        found = replace(self.outcome, proposal=mend.proposal)
+        until = time.monotonic() + _LARGE
+        tried = with_large_cases(found, self.attempt, self.large, until)
+        if _is_grown(tried.proposal):
+            return None
+        return replace(tried, done=(*self.outcome.done, mend.said))
 
 
 def _is_grown(proposal: Proposal) -> bool:
     return any(one.grown for one in proposal.buffers)
-
-
-def _candidates(proposal: Proposal) -> Iterator[Mend]:
-    before = _as_before(proposal)
-    yield Mend(before, "buffers as they were")
-    yield Mend(_whole(before), "sizes that are whole blocks")
-    if (squared := _squared(before)) is not None:
-        yield squared
-        yield Mend(_whole(squared.proposal), f"{squared.said}, in whole blocks")
 
 
 def _as_before(proposal: Proposal) -> Proposal:
@@ -83,16 +104,27 @@ def _as_before(proposal: Proposal) -> Proposal:
     return replace(proposal, buffers=tuple(map(ungrown, proposal.buffers)))
 
 
-def _whole(proposal: Proposal) -> Proposal:
-    """With sizes that are multiples of what blocks are made of; those that differ still do."""
-    free = [one for one in proposal.extents if not one.blocks]
+def _whole(proposal: Proposal, names: Collection[str]) -> Proposal:
+    """With some sizes that are multiples of what blocks are made of; those that differ still do."""
+    free = [one for one in proposal.extents if one.name in names]
     train = _multiples([one.train for one in free])
     held_out = _multiples([one.held_out for one in free])
+    twice = {size: 2 * many for size, many in held_out.items()}
+    found = _multiplied(proposal, train, held_out, names)
     if [*train.values()] == [*held_out.values()]:
-        held_out = {size: 2 * many for size, many in held_out.items()}
+        more = _multiplied(proposal, train, twice, names)
+        return more if is_handy(more) else found
+    return found
 
+
+def _multiplied(
+    proposal: Proposal,
+    train: Mapping[int, int],
+    held_out: Mapping[int, int],
+    names: Collection[str],
+) -> Proposal:
     def whole(one: Extent) -> Extent:
-        if one.blocks:
+        if one.name not in names:
             return one
         sizes = train[one.train], held_out[one.held_out]
         # Of that on a GPU another case has half.

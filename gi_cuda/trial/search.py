@@ -91,8 +91,8 @@ class Outcome:
                 yield f"  its cases do not reach {left} of {of} statements: check says which"
             if self.brief:
                 yield (
-                    f"  a launch takes {1e6 * self.brief:.0f} µs, and nothing was found that makes it"
-                    " longer: what a variant gains may be lost in noise"
+                    f"  a launch takes {1e6 * self.brief:.0f} µs, and nothing was found that makes"
+                    " it longer: what a variant gains may be lost in noise"
                 )
             return
         if isinstance(self.trouble, Refused):
